@@ -1,0 +1,68 @@
+# Every target builds or updates .venv by itself; nothing but Python 3.11+ with pip is needed beforehand.
+# To choose the interpreter: make PYTHON=/path/to/python3.12 test. To pass options to pytest: make test ARGS="-k money".
+
+works = $(if $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print("yes")' 2>/dev/null),$(1))
+PYTHON ?= $(or $(call works,python3.11),$(call works,python3.12),$(call works,python3.13),$(call works,python3),python3)
+ARGS ?=
+BIN := .venv/bin
+STAMP := .venv/.built
+OTHER_PYTHON := Install it, or name the one to use: make PYTHON=/path/to/python3 test
+
+# What is active in the caller's shell must not leak into this environment.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+
+# An environment holds absolute paths: after the folder was moved or copied it would run the code of the old place.
+ifneq "$(shell test -x $(BIN)/python && head -n 1 $(STAMP) 2>/dev/null)" "$(CURDIR)"
+.PHONY: $(STAMP)
+endif
+
+# What `make run` runs for the phases there are, and what it says about the rest.
+PIPELINE := market compare --config quick-test
+PHASES := of phase 1 (simulation) the market and its rule-based bidders; to come: training, 2 history, 3 pilot, 4 scale
+
+.DELETE_ON_ERROR:
+.PHONY: help run test test-all check format bench bench-peers clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+
+run: $(STAMP) ## Check this machine, then run what exists of the four phases
+	@$(BIN)/gaelp doctor
+	@$(BIN)/gaelp $(PIPELINE)
+	@echo 'What ran: $(PHASES).'
+
+test: $(STAMP) ## Run the tests (ARGS="-k money" goes to pytest)
+	@$(BIN)/pytest $(ARGS)
+
+test-all: $(STAMP) ## Run the tests, with those that take minutes
+	@$(BIN)/pytest -m '' -o timeout=3600 $(ARGS)
+
+check: $(STAMP) ## Format, lint and types, with nothing changed
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+format: $(STAMP) ## Format the code and mend what the linter can
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+bench: $(STAMP) ## Measure the market: one JSON object
+	@$(BIN)/gaelp bench market --json
+
+bench-peers: ## Build the environments of the peers that `make bench` compares with (minutes, once)
+	@'$(PYTHON)' -m venv bench/.peers/rtbgym
+	@bench/.peers/rtbgym/bin/python -m pip install -qq -r bench/rtbgym-requirements.txt
+
+clean: ## Remove .venv and caches; runs under .gaelp/ stay
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A changed pin or setting updates .venv in place; another folder, another Python or a failed build starts afresh.
+$(STAMP): pyproject.toml constraints.txt
+	@command -v '$(PYTHON)' >/dev/null || { echo '$(PYTHON) was not found; GAELP needs Python 3.11 or newer. $(OTHER_PYTHON)' >&2; exit 1; }
+	@'$(PYTHON)' -c 'import sys; sys.version_info >= (3, 11) or sys.exit("$(PYTHON) is Python %s; GAELP needs 3.11 or newer. $(OTHER_PYTHON)" % sys.version.split()[0])'
+	@echo 'Building .venv with $(PYTHON) (about three minutes the first time) ...'
+	@printf '%s\n' '$(CURDIR)' "$$('$(PYTHON)' -V)" | cmp -s - $(STAMP) || '$(PYTHON)' -m venv --clear .venv
+	@rm -f $(STAMP)
+	@$(BIN)/python -m pip install -qq -c constraints.txt -e '.[dev]'
+	@printf '%s\n' '$(CURDIR)' "$$('$(PYTHON)' -V)" > $(STAMP)

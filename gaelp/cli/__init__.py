@@ -1,0 +1,1 @@
+"""The command line: Typer commands that call the packages of GAELP and show what they return."""

@@ -1,0 +1,137 @@
+"""Whether the installed packages are those that were tried together, and which optional parts can be used."""
+
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from gaelp.cli.doctor_checks import Check
+from gaelp.cli.installation import INSTALL, package_version
+from gaelp.config.places import shown
+
+__all__ = ["COMPONENTS", "Component", "check_component", "check_packages", "check_peer"]
+
+IMPORT_SECONDS_MAX = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """An optional part: the packages it needs, the modules that prove them, and the extra that installs them."""
+
+    name: str
+    packages: tuple[str, ...]
+    modules: tuple[str, ...]
+    extra: str
+
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return f"{INSTALL[:-1]}'.[{self.extra}]'"
+
+
+COMPONENTS = (
+    Component("Google Ads", ("google-ads",), ("google.ads.googleads.client",), "google-ads"),
+    Component("Meta Ads", ("facebook-business",), ("facebook_business.api",), "meta"),
+    Component(
+        "BigQuery storage",
+        ("google-cloud-bigquery-storage", "db-dtypes"),
+        ("google.cloud.bigquery_storage", "db_dtypes"),
+        "bigquery",
+    ),
+    Component("Ray", ("ray", "prefect-ray"), ("ray", "prefect_ray"), "ray"),
+    Component(
+        "Stable-Baselines3 (bench)",
+        ("stable-baselines3", "sb3-contrib"),
+        ("stable_baselines3", "sb3_contrib"),
+        "bench",
+    ),
+)
+
+
+def check_packages(required: Iterable[Requirement], pins: Mapping[str, str]) -> list[Check]:
+    """One finding for all that is right, one for each package that is missing, too old, too new or not as pinned."""
+    required = tuple(required)
+    broken = [finding for item in required if (finding := _unusable(item))]
+    installed = list(_installed(pins))
+    findings = [*broken, *(_differs(*entry) for entry in installed if not _is_pinned(*entry))]
+    if not broken:
+        exact = sum(_is_pinned(*entry) for entry in installed)
+        detail = f"{len(required)} required are here; {exact} installed as pinned, {len(installed) - exact} otherwise"
+        findings.insert(0, Check("packages", "ok", detail))
+    return findings
+
+
+def check_component(component: Component) -> Check:
+    """Whether an optional part is installed and can be imported, tried in a process of its own."""
+    missing = [name for name in component.packages if package_version(name) is None]
+    if missing:
+        return Check(component.name, "absent", f"not installed: {', '.join(missing)}", component.install)
+    failure = _import_failure(sys.executable, component.modules)
+    if failure:
+        return Check(component.name, "warning", f"installed but not usable: {failure}", component.install)
+    return Check(component.name, "ok", ", ".join(f"{name} {package_version(name)}" for name in component.packages))
+
+
+def check_peer(folder: Path) -> Check:
+    """Whether RTBGym, which needs old versions of everything, stands in an environment of its own."""
+    name = "RTBGym (bench peer)"
+    pythons = sorted(folder.glob("*/bin/python"))
+    home, wanted = shown(folder / "rtbgym"), shown(folder.parent / "rtbgym-requirements.txt")
+    way_out = f"python3.11 -m venv {home} && {home}/bin/pip install -r {wanted}"
+    if not pythons:
+        return Check(name, "absent", f"no environment in {shown(folder)}", way_out)
+    failures = [_import_failure(str(python), ("rtbgym",)) for python in pythons]
+    if all(failures):
+        return Check(name, "warning", f"not usable: {failures[0]}", way_out)
+    return Check(name, "ok", f"usable in {shown(folder)}")
+
+
+def _unusable(item: Requirement) -> Check | None:
+    seen = package_version(item.name)
+    if seen is None:
+        return Check(item.name, "broken", f"not installed, needs {item.specifier or 'any version'}", INSTALL)
+    if not item.specifier.contains(seen, prereleases=True):
+        return Check(item.name, "broken", f"{seen}, needs {item.specifier}", INSTALL)
+    return None
+
+
+def _is_pinned(_name: str, seen: str, pin: str) -> bool:
+    """Whether a version is the pinned one; a build of it such as 2.13.0+cpu is."""
+    return SpecifierSet(f"=={pin}").contains(seen, prereleases=True)
+
+
+def _differs(name: str, seen: str, pin: str) -> Check:
+    return Check(name, "warning", f"{seen}, pinned {pin}", f"pip install {name}=={pin}")
+
+
+def _installed(pins: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Name, version and pin of every pinned package that is installed."""
+    for name, pin in pins.items():
+        if seen := package_version(name):
+            yield name, seen, pin
+
+
+def _import_failure(python: str, modules: Iterable[str]) -> str:
+    """Why an import fails, in one line; empty if it works. A library that kills its process kills only that one."""
+    # -P: a folder that happens to be called like the package must not pass for it.
+    code = "; ".join(f"import {module}" for module in modules)
+    try:
+        done = subprocess.run(
+            [python, "-P", "-W", "ignore", "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=IMPORT_SECONDS_MAX,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"import took longer than {IMPORT_SECONDS_MAX} s"
+    except OSError as error:
+        return f"{python} does not start: {error.strerror}"
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.strip().splitlines()
+    return lines[-1] if lines else f"import ended its process with code {done.returncode}"

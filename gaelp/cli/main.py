@@ -1,0 +1,62 @@
+"""Assemble the command line from its groups; each group is a file of its own beside this one."""
+
+from typing import Annotated
+
+import typer
+
+from gaelp.cli import bench, config, data, doctor, market
+from gaelp.cli.failures import FailureReporting
+from gaelp.cli.installation import installed_version
+from gaelp.cli.output import show_text
+
+__all__ = ["app", "describe", "run"]
+
+app = typer.Typer(
+    name="gaelp",
+    cls=FailureReporting,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+app.add_typer(bench.app, name="bench")
+app.add_typer(config.app, name="config")
+app.add_typer(data.app, name="data")
+app.command("doctor")(doctor.doctor)
+app.add_typer(market.app, name="market")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        show_text(f"gaelp {installed_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def describe(
+    version: Annotated[  # its callback acts
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[  # FailureReporting acts, wherever it stands
+        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
+    ] = False,
+) -> None:
+    """Take an advertising agent from simulation to real money, one proven step at a time.
+
+    **Begin with**
+
+    - `gaelp doctor`: is everything here that a run needs?
+
+    - `gaelp config show --config quick-test --origin`: every setting, and where its value comes from
+
+    - `gaelp config check my.yaml`: is this file right?
+
+    **Settings** come from configs/base.yaml, `--config`, `GAELP__A__B` variables and `--set a.b=c`; the last wins.
+
+    **Exit codes**: 0 done, 2 bad input, 3 refused by a gate or guard, 4 waiting for a person, 1 anything else.
+    """
+
+
+def run() -> None:
+    """Entry point of the `gaelp` command."""
+    app(prog_name="gaelp")

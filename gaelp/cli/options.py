@@ -1,0 +1,33 @@
+"""Options that several commands share, so that each is spelled and explained once."""
+
+from typing import Annotated
+
+import typer
+
+from gaelp.config import names_in
+
+__all__ = ["ConfigOption", "JsonOption", "SetOption"]
+
+
+def _complete_config(incomplete: str) -> list[str]:
+    return [name for name in names_in() if name.startswith(incomplete)]
+
+
+ConfigOption = Annotated[
+    str | None,
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="NAME|PATH",
+        help="A name from configs/ or the path of a YAML file, laid over configs/base.yaml.",
+        autocompletion=_complete_config,
+        show_default="base.yaml alone",
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override one value, such as run.seed=7; may be repeated."),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.", show_default=False)
+]

@@ -1,0 +1,47 @@
+"""Results go to stdout, as a table or as JSON; everything said besides goes to stderr."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+
+__all__ = ["say", "say_error", "show_json", "show_table", "show_text"]
+
+# A table that is piped should not be folded at the 80 columns of a terminal that is not there.
+_PIPE_COLUMNS = 400
+
+
+def show_json(value: Any) -> None:
+    """Print one JSON value on stdout; NaN and infinity, which JSON does not have, are refused."""
+    typer.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def show_text(text: str) -> None:
+    """Print a result on stdout."""
+    typer.echo(text)
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table on stdout; the cells are shown as they are, brackets included."""
+    from rich import box  # noqa: PLC0415 - rich takes a fifth of a second, and JSON or help need none of it
+    from rich.console import Console  # noqa: PLC0415 - as above
+    from rich.table import Table  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    table = Table(*columns, box=box.SIMPLE, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(width=None if sys.stdout.isatty() else _PIPE_COLUMNS).print(table)
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal something that is not a result."""
+    typer.echo(text, err=True)
+
+
+def say_error(text: str) -> None:
+    """Tell why a command stopped."""
+    typer.secho("error: ", err=True, nl=False, fg="red", bold=True)
+    typer.echo(text, err=True)

@@ -1,0 +1,41 @@
+"""The folder below which a run writes everything: whether it can, without leaving a trace of the question."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from gaelp.config.places import absolute
+from gaelp.errors import ConfigError
+
+__all__ = ["check_home", "existing_part"]
+
+
+def existing_part(home: Path) -> Path:
+    """The home folder if it is there, else the closest folder above it that is."""
+    path = absolute(home)
+    while not _is_there(path) and path != path.parent:
+        path = path.parent
+    return path
+
+
+def check_home(home: Path) -> None:
+    """Refuse a home that a run could not write to; nothing is created."""
+    try:
+        place = existing_part(home)
+        with os.scandir(place), tempfile.TemporaryFile(dir=place) as probe:
+            probe.write(b"gaelp")
+            probe.flush()
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+        raise ConfigError(
+            f"home: {str(home)!r} cannot be written: {reason}; allowed: a folder, or a path where one can be made."
+            " Set GAELP_HOME or `home` to another folder, or change its permissions."
+        ) from None
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        # Below a folder that may not be searched; that folder is then the one that is tried.
+        return False

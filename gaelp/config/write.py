@@ -1,0 +1,65 @@
+"""Write models to YAML or JSON files: each appears whole or not at all, and none before all are ready."""
+
+import errno
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from gaelp.config.base import Frozen
+from gaelp.config.places import shown
+from gaelp.errors import ConfigError
+
+__all__ = ["write_models"]
+
+
+def write_models(files: Mapping[Path, Frozen]) -> None:
+    """Write each model to its path, as YAML (.yaml) or JSON (.json); existing files are replaced at the very end.
+
+    Every text is on disk under another name before the first file is put in place.
+    """
+    texts = {path: _text(path, model) for path, model in files.items()}
+    waiting: list[tuple[Path, Path]] = []
+    try:
+        for path, text in texts.items():
+            waiting.append((_beside(path, text), path))
+        while waiting:
+            draft, path = waiting[0]
+            draft.replace(path)
+            waiting.pop(0)
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+        where = ", ".join(shown(path) for path in texts)
+        raise ConfigError(f"{where} cannot be written: {reason}. Name files in a folder that can be written.") from None
+    finally:
+        for draft, _ in waiting:
+            draft.unlink(missing_ok=True)
+
+
+def _text(path: Path, model: Frozen) -> str:
+    if path.suffix == ".json":
+        return model.model_dump_json(indent=2) + "\n"
+    if path.suffix == ".yaml":
+        values = model.model_dump(mode="json")
+        return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    raise ConfigError(f"{shown(path)}: saw suffix {path.suffix!r}; allowed: .yaml or .json. Rename the file.")
+
+
+def _beside(path: Path, text: str) -> Path:
+    """The text in a file of the same folder, safe on disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, f"{shown(path)} is a folder")
+    handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(draft).chmod(0o644)
+    except OSError:
+        Path(draft).unlink(missing_ok=True)
+        raise
+    return Path(draft)

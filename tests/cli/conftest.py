@@ -1,0 +1,66 @@
+import logging
+import os
+import subprocess
+import sys
+
+import pytest
+import structlog
+from typer.testing import CliRunner
+
+from gaelp.cli.main import app
+from gaelp.config.places import repository_root
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch):
+    """Variables of the person who runs the tests must not reach the settings under test."""
+    for name in [name for name in os.environ if name.startswith("GAELP_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before():
+    """A command sets up the logs of its process, which here is that of all tests."""
+    root, ours = logging.getLogger(), logging.getLogger("gaelp")
+    handlers, levels = list(root.handlers), (root.level, ours.level)
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
+    logging.captureWarnings(False)
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def gaelp(here):
+    """Run the command line in this process."""
+
+    def run(*args, **env):
+        return CliRunner().invoke(app, [str(arg) for arg in args], env=env)
+
+    return run
+
+
+@pytest.fixture
+def gaelp_process(here):
+    """Run the command line in a process of its own; the arguments follow `python`."""
+
+    def run(*args, **env):
+        path = os.pathsep.join([str(repository_root()), os.environ.get("PYTHONPATH", "")])
+        return subprocess.run(
+            [sys.executable, *(args or ("-m", "gaelp.cli"))],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "PYTHONPATH": path, **env},
+        )
+
+    return run

@@ -1,0 +1,125 @@
+import copy
+import hashlib
+import json
+import string
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from gaelp.config import Frozen, Settings, fingerprint, load_settings
+from gaelp.config.schema import leaf_keys
+
+VALUES = {
+    "home": "h",
+    "run": {"name": "n", "seed": 1},
+    "logging": {"level": "info", "format": "auto"},
+    "market": {"name": "cal", "campaigns": 5},
+    "personas": {
+        "set": "s",
+        "llm": {
+            "endpoint": "http://h/v1",
+            "model": "m",
+            "api_key": None,
+            "timeout_seconds": 2.5,
+            "retries": 1,
+            "requests_max": 3,
+        },
+    },
+    "evaluation": {"episodes": 10, "seed": 2},
+}
+WORDS = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
+SEEDS = st.integers(0, 2**32 - 1)
+COUNTS = st.integers(1, 1_000_000)
+# One entry for each leaf: a new setting without one fails the test below.
+ALLOWED = {
+    "home": WORDS,
+    "run.name": WORDS,
+    "run.seed": SEEDS,
+    "logging.level": st.sampled_from(["debug", "info", "warning", "error"]),
+    "logging.format": st.sampled_from(["auto", "human", "json"]),
+    "market.name": WORDS,
+    "market.campaigns": COUNTS,
+    "personas.set": WORDS,
+    "personas.llm.endpoint": WORDS.map("http://h/{}".format),
+    "personas.llm.model": WORDS,
+    "personas.llm.api_key": st.none() | WORDS,
+    "personas.llm.timeout_seconds": st.floats(1e-9, 600),
+    "personas.llm.retries": st.integers(0, 20),
+    "personas.llm.requests_max": COUNTS,
+    "evaluation.episodes": COUNTS,
+    "evaluation.seed": SEEDS,
+}
+
+
+def with_value(key, value):
+    values = copy.deepcopy(VALUES)
+    *sections, last = key.split(".")
+    section = values
+    for name in sections:
+        section = section[name]
+    section[last] = value
+    return Settings.model_validate_json(json.dumps(values), strict=True)
+
+
+def shuffled(values, random):
+    if not isinstance(values, dict):
+        return values
+    keys = list(values)
+    random.shuffle(keys)
+    return {key: shuffled(values[key], random) for key in keys}
+
+
+def test_every_setting_is_covered():
+    assert set(ALLOWED) == {".".join(path) for path in leaf_keys(Settings)}
+
+
+@pytest.mark.parametrize("key", ALLOWED)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_the_hash_differs_if_and_only_if_a_value_does(key, data):
+    one, other = data.draw(ALLOWED[key]), data.draw(ALLOWED[key])
+    equal = (one is None) == (other is None) if key.endswith("api_key") else one == other
+    assert (fingerprint(with_value(key, one)) == fingerprint(with_value(key, other))) == equal
+
+
+@settings(max_examples=25)
+@given(random=st.randoms(use_true_random=False), flow=st.sampled_from([None, True, False]), indent=st.integers(2, 8))
+def test_order_and_formatting_do_not_change_the_hash(tmp_path_factory, random, flow, indent):
+    plain = {key: value for key, value in VALUES.items() if key != "personas"} | {"personas": {"set": "s"}}
+    folder = tmp_path_factory.mktemp("configs")
+    hashes = set()
+    for number, values in enumerate([plain, shuffled(plain, random)]):
+        path = folder / f"{number}.yaml"
+        path.write_text(
+            yaml.safe_dump(values, sort_keys=False, default_flow_style=flow if number else False, indent=indent)
+        )
+        hashes.add(load_settings(path, environ={}).hash)
+    assert len(hashes) == 1
+
+
+def test_how_a_value_was_given_does_not_change_the_hash(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text("# a comment\nrun:\n    seed:    12   # another\n")
+    by_file = load_settings(path, environ={}).hash
+    assert by_file == load_settings(environ={"GAELP__RUN__SEED": "12"}).hash
+    assert by_file == load_settings(overrides=["run.seed=12"], environ={}).hash
+    assert by_file != load_settings(environ={}).hash
+
+
+def test_a_whole_number_and_the_same_decimal_are_one_value():
+    key = "personas.llm.timeout_seconds"
+    assert fingerprint(with_value(key, 2)) == fingerprint(with_value(key, 2.0))
+
+
+class Small(Frozen):
+    b: float
+    a: str
+    token: SecretStr | None = None
+
+
+def test_the_hash_is_that_of_the_sorted_json():
+    expected = hashlib.sha256(b'{"a":"\\u00e9","b":1.0,"token":"**********"}').hexdigest()
+    assert fingerprint(Small(b=1, a="é", token=SecretStr("sk-planted"))) == expected

@@ -1,0 +1,135 @@
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import Field, PositiveInt, SecretStr, model_validator
+
+from gaelp.config import Frozen, load_model
+from gaelp.errors import ConfigError, DataError
+
+
+class Part(Frozen):
+    name: str
+    weight: float = 1.0
+
+
+class Round(Frozen):
+    kind: Literal["round"]
+    radius: float
+
+
+class Square(Frozen):
+    kind: Literal["square"]
+    side: float
+
+
+class Thing(Frozen):
+    name: str
+    count: PositiveInt = 1
+    colour: Literal["red", "green"] = "red"
+    parts: tuple[Part, ...] = ()
+    shape: Annotated[Round | Square, Field(discriminator="kind")] | None = None
+    by_hour: dict[int, float] = Field(default_factory=dict)
+    token: SecretStr | None = None
+
+    @model_validator(mode="after")
+    def _name_differs_from_parts(self):
+        if any(part.name == self.name for part in self.parts):
+            raise ValueError(f"name={self.name} is also a part: rename one")
+        return self
+
+
+def load(folder, text, **arguments):
+    (folder / "thing.yaml").write_text(text)
+    return load_model(Thing, "./thing.yaml", **arguments)
+
+
+def problems(folder, text):
+    with pytest.raises(ConfigError) as caught:
+        load(folder, text)
+    return str(caught.value)
+
+
+def test_a_file_becomes_its_model(here):
+    thing = load(here, "name: a\nparts:\n- {name: b, weight: 2}\nshape: {kind: round, radius: 1}\nby_hour: {7: 0.5}\n")
+    assert thing == Thing(
+        name="a", parts=(Part(name="b", weight=2),), shape=Round(kind="round", radius=1), by_hour={7: 0.5}
+    )
+
+
+def test_a_name_is_found_in_the_named_folder_of_configs(here):
+    (here / "configs" / "things").mkdir(parents=True)
+    (here / "configs" / "things" / "mine.yaml").write_text("name: a\n")
+    assert load_model(Thing, "mine", "things").name == "a"
+    assert load_model(Thing, "mine", here / "configs" / "things").name == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: a\ncont: 3\n", "thing.yaml:2: cont: unknown key; allowed here: name, count, colour, parts, shape,"),
+        ("name: a\ncont: 3\n", "Did you mean count?"),
+        ("name: a\nweight: 3\n", "thing.yaml:2: weight: unknown key"),
+        ("name: a\ncount: 0\n", "thing.yaml:2: count: saw 0; allowed: greater than 0."),
+        ("name: a\ncount: true\n", "thing.yaml:2: count: saw true; allowed: a valid integer."),
+        ("name: a\ncount: '3'\n", "thing.yaml:2: count: saw '3'; allowed: a valid integer."),
+        ("name: a\ncount: 3.0\n", "thing.yaml:2: count: saw 3.0; allowed: a valid integer."),
+        ("name: 7\n", "thing.yaml:1: name: saw 7; allowed: a valid string."),
+        ("name:\n", "thing.yaml:1: name: saw null; allowed: a valid string."),
+        ("count: 3\n", "thing.yaml:1: name: required key is missing. Add it."),
+        ("name: a\ncolour: grean\n", "colour: saw 'grean'; allowed: 'red' or 'green'. Did you mean green?"),
+        ("name: a\nparts: 3\n", "thing.yaml:2: parts: saw 3; allowed: a valid array."),
+        (
+            "name: a\nparts:\n- name: b\n- 4\n",
+            "thing.yaml:4: parts[1]: saw 4; allowed: a mapping with the keys name, weight.",
+        ),
+        (
+            "name: a\nparts:\n- name: b\n  wieght: 4\n",
+            "thing.yaml:4: parts[0].wieght: unknown key; allowed here: name, weight. Did",
+        ),
+        (
+            "name: a\nparts:\n- name: b\n  weight: .nan\n",
+            "thing.yaml:4: parts[0].weight: saw nan; allowed: a finite number.",
+        ),
+        ("name: a\nparts:\n- name: b\n  weight: -.inf\n", "saw -inf; allowed: a finite number."),
+        ("name: a\nparts:\n- name: a\n", "thing.yaml:1: name=a is also a part: rename one"),
+        ("name: a\nshape: {kind: oval}\n", "thing.yaml:2: shape: "),
+        ("name: a\nshape:\n  kind: square\n  sid: 2\n", "thing.yaml:4: shape.sid: unknown key"),
+        ("name: a\nshape:\n  kind: square\n", "thing.yaml:2: shape.side: required key is missing"),
+        ("name: a\nby_hour: {x: 1}\n", "thing.yaml:2: by_hour.x: "),
+    ],
+)
+def test_a_wrong_file_is_told_with_line_key_sight_and_limit(here, text, message):
+    assert message in problems(here, text)
+
+
+def test_all_problems_of_a_file_are_told_at_once(here):
+    message = problems(here, "name: 1\ncount: -1\nnothing: 1\nname: b\n")
+    assert message.startswith("4 problems:\n  thing.yaml:4: name: key given twice")
+    assert all(line in message for line in ("thing.yaml:1: name", "thing.yaml:2: count", "thing.yaml:3: nothing"))
+
+
+def test_a_secret_in_a_file_is_refused_unseen(here):
+    message = problems(here, "name: a\ntoken: sk-planted\n")
+    assert "thing.yaml:2: token: saw a secret (not shown)" in message
+    assert "GAELP__TOKEN" in message
+    assert "sk-planted" not in message
+
+
+def test_a_secret_under_a_mistyped_key_is_not_shown(here):
+    assert "sk-planted" not in problems(here, "name: a\ntokn: sk-planted\n")
+
+
+def test_long_text_is_cut_in_the_message(here):
+    assert len(problems(here, f"name: a\ncount: {'x' * 5000}\n")) < 300
+
+
+def test_the_error_can_be_of_another_class(here):
+    with pytest.raises(DataError, match=r"thing.yaml:1: nam: unknown key"):
+        load(here, "nam: a\n", error=DataError)
+
+
+def test_the_cause_that_holds_the_values_is_not_kept(here):
+    with pytest.raises(ConfigError) as caught:
+        load(here, "name: 1\n")
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None

@@ -1,0 +1,108 @@
+"""The promises of the packaging: every requirement is pinned, the documents name what exists, the code is clean."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+UNPINNED = {"async-timeout", "whenever"}  # needed by other Python versions than the one tried: see constraints.txt
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("gaelp/**/README.md")])
+
+
+def pins() -> dict[str, Version]:
+    """The pinned version of each package, by canonical name."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = [line.split("==") for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(name): Version(pin) for name, pin in pinned}
+
+
+def requirements(extras: dict[str, list[str]]) -> list[Requirement]:
+    """What pyproject.toml asks for: the dependencies, then those of each named extra."""
+    return [
+        Requirement(text) for text in [*PROJECT["dependencies"], *(text for group in extras.values() for text in group)]
+    ]
+
+
+def installed_closure() -> Iterator[str]:
+    """Every installed package that the dependencies or the dev extra lead to."""
+    waiting = requirements({"dev": PROJECT["optional-dependencies"]["dev"]})
+    seen: set[tuple[str, str]] = set()
+    while waiting:
+        wanted = waiting.pop()
+        for extra in ("", *sorted(wanted.extras)):
+            key = (canonicalize_name(wanted.name), extra)
+            if key in seen:
+                continue
+            seen.add(key)
+            try:
+                waiting += [
+                    needed
+                    for needed in map(Requirement, distribution(wanted.name).requires or [])
+                    if needed.marker is None or needed.marker.evaluate({"extra": extra})
+                ]
+            except PackageNotFoundError:
+                continue
+            yield key[0]
+
+
+@pytest.mark.parametrize("wanted", requirements(PROJECT["optional-dependencies"]), ids=lambda wanted: wanted.name)
+def test_a_requirement_is_pinned_within_its_range(wanted: Requirement) -> None:
+    assert wanted.specifier.contains(pins()[canonicalize_name(wanted.name)])
+
+
+def test_everything_installed_for_gaelp_has_the_pinned_version() -> None:
+    found = {name: Version(version(name).split("+")[0]) for name in installed_closure()}
+    assert len(found) > len(PROJECT["dependencies"])
+    assert {name: seen for name, seen in found.items() if name not in UNPINNED and pins().get(name) != seen} == {}
+
+
+def test_pins_are_sorted_and_each_stands_once() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    names = [line.split("==")[0] for line in lines if line and not line.startswith("#")]
+    assert names == sorted(set(names))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_link_in_a_document_leads_somewhere(document: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", document.read_text(encoding="utf-8"))
+    local = [target for target in targets if "://" not in target]
+    assert [target for target in local if not (document.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_make_target_named_in_a_document_exists(document: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(
+        re.findall(r"`make ([a-z-]+)[^`]*`|^make ([a-z-]+)", document.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert {first or second for first, second in named} <= targets
+
+
+def test_every_place_the_architecture_document_sends_a_reader_to_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## Where do I find")[1]
+    rows = [row.split("|")[2] for row in text.splitlines() if row.startswith("| ")][1:]
+    places = {row: re.findall(r"`([^`]*[./][^`]*|Makefile)`", row) for row in rows}
+    arrived = {row: bool(named) and all((ROOT / place).exists() for place in named) for row, named in places.items()}
+    assert [row for row in rows if arrived[row] == ("*(to come)*" in row)] == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["format", "--check", "--quiet"], ["check", "--quiet", "--output-format=concise"]],
+    ids=["format", "lint"],
+)
+def test_the_code_is_clean_under_ruff(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", *arguments, "."], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
