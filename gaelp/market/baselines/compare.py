@@ -1,0 +1,152 @@
+"""Compare policies on held-out episodes, all on the same ones: rewards, headroom and leads with 95% intervals."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.config.base import Frozen
+from gaelp.errors import BadInput
+from gaelp.market.baselines.bids import Bidder
+from gaelp.market.baselines.episodes import Played, held_out_seeds, play
+from gaelp.market.market import Market
+
+__all__ = ["Comparison", "Estimate", "Result", "compare"]
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int], None]  # policy, episodes done, episodes in all
+
+_BATCH_EPISODES = 256  # bounds memory: about 40 MB with 72 hours and 8 segments
+_Z_95 = 1.959963984540054
+_INFORMED = "(informed)"
+
+
+class Estimate(Frozen):
+    """A mean over episodes and its 95% interval."""
+
+    value: float
+    lower_95: float
+    upper_95: float
+
+
+class Result(Frozen):
+    """How one policy did."""
+
+    policy: str
+    informed: bool
+    reward: Estimate
+    headroom_share: Estimate  # of the way from the constant bid to the optimum
+    difference_to_best: Estimate  # in reward, against the best uninformed rule on the same episodes
+    lead_over_best: Estimate  # the same relative to that rule's reward
+    lead_over_constant: Estimate  # relative to the constant bid's reward
+    budget_used: float
+    reward_p10: float
+
+
+class Comparison(Frozen):
+    """How policies did on the same held-out episodes of one market, in the order in which they were given."""
+
+    market: str
+    label: str
+    episodes: int
+    seed: int
+    constant: str
+    best_uninformed: str
+    results: tuple[Result, ...]
+
+    def of(self, policy: str) -> Result:
+        """One policy's result."""
+        return next(result for result in self.results if result.policy == policy)
+
+
+def compare(
+    market: Market,
+    rules: Sequence[Bidder],
+    *,
+    constant: Bidder,
+    candidates: Sequence[Bidder] = (),
+    episodes: int = 1000,
+    seed: int = 1009,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Play every policy on the same held-out episodes.
+
+    The best uninformed rule is the one with the highest mean here, so a lead over it is rather under- than overstated;
+    `candidates` are compared with it but cannot be it.
+    """
+    policies = _unique([constant, *rules, *candidates])
+    if episodes < 2:
+        raise BadInput(f"episodes={episodes} seen, 2 or more allowed: an interval needs several")
+    seeds = held_out_seeds(seed, episodes)
+    played = {policy.name: _play_in_batches(market, policy, seeds, progress) for policy in policies}
+    means = {rule.name: played[rule.name].reward.mean() for rule in [constant, *rules] if _INFORMED not in rule.name}
+    best = max(means, key=lambda name: float(means[name]))
+    return Comparison(
+        market=market.spec.name,
+        label=market.spec.label,
+        episodes=episodes,
+        seed=seed,
+        constant=constant.name,
+        best_uninformed=best,
+        results=tuple(
+            _result(policy.name, played[policy.name], played[constant.name].reward, played[best].reward)
+            for policy in policies
+        ),
+    )
+
+
+def _unique(policies: Sequence[Bidder]) -> list[Bidder]:
+    """Each name once; the constant bid may come again among the rules."""
+    return list({policy.name: policy for policy in reversed(policies)}.values())[::-1]
+
+
+def _play_in_batches(
+    market: Market, policy: Bidder, seeds: npt.NDArray[np.uint64], progress: Progress | None
+) -> Played:
+    parts = []
+    for first in range(0, len(seeds), _BATCH_EPISODES):
+        batch = seeds[first : first + _BATCH_EPISODES]
+        parts.append(play(market, policy, batch))
+        if progress:
+            progress(policy.name, first + len(batch), len(seeds))
+    return Played(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _result(name: str, played: Played, constant: Floats, best: Floats) -> Result:
+    reward = played.reward
+    return Result(
+        policy=name,
+        informed=_INFORMED in name,
+        reward=_estimate(float(reward.mean()), reward - reward.mean()),
+        headroom_share=_headroom(reward, constant),
+        difference_to_best=_estimate(float((reward - best).mean()), reward - best - (reward - best).mean()),
+        lead_over_best=_lead(reward, best),
+        lead_over_constant=_lead(reward, constant),
+        budget_used=float(played.budget_used.mean()),
+        reward_p10=float(np.quantile(reward, 0.1)),
+    )
+
+
+# Ratios of means get their interval by the delta method: the influence of each episode on the ratio has mean zero, and
+# its standard deviation over the square root of the number of episodes is the ratio's standard error.
+
+
+def _headroom(reward: Floats, constant: Floats) -> Estimate:
+    """(agent - constant) / (1 - constant)."""
+    mean, base = float(reward.mean()), float(constant.mean())
+    room = 1.0 - base
+    influence = (reward - mean) / room - (constant - base) * (1.0 - mean) / room**2
+    return _estimate((mean - base) / room, influence)
+
+
+def _lead(reward: Floats, reference: Floats) -> Estimate:
+    """reward / reference - 1."""
+    mean, base = float(reward.mean()), float(reference.mean())
+    influence = (reward - mean) / base - (reference - base) * mean / base**2
+    return _estimate(mean / base - 1.0, influence)
+
+
+def _estimate(value: float, influence: Floats) -> Estimate:
+    half = _Z_95 * float(influence.std(ddof=1)) / math.sqrt(len(influence))
+    return Estimate(value=value, lower_95=value - half, upper_95=value + half)

@@ -1,0 +1,44 @@
+"""Play whole episodes: seeds that never mix training with judging, and what a policy makes of them."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.market.baselines.bids import Bidder
+from gaelp.market.market import Market, seeds_from
+
+__all__ = ["Played", "held_out_seeds", "play", "training_seeds"]
+
+Floats = npt.NDArray[np.float64]
+Seeds = npt.NDArray[np.uint64]
+
+_ONE = np.uint64(1)
+
+
+class Played(NamedTuple):
+    """What N episodes brought, (N,) each."""
+
+    reward: Floats
+    budget_used: Floats
+
+
+def training_seeds(seed: int, campaigns: int, batch: int = 0) -> Seeds:
+    """Episodes to tune and train on: even seeds, so that none is ever held out."""
+    return seeds_from(seed, campaigns, batch) & ~_ONE
+
+
+def held_out_seeds(seed: int, campaigns: int, batch: int = 0) -> Seeds:
+    """Episodes to judge on: odd seeds, so that none was ever trained on."""
+    return seeds_from(seed, campaigns, batch) | _ONE
+
+
+def play(market: Market, policy: Bidder, seeds: Seeds) -> Played:
+    """Run one episode for each seed to its end."""
+    obs = market.reset(seeds)
+    policy.begin(market.brief)
+    reward = np.zeros(len(seeds))
+    while not market.done:
+        obs, outcome = market.step(policy.act(obs))
+        reward += outcome.reward
+    return Played(reward, 1.0 - obs.left_micros / market.brief.budget_micros)

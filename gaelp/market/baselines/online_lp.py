@@ -1,0 +1,66 @@
+"""OnlineLP: dual mirror descent on the price of budget, corrected by the budget and the time that are left."""
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from gaelp.config.base import Frozen
+from gaelp.market.baselines.bids import LaunchParameters, bids_for_worth, launch_price_log
+from gaelp.market.baselines.pacing import relative_error
+from gaelp.market.baselines.plan import SpendPlan, day_left_micros
+from gaelp.market.baselines.values import SignalWeights, ValueParameters, Values
+from gaelp.market.view import Action, Brief, Observation
+
+__all__ = ["OnlineLp", "OnlineLpParameters"]
+
+Floats = npt.NDArray[np.float64]
+
+_LEAST_LEFT = 1e-3  # of the budget, so that its logarithm stays finite
+
+
+class OnlineLpParameters(Frozen):
+    """OnlineLP dual pacing."""
+
+    values: ValueParameters = ValueParameters()
+    launch: LaunchParameters = LaunchParameters()
+    step: float = Field(default=0.5, ge=0.02, le=0.6, description="log price per hour's relative error of spend")
+    decay: float = Field(default=0.35, ge=0, le=0.6, description="steps shrink with this power of the hour")
+    correction: float = Field(default=1.6, ge=0, le=2.5, description="log price per log of budget left over plan left")
+    price_response: float = Field(default=-1.2, ge=-4, le=3, description="of planned spend to the hour's log price")
+    shade_offset: float = Field(default=0.0, ge=-0.6, le=0.6, description="first price: log correction of the shading")
+
+
+class OnlineLp:
+    """Follows the gradient of the dual price of budget, and leans against what is left of the budget or today's cap."""
+
+    def __init__(self, parameters: OnlineLpParameters, signals: SignalWeights | None = None) -> None:
+        """With signals the rule is told how value moves with hour and price, and its name says so."""
+        self.name = "online-lp" if signals is None else "online-lp (informed)"
+        self._parameters = parameters
+        self._values = Values(parameters.values, signals)
+
+    def begin(self, brief: Brief, /) -> None:
+        """Plan every campaign's spend."""
+        self._brief = brief
+        self._values.begin(brief)
+        self._plan = SpendPlan(brief, self._parameters.price_response)
+        self._price_log = launch_price_log(brief, self._parameters.launch)
+
+    def act(self, obs: Observation, /) -> Action:
+        """Bid for the coming hour."""
+        given = self._parameters
+        if obs.hour > 0:
+            target_micros = self._brief.budget_micros * self._plan.share(obs.hour - 1)
+            step = given.step / obs.hour**given.decay
+            self._price_log = self._price_log + step * relative_error(obs, target_micros)
+        price_log = self._price_log - given.correction * self._room_log(obs)
+        value_log, _ = self._values.log_value(obs)
+        return Action(bids_for_worth(self._brief, obs, value_log - price_log[:, None], given.shade_offset))
+
+    def _room_log(self, obs: Observation) -> Floats:
+        """Log of what may still be spent over what is planned, for the flight or for today if that is tighter, (N,)."""
+        left = obs.left_micros / self._brief.budget_micros
+        day_left = day_left_micros(self._brief, obs) / self._brief.budget_micros
+        flight = np.maximum(left, _LEAST_LEFT) / self._plan.rest(obs.hour)
+        today = np.maximum(day_left, _LEAST_LEFT) / self._plan.rest_of_day(obs.hour)
+        return np.log(np.minimum(flight, today))

@@ -1,0 +1,99 @@
+"""How much of the budget each hour should spend: in proportion to the volume it is forecast to hold."""
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.market.baselines.forecasts import calendar_by_price
+from gaelp.market.compiled import compiled
+from gaelp.market.view import Brief, Observation
+
+__all__ = ["SpendPlan", "day_end", "day_left_micros"]
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+
+_LEAST_SHARE = 1e-9
+_NO_VOLUME = 1e-300
+
+
+class SpendPlan:
+    """Share of the budget planned before each hour, (T + 1, N), from 0 to 1.
+
+    An hour's share is its forecast volume x exp(price_response x log price of the hour): a negative response saves
+    money for cheap hours. What a day's cap does not allow is planned for the other days.
+    """
+
+    def __init__(self, brief: Brief, price_response: float) -> None:
+        calendar = calendar_by_price(brief)
+        weight = np.exp(price_response * calendar.price_log)
+        by_persona = np.einsum("pjh,j->ph", calendar.cumulative, weight)
+        before = _planned_before(
+            by_persona, brief.persona, brief.start_hour_of_week, brief.volume_forecast, brief.hours
+        )
+        self.before = _within_caps(brief, before)
+        self._brief = brief
+
+    def share(self, hour: int) -> Floats:
+        """Share of the budget planned for this hour, (N,)."""
+        return self._planned(hour, hour + 1)
+
+    def rest(self, hour: int) -> Floats:
+        """Share planned from this hour on, (N,)."""
+        return self._planned(hour, self._brief.hours)
+
+    def rest_of_day(self, hour: int) -> Floats:
+        """Share planned from this hour to the end of its day, (N,)."""
+        return self._planned(hour, day_end(self._brief, hour))
+
+    def _planned(self, first: int, last: int) -> Floats:
+        return np.asarray(np.maximum(self.before[last] - self.before[first], _LEAST_SHARE), dtype=np.float64)
+
+    def target_micros(self, obs: Observation) -> Floats:
+        """What to spend in the coming hour so that neither the budget nor today's cap runs out early, (N,)."""
+        share = self.share(obs.hour)
+        of_budget = obs.left_micros * share / self.rest(obs.hour)
+        of_day = day_left_micros(self._brief, obs) * share / self.rest_of_day(obs.hour)
+        return np.minimum(of_budget, of_day)
+
+
+@compiled
+def _planned_before(
+    cumulative: Floats, persona: npt.NDArray[np.int32], start: npt.NDArray[np.int32], volume: Singles, hours: int
+) -> Floats:
+    campaigns, segments = persona.shape
+    planned = np.zeros((hours + 1, campaigns))
+    for n in range(campaigns):
+        for s in range(segments):
+            row = cumulative[persona[n, s], start[n] :]
+            for t in range(1, hours + 1):
+                planned[t, n] += volume[n, s] * (row[t] - row[0])
+        planned[:, n] /= max(planned[hours, n], _NO_VOLUME)
+    return planned
+
+
+def _within_caps(brief: Brief, before: Floats) -> Floats:
+    """Fill the days up to their caps like communicating vessels, leaving the proportions within each day."""
+    first_hours = np.arange(0, brief.hours, brief.hours_per_day)
+    planned = np.add.reduceat(np.diff(before, axis=0), first_hours, axis=0)
+    cap = brief.daily_cap_micros / brief.budget_micros
+    filled = planned
+    for _ in first_hours:
+        open_share = np.where(filled < cap, filled, 0.0).sum(axis=0)
+        missing = 1.0 - np.minimum(filled, cap).sum(axis=0)
+        factor = 1.0 + np.divide(missing, open_share, out=np.zeros_like(missing), where=open_share > 0.0)
+        filled = np.where(filled < cap, filled * factor, cap)
+    scale = np.divide(np.minimum(filled, cap), planned, out=np.ones_like(planned), where=planned > 0.0)
+    by_hour = np.diff(before, axis=0) * np.repeat(scale, brief.hours_per_day, axis=0)[: brief.hours]
+    return np.concatenate([before[:1], np.cumsum(by_hour, axis=0)])
+
+
+def day_end(brief: Brief, hour: int) -> int:
+    """First hour after the day to which this hour belongs, or the end of the flight."""
+    return min((hour // brief.hours_per_day + 1) * brief.hours_per_day, brief.hours)
+
+
+def day_left_micros(brief: Brief, obs: Observation) -> npt.NDArray[np.int64]:
+    """What today's cap still allows, (N,); in a day's first hour the observation still tells of the day before."""
+    if obs.hour % brief.hours_per_day == 0:
+        return np.minimum(brief.daily_cap_micros, obs.left_micros)
+    return np.minimum(obs.day_left_micros, obs.left_micros)

@@ -1,0 +1,42 @@
+"""Calibration: fit a market to a log of auctions, with interval and goodness of fit of every statistic."""
+
+from gaelp.market.calibration.files import write_calibration
+from gaelp.market.calibration.fit import calibrate
+from gaelp.market.calibration.fitted import Fitted
+from gaelp.market.calibration.goodness import (
+    HalfSplitReport,
+    PriceComparison,
+    compare,
+    compare_histogram_halves,
+    half_split_report,
+    split_half,
+)
+from gaelp.market.calibration.kaplan_meier import PriceCurve, kaplan_meier
+from gaelp.market.calibration.knots import landscape_from_curve
+from gaelp.market.calibration.log_frame import BidLog
+from gaelp.market.calibration.log_readers import read_ipinyou, read_log
+from gaelp.market.calibration.log_table import log_from_table
+from gaelp.market.calibration.mixture import fit_mixture
+from gaelp.market.calibration.report import Calibration, CalibrationReport
+
+__all__ = [
+    "BidLog",
+    "Calibration",
+    "CalibrationReport",
+    "Fitted",
+    "HalfSplitReport",
+    "PriceComparison",
+    "PriceCurve",
+    "calibrate",
+    "compare",
+    "compare_histogram_halves",
+    "fit_mixture",
+    "half_split_report",
+    "kaplan_meier",
+    "landscape_from_curve",
+    "log_from_table",
+    "read_ipinyou",
+    "read_log",
+    "split_half",
+    "write_calibration",
+]

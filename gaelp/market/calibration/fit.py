@@ -1,0 +1,196 @@
+"""Fit a market to a log: run every estimator, put what was found into a MarketSpec, and report the rest."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from gaelp.config.market import MarketSpec
+from gaelp.market.calibration.fitted import Fitted, TooLittle
+from gaelp.market.calibration.landscapes import LandscapeFit, fit_landscapes, pays_its_bid
+from gaelp.market.calibration.log_frame import BidLog
+from gaelp.market.calibration.price_moves import PriceMoves, fit_price_moves
+from gaelp.market.calibration.price_signals import SegmentPrices, fit_price_click_correlation, fit_segment_prices
+from gaelp.market.calibration.rates import RateFit
+from gaelp.market.calibration.report import Calibration, CalibrationReport, KeptDefault
+from gaelp.market.calibration.responses import ResponseFit, fit_responses
+from gaelp.market.calibration.seasonality import HourFactors
+from gaelp.market.calibration.spread import spread_net_of_noise
+from gaelp.market.calibration.volume import VolumeFit, fit_volume
+
+__all__ = ["calibrate"]
+
+_OVERDISPERSION_MIN = 1e-4  # the market draws from a gamma distribution, which has no case 0
+_MARKET_PEAK_HOUR = 13.0  # when the market's own daily price wave is highest
+_Z = 1.959964
+
+Statistics = dict[str, Fitted | TooLittle]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Everything the estimators say about one log."""
+
+    log: BidLog
+    volume: VolumeFit
+    prices: SegmentPrices
+    moves: PriceMoves
+    landscapes: LandscapeFit | TooLittle
+    responses: ResponseFit
+    correlation: Fitted | TooLittle
+
+    @property
+    def factors(self) -> HourFactors | None:
+        return self.volume.factors if isinstance(self.volume.factors, HourFactors) else None
+
+
+def calibrate(log: BidLog, *, name: str, base: MarketSpec) -> Calibration:
+    """A market like the log's; what the log is too thin for stays as in `base`, and the report says so."""
+    prices = fit_segment_prices(log)
+    found = _Found(
+        log=log,
+        volume=fit_volume(log),
+        prices=prices,
+        moves=fit_price_moves(log, prices, base.rivals),
+        landscapes=fit_landscapes(log, prices.level),
+        responses=fit_responses(log, base.delay),
+        correlation=fit_price_click_correlation(log, prices),
+    )
+    statistics = _statistics(found)
+    spec = _spec(base, name, statistics, found)
+    return Calibration(spec, _report(base, spec, statistics, found))
+
+
+def _statistics(found: _Found) -> Statistics:
+    """Each statistic under the path of its value in the market file."""
+    clicks, conversions, delay = found.responses.clicks, found.responses.conversions, found.responses.delay
+    statistics: Statistics = {
+        "volume.per_hour": found.volume.per_hour,
+        "volume.segment_log_sd": found.volume.segment_log_sd,
+        "volume.overdispersion": found.volume.overdispersion,
+        "response.click_rate": clicks.rate if isinstance(clicks, RateFit) else clicks,
+        "response.click_log_sd": clicks.log_sd if isinstance(clicks, RateFit) else clicks,
+        "response.conversion_rate": conversions.rate if isinstance(conversions, RateFit) else conversions,
+        "response.conversion_log_sd": conversions.log_sd if isinstance(conversions, RateFit) else conversions,
+        "response.daypart_amplitude": found.responses.daypart_amplitude,
+        "delay.mean_hours": delay.mean_hours,
+        "delay.immediate_share": delay.immediate_share,
+    }
+    prices: Statistics = {
+        "response.price_value_correlation": found.correlation,
+        "price.level_micros": _level(found.prices, found.landscapes),
+        "price.segment_log_sd": found.prices.log_sd,
+        "price.common_drift_sd": found.moves.common_drift_sd,
+        "price.segment_drift_sd": found.moves.segment_drift_sd,
+        "price.drift_persistence": found.moves.drift_persistence,
+        "price.hourly_noise_sd": found.moves.hourly_noise_sd,
+        "price.diurnal_amplitude": found.moves.diurnal_amplitude,
+    }
+    if isinstance(found.landscapes, TooLittle) and pays_its_bid(found.log):
+        prices = dict.fromkeys(prices, found.landscapes)
+    return statistics | prices
+
+
+def _level(prices: SegmentPrices, landscapes: LandscapeFit | TooLittle) -> Fitted | TooLittle:
+    """Mean price of the typical segment: exp of the mean log level, times the mean of price over exp(level)."""
+    if isinstance(landscapes, TooLittle):
+        return landscapes
+    used = prices.precision > 0
+    level, noise = prices.level[used], 1 / prices.precision[used]
+    centre, error = float(level[0]), math.sqrt(float(noise[0]))
+    if len(level) > 1:
+        spread = spread_net_of_noise(level, noise)
+        centre, error = spread.mean, spread.mean_std_error
+    mean = landscapes.pooled.mean_price
+    return Fitted(
+        value=mean * math.exp(centre),
+        interval_low=mean * math.exp(centre - _Z * error),
+        interval_high=mean * math.exp(centre + _Z * error),
+        observations=int(used.sum()),
+        goodness=landscapes.pooled.max_error,
+        method="mean price of the typical segment, within reach of the bids; goodness: distance between knots and"
+        " Kaplan-Meier curve, near 0 is best",
+    )
+
+
+def _spec(base: MarketSpec, name: str, statistics: Statistics, found: _Found) -> MarketSpec:
+    values: dict[str, Any] = base.model_dump(mode="json")
+    hours = len(found.log.covered_hours)
+    values["name"] = name
+    values["label"] = f"calibrated on {found.log.source}: {found.log.rows:,} auctions in {hours:,} hours"
+    for path, statistic in statistics.items():
+        if isinstance(statistic, Fitted):
+            section, key = path.split(".")
+            values[section][key] = _allowed(path, statistic.value)
+            # A range of the base market would be drawn over the fitted value.
+            values["randomise"].pop(path, None)
+    if isinstance(found.landscapes, LandscapeFit):
+        values["landscapes"] = [landscape.model_dump(mode="json") for landscape in found.landscapes.specs]
+        values["price"]["steepness"] = 1.0
+    if found.factors is not None:
+        values["hour_of_week"] = found.factors.factor.round(6).tolist()
+    return MarketSpec.model_validate(values)
+
+
+def _allowed(path: str, value: float) -> float | int:
+    if path == "price.level_micros":
+        return max(round(value), 1)
+    if path == "volume.overdispersion":
+        value = max(value, _OVERDISPERSION_MIN)
+    return float(f"{value:.6g}")
+
+
+def _report(base: MarketSpec, spec: MarketSpec, statistics: Statistics, found: _Found) -> CalibrationReport:
+    log, factors = found.log, found.factors
+    fitted = {path: statistic for path, statistic in statistics.items() if isinstance(statistic, Fitted)}
+    if "price.common_drift_sd" in fitted and isinstance(found.moves.innovation_sd, Fitted):
+        fitted["price.common_drift_innovation_sd"] = found.moves.innovation_sd
+    if factors is not None:
+        fitted["hour_of_week"] = factors.swing
+    whole: dict[str, object] = {"landscapes": found.landscapes, "hour_of_week": found.volume.factors}
+    kept = {path: part for path, part in (statistics | whole).items() if isinstance(part, TooLittle)}
+    return CalibrationReport(
+        market=spec.name,
+        source=log.source,
+        auctions=log.rows,
+        won=int(log.won.sum()),
+        clicks=None if log.click is None else int(log.click.sum()),
+        conversions=None if log.conversion is None else int(log.conversion.sum()),
+        hours=len(log.covered_hours),
+        segments=log.segments,
+        statistics=fitted,
+        kept=tuple(_kept(base, path, statistic) for path, statistic in kept.items()),
+        landscapes=found.landscapes.reports if isinstance(found.landscapes, LandscapeFit) else (),
+        hour_of_week_low=() if factors is None else tuple(factors.low.round(6).tolist()),
+        hour_of_week_high=() if factors is None else tuple(factors.high.round(6).tolist()),
+        notes=tuple(_notes(base, spec, fitted, found)),
+    )
+
+
+def _kept(base: MarketSpec, path: str, statistic: TooLittle) -> KeptDefault:
+    section, _, key = path.partition(".")
+    default = float(getattr(getattr(base, section), key)) if key else None
+    return KeptDefault(statistic=path, default=default, observations=statistic.observations, reason=statistic.reason)
+
+
+def _notes(base: MarketSpec, spec: MarketSpec, fitted: dict[str, Fitted], found: _Found) -> list[str]:
+    """What a reader should know about the market file that no single statistic says."""
+    dropped = sorted(set(base.randomise) - set(spec.randomise))
+    notes = [f"randomise.{path} of the base market was dropped: the log gives the value" for path in dropped]
+    if spec.price.steepness != base.price.steepness:
+        notes.append(f"price.steepness {base.price.steepness} of the base market became 1: the landscapes are measured")
+    wave, peak = fitted.get("price.diurnal_amplitude"), found.moves.peak_hour
+    if wave is not None and peak is not None and wave.interval_low > 0:
+        apart = abs((peak - _MARKET_PEAK_HOUR + 12) % 24 - 12)
+        if apart > 3:
+            notes.append(
+                f"prices are highest at {peak:.1f}h in the log, at {_MARKET_PEAK_HOUR:.0f}h in the market:"
+                " price.diurnal_amplitude has the right height at another hour"
+            )
+    if isinstance(found.landscapes, LandscapeFit):
+        unknown = max(report.unknown_share for report in found.landscapes.reports)
+        if unknown > 0.001:
+            notes.append(
+                f"up to {unknown:.1%} of a landscape's auctions cost more than the bids could reach: how much more, the"
+                " log cannot tell; bid higher on a random part of the traffic to learn it"
+            )
+    return notes

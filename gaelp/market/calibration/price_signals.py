@@ -1,0 +1,105 @@
+"""Price levels of segments and their hours, how much segments differ, and whether dear ones are clicked more."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.market.calibration.fitted import Fitted, TooLittle
+from gaelp.market.calibration.log_frame import BidLog
+from gaelp.market.calibration.price_levels import log_prices, price_levels
+from gaelp.market.calibration.rates import fit_correlation
+from gaelp.market.calibration.spread import spread_net_of_noise
+
+__all__ = ["SegmentPrices", "fit_price_click_correlation", "fit_segment_prices"]
+
+SEGMENTS_MIN = 5
+CORRELATED_SEGMENTS_MIN = 8
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPrices:
+    """Mean log price of each segment, and of each segment-hour."""
+
+    level: Floats  # (S,) log micros
+    precision: Floats  # (S,)
+    hourly_level: Floats  # (S, T)
+    hourly_precision: Floats  # (S, T), 0 where too few prices were seen
+    log_sd: Fitted | TooLittle  # between segments
+
+
+def fit_segment_prices(log: BidLog) -> SegmentPrices:
+    """Levels by segment and hour, each segment with its own scatter."""
+    value, seen = log_prices(log)
+    hours = len(log.covered_hours)
+    segment = price_levels(value, seen, log.segment, log.segments)
+    hourly = np.zeros((2, log.segments, hours))
+    order = np.argsort(log.segment, kind="stable")
+    ends = np.cumsum(np.bincount(log.segment, minlength=log.segments))
+    hour = log.hour
+    for index, rows in enumerate(np.split(order, ends[:-1])):
+        found = price_levels(value[rows], seen[rows], hour[rows], hours)
+        hourly[:, index] = found.level, found.precision
+    used = segment.precision > 0
+    # A segment whose price was hardly ever seen stands at the level of the others.
+    level = np.where(used, segment.level, segment.level[used].mean() if used.any() else 0.0)
+    return SegmentPrices(level, segment.precision, hourly[0], hourly[1], _between(level, segment.precision))
+
+
+def _between(level: Floats, precision: Floats) -> Fitted | TooLittle:
+    used = precision > 0
+    if used.sum() < SEGMENTS_MIN:
+        reason = f"{int(used.sum())} segments with prices seen, {SEGMENTS_MIN} needed for their spread"
+        return TooLittle(observations=int(used.sum()), reason=reason)
+    found = spread_net_of_noise(level[used], 1 / precision[used])
+    return Fitted(
+        value=found.sd,
+        interval_low=found.sd_low,
+        interval_high=found.sd_high,
+        observations=int(used.sum()),
+        goodness=found.straightness,
+        method="Paule-Mandel over mean log prices of segments (censored normal); goodness: correlation with normal"
+        " quantiles, 1 is best",
+    )
+
+
+def fit_price_click_correlation(log: BidLog, prices: SegmentPrices) -> Fitted | TooLittle:
+    """Correlation of log price level and log click rate between segments; between hours of day if these are few."""
+    if log.click is None:
+        return TooLittle(observations=0, reason="the log has no column click")
+    used = prices.precision > 0
+    if used.sum() >= CORRELATED_SEGMENTS_MIN:
+        name, level, precision = "segments", prices.level, prices.precision
+        shown, clicks = log.by_segment(log.won), log.by_segment(log.click)
+    else:
+        found = price_levels(*log_prices(log), log.hour_of_day, 24)
+        name, level, precision = "hours of day", found.level, found.precision
+        shown, clicks = log.by_hour_of_day(log.won), log.by_hour_of_day(log.click)
+    kept = (precision > 0) & (shown > 0)
+    if kept.sum() < CORRELATED_SEGMENTS_MIN:
+        reason = f"{int(kept.sum())} {name} with prices and impressions, {CORRELATED_SEGMENTS_MIN} needed"
+        return TooLittle(observations=int(clicks.sum()), reason=reason)
+    return _correlate(clicks[kept], shown[kept], level[kept], 1 / precision[kept], name)
+
+
+def _correlate(clicks: Floats, shown: Floats, level: Floats, noise: Floats, name: str) -> Fitted | TooLittle:
+    spread = spread_net_of_noise(level, noise)
+    reliability = spread.sd**2 / (spread.sd**2 + float(noise.mean()))
+    if reliability < 0.2:
+        reason = f"price levels of {name} differ by no more than their noise"
+        return TooLittle(observations=int(clicks.sum()), reason=reason)
+    raw = fit_correlation(clicks, shown, (level - level.mean()) / level.std(), "clicks")
+    if isinstance(raw, TooLittle):
+        return raw
+    scale = 1 / math.sqrt(reliability)
+    return raw.model_copy(
+        update={
+            "value": min(max(raw.value * scale, -1.0), 1.0),
+            "interval_low": max(raw.interval_low * scale, -1.0),
+            "interval_high": min(raw.interval_high * scale, 1.0),
+            "method": raw.method.replace("units", name),
+        }
+    )

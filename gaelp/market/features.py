@@ -1,0 +1,202 @@
+"""The observation vector of `spaces`, computed for N campaigns at once."""
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.market.compiled import compiled
+from gaelp.market.spaces import FEATURE_LIMIT, GLOBAL_FEATURES, SEGMENT_FEATURES, observation_size
+from gaelp.market.view import Brief, Observation
+
+__all__ = ["FeatureMaker"]
+
+_CLICK_PRIOR, _CONVERSION_PRIOR = 4.0, 3.0  # strength of the market's averages, in clicks and conversions
+_SMALLEST_SHARE = 1e-3
+_SMALLEST_PRESENCE = 0.02
+_WEEK_HOURS = 168
+
+Singles = npt.NDArray[np.float32]
+Counts = npt.NDArray[np.int32]
+Money = npt.NDArray[np.int64]
+
+
+class FeatureMaker:
+    """Turns observations of one batch of episodes into vectors; built once per brief."""
+
+    def __init__(self, brief: Brief) -> None:
+        self._brief = brief
+        plan = _volume_plan(brief)
+        self._plan = plan.astype(np.float32)  # (N, T) share of the flight's volume in each hour
+        ahead = np.cumsum(plan[:, ::-1], axis=1)[:, ::-1]
+        self._ahead_log = np.log(np.maximum(ahead, _SMALLEST_SHARE)).astype(np.float32)  # (N, T) share still to come
+        self._activity_log = np.log(brief.activity + 1e-3)
+        self._price_mean_log = brief.price_forecast_log.mean(axis=1, keepdims=True)
+        self._prior_log = np.log(brief.click_rate * brief.conversion_rate * brief.conversion_value_micros)[:, None]
+        volume = brief.volume_forecast
+        self._volume = volume.sum(axis=1)
+        self._volume_share_log = np.log(volume / volume.mean(axis=1, keepdims=True))
+        self._traits = brief.persona_traits[brief.persona].transpose(2, 0, 1)
+        self._budget = brief.budget_micros.astype(np.float32)
+
+    def __call__(self, obs: Observation) -> Singles:
+        """Vectors of shape (N, size), a new array each time."""
+        hour = min(obs.hour, self._brief.hours - 1)
+        whole = np.stack(self._globals(obs, hour), axis=1, dtype=np.float32, casting="same_kind")
+        vectors = np.empty((self._brief.campaigns, observation_size(self._brief.segments)), np.float32)
+        _interleave(whole, self._segments(obs, hour), np.float32(FEATURE_LIMIT), vectors)
+        return vectors
+
+    def by_segment(self, obs: Observation, extra: Singles) -> Singles:
+        """One vector a segment, shape (N, S, features): the globals, the segment's own features, then the extra ones.
+
+        `extra` has shape (extra features, N, S).
+        """
+        hour = min(obs.hour, self._brief.hours - 1)
+        whole = np.stack(self._globals(obs, hour), axis=1, dtype=np.float32, casting="same_kind")
+        parts = np.concatenate([self._segments(obs, hour), extra.astype(np.float32, copy=False)])
+        rows = np.empty((*parts.shape[1:], whole.shape[1] + len(parts)), np.float32)
+        _by_segment(whole, parts, np.float32(FEATURE_LIMIT), rows)
+        return rows
+
+    def _globals(self, obs: Observation, hour: int) -> list[npt.NDArray[np.floating]]:
+        """One array of shape (N,) for each entry of GLOBAL_FEATURES, in its order."""
+        brief, plan = self._brief, self._plan
+        day = 2 * np.pi * (hour % brief.hours_per_day) / brief.hours_per_day
+        week = 2 * np.pi * ((brief.start_hour_of_week + hour) % _WEEK_HOURS) / _WEEK_HOURS
+        same = np.ones(brief.campaigns, np.float32)
+        share = obs.left_micros / self._budget
+        started, before = hour > 0, max(hour - 1, 0)
+        sums = _sums(obs.cost_micros, obs.total_cost_micros, obs.opportunities, obs.total_clicks, obs.total_conversions)
+        cost, total_cost, opportunities, clicks, bought = sums.T
+        spend = cost / np.maximum(plan[:, before] * self._budget, 1) - 1
+        expected = self._volume * plan[:, before] * brief.hours
+        value = brief.conversion_value_micros
+        features = [
+            same * (obs.hour / brief.hours),
+            same * np.sin(day),
+            same * np.cos(day),
+            same * np.sin(2 * day),
+            same * np.cos(2 * day),
+            np.sin(week),
+            np.cos(week),
+            share,
+            obs.day_left_micros / brief.daily_cap_micros,
+            np.log(np.maximum(share, _SMALLEST_SHARE)) - self._ahead_log[:, hour],
+            np.log(brief.budget_share) + 2,
+            np.minimum(spend, 3) * started,
+            obs.in_market,
+            obs.pace,
+            np.log(np.maximum(plan[:, hour] * brief.hours, _SMALLEST_SHARE)),
+            np.log((opportunities + 1) / (expected + 1)) * started,
+            (obs.price_level_log - brief.price_forecast_log) @ np.full(brief.segments, 1 / brief.segments, np.float32),
+            0.3 * np.log1p(clicks),
+            0.5 * np.log1p(bought),
+            0.3 * np.log1p(obs.maturing_clicks @ np.ones(brief.segments, np.float32)),
+            np.log((bought + 1) * value / (total_cost + value)),
+        ]
+        assert len(features) == len(GLOBAL_FEATURES)  # noqa: S101 - a feature without a description is a mistake here
+        return features
+
+    def _segments(self, obs: Observation, hour: int) -> Singles:
+        """The entries of SEGMENT_FEATURES in their order, shape (features, N, S)."""
+        brief, level = self._brief, obs.price_level_log
+        now = (brief.start_hour_of_week + hour) % _WEEK_HOURS
+        won, clicks, bought = (
+            total.astype(np.float32) for total in (obs.total_impressions, obs.total_clicks, obs.total_conversions)
+        )
+        entered = obs.opportunities * np.maximum(obs.in_market * obs.pace, _SMALLEST_PRESENCE)[:, None]
+        expected = brief.volume_forecast * brief.activity[brief.persona, now[:, None] - 1]
+        click_log, conversion_log, value_log, log_sd = self._values(obs, won, clicks, bought)
+        features = (
+            click_log,
+            conversion_log,
+            value_log,
+            log_sd,
+            level - self._price_mean_log,
+            level - brief.price_forecast_log,
+            obs.price_signal_log - level,
+            obs.bid_log - level,
+            np.minimum(obs.impressions / np.maximum(entered, 1), 1),
+            self._volume_share_log,
+            np.log((obs.opportunities + 1) / (expected + 1), dtype=np.float32) * np.float32(hour > 0),
+            self._activity_log[brief.persona, now[:, None]],
+            np.float32(0.2) * np.log1p(won),
+            np.float32(0.3) * np.log1p(clicks),
+            np.float32(0.5) * np.log1p(bought),
+            np.float32(0.3) * np.log1p(obs.maturing_clicks),
+            obs.exposure,
+            obs.creative / np.float32(brief.creatives),
+            *self._traits,
+        )
+        parts = np.empty((len(SEGMENT_FEATURES), brief.campaigns, brief.segments), np.float32)
+        for part, feature in zip(parts, features, strict=True):
+            part[:] = feature
+        return parts
+
+    def _values(
+        self, obs: Observation, won: Singles, clicks: Singles, bought: Singles
+    ) -> tuple[Singles, Singles, Singles, Singles]:
+        """Shrunken click and conversion rates, value, and its uncertainty, all in logs."""
+        brief = self._brief
+        ripe = np.maximum(clicks - obs.maturing_clicks, 0)
+        click_events, conversion_events = clicks + np.float32(_CLICK_PRIOR), bought + np.float32(_CONVERSION_PRIOR)
+        click = np.log(click_events / (won * np.float32(brief.click_rate) + np.float32(_CLICK_PRIOR)))
+        conversion = np.log(
+            conversion_events / (ripe * np.float32(brief.conversion_rate) + np.float32(_CONVERSION_PRIOR))
+        )
+        if obs.known_value_log is not None:
+            return click, conversion, obs.known_value_log - self._prior_log, np.zeros_like(click)
+        log_sd = np.sqrt((click_events + conversion_events) / (click_events * conversion_events))
+        return click, conversion, click + conversion, log_sd
+
+
+def _volume_plan(brief: Brief) -> npt.NDArray[np.float64]:
+    """Share of a flight's forecast volume in each hour, shape (N, T)."""
+    index = (brief.start_hour_of_week[:, None] + np.arange(brief.hours)) % _WEEK_HOURS
+    hourly = np.zeros((brief.campaigns, brief.hours))
+    for s in range(brief.segments):
+        hourly += brief.volume_forecast[:, s, None] * brief.activity[brief.persona[:, s, None], index]
+    return np.asarray(hourly / hourly.sum(axis=1, keepdims=True))
+
+
+@compiled
+def _interleave(whole: Singles, parts: Singles, limit: np.float32, out: Singles) -> None:
+    """Lay one campaign's features after another, each clipped to the limit."""
+    features, campaigns, segments = parts.shape
+    for n in range(campaigns):
+        start = whole.shape[1]
+        for i in range(start):
+            out[n, i] = min(max(whole[n, i], -limit), limit)
+        for i in range(features):
+            for s in range(segments):
+                out[n, start + s] = min(max(parts[i, n, s], -limit), limit)
+            start += segments
+
+
+@compiled
+def _by_segment(whole: Singles, parts: Singles, limit: np.float32, out: Singles) -> None:
+    """Give every segment the campaign's features and its own, each clipped to the limit."""
+    features, campaigns, segments = parts.shape
+    start = whole.shape[1]
+    for n in range(campaigns):
+        for s in range(segments):
+            for i in range(start):
+                out[n, s, i] = min(max(whole[n, i], -limit), limit)
+            for i in range(features):
+                out[n, s, start + i] = min(max(parts[i, n, s], -limit), limit)
+
+
+@compiled
+def _sums(
+    cost: Money, total_cost: Money, opportunities: Counts, clicks: Counts, conversions: Counts
+) -> npt.NDArray[np.float64]:
+    """Sums over the segments, shape (N, 5)."""
+    campaigns, segments = cost.shape
+    out = np.zeros((campaigns, 5))
+    for n in range(campaigns):
+        for s in range(segments):
+            out[n, 0] += cost[n, s]
+            out[n, 1] += total_cost[n, s]
+            out[n, 2] += opportunities[n, s]
+            out[n, 3] += clicks[n, s]
+            out[n, 4] += conversions[n, s]
+    return out

@@ -1,0 +1,219 @@
+"""The market: N campaigns x S segments that bid hour by hour on drawn worlds, with exact replay of a seed."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.config.market import LandscapeSpec, MarketSpec
+from gaelp.errors import ActionError, DataError
+from gaelp.market.hour import State, Tables, empty_state, run_hour
+from gaelp.market.landscape import GRID, Landscapes, build_landscapes
+from gaelp.market.personas import PersonaTable
+from gaelp.market.view import Action, Brief, Observation, Outcome
+from gaelp.market.world import DAY_HOURS, World, draw_world, price_profile_log, week_activity
+
+__all__ = ["Market", "seeds_from"]
+
+_WIN_RATE_CELLS = 256
+_STATE_VERSION = 1
+_HIGHEST_BID_MICROS = 10**12
+
+Seeds = npt.NDArray[np.uint64]
+
+
+def seeds_from(seed: int, campaigns: int, episode: int = 0) -> Seeds:
+    """Campaign seeds of one batch: campaign i of episode k depends on (seed, k, i) alone, not on how many there are."""
+    entropy = np.random.SeedSequence([seed, episode]).generate_state(1, np.uint64)[0]
+    with np.errstate(over="ignore"):
+        return np.asarray(entropy + np.arange(campaigns, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+
+
+class Market:
+    """A batch of campaigns that share a spec; `reset` draws their episodes, `step` runs one hour."""
+
+    def __init__(self, spec: MarketSpec, personas: PersonaTable, landscapes: tuple[LandscapeSpec, ...]) -> None:
+        self.spec = spec
+        self.personas = personas
+        self.landscapes = _landscapes(spec, landscapes)
+        self._activity = week_activity(spec, personas)
+        self._tables = _tables(spec, personas, self.landscapes)
+        self._check_creatives()
+
+    def _check_creatives(self) -> None:
+        offered = self.personas.affinity_log.shape[1]
+        if self.spec.creatives.count > max(offered, 1):
+            raise DataError(
+                f"market {self.spec.name!r} asks for {self.spec.creatives.count} creatives, the personas rate "
+                f"{offered}: lower creatives.count or add creatives"
+            )
+
+    @property
+    def campaigns(self) -> int:
+        """How many campaigns the last reset drew."""
+        return len(self._seeds)
+
+    @property
+    def hours(self) -> int:
+        """Length of an episode."""
+        return self.spec.hours
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over."""
+        return self.hour >= self.hours
+
+    def reset(self, seeds: Seeds) -> Observation:
+        """Draw one episode for each seed and return the first observation."""
+        self._seeds = np.asarray(seeds, dtype=np.uint64)
+        self.world = draw_world(self.spec, self.personas, self.landscapes, self._seeds)
+        self.state = self._launch_state()
+        self.brief = self._make_brief()
+        self.hour = 0
+        self._reward = np.zeros(self.campaigns, np.float32)
+        return self.observe()
+
+    def _launch_state(self) -> State:
+        spec, world = self.spec, self.world
+        state = empty_state(self.campaigns, spec.segments, spec.creatives.count, spec.delay.window_hours)
+        state.left_micros[:] = world.budget_micros
+        state.day_left_micros[:] = np.minimum(world.daily_cap_micros, world.budget_micros)
+        state.price_level_log[:] = world.price_forecast_log + self._tables.price_profile_log[0]
+        state.price_signal_log[:] = state.price_level_log
+        state.bid_log[:] = state.price_level_log
+        state.in_market[:] = 1.0
+        state.pace[:] = 1.0
+        return state
+
+    def observe(self) -> Observation:
+        """What a bidder sees now; arrays are views that the next step changes."""
+        shared = Observation.__slots__
+        arrays = {name: getattr(self.state, name) for name in shared if name not in ("hour", "known_value_log")}
+        return Observation(hour=self.hour, known_value_log=self._known_values(), **arrays)
+
+    def _known_values(self) -> npt.NDArray[np.float32] | None:
+        if not self.spec.response.values_known or self.done:
+            return None
+        return np.asarray(np.log(self.world.value_micros[self.hour]))
+
+    def step(self, action: Action) -> tuple[Observation, Outcome]:
+        """Run one hour; bids must be whole micros, pacing in 0..1, creatives among those on offer."""
+        if self.done:
+            raise ActionError(f"the episode ended after {self.hours} hours: reset the market before the next step")
+        clipped = self._apply(action)
+        run_hour(
+            self.hour,
+            self.world,
+            self._tables,
+            self.state,
+            np.clip(action.bid_micros, 0, _HIGHEST_BID_MICROS),
+        )
+        self.hour += 1
+        won = self.state.value_micros @ np.ones(self.spec.segments)
+        np.divide(won, self.world.optimum_micros, out=self._reward, casting="same_kind")
+        return self.observe(), Outcome(self.state.value_micros, self._reward, clipped)
+
+    def _apply(self, action: Action) -> int:
+        _check_bids(action.bid_micros, (self.campaigns, self.spec.segments))
+        bids = action.bid_micros
+        clipped = int(np.count_nonzero((bids < 0) | (bids > _HIGHEST_BID_MICROS)))
+        if action.pace is not None:
+            _check_finite("pace", action.pace)
+            clipped += int(np.count_nonzero((action.pace < 0) | (action.pace > 1)))
+            np.clip(action.pace, 0, 1, out=self.state.pace)
+        else:
+            self.state.pace[:] = 1
+        if action.creative is not None:
+            _check_creatives(action.creative, self.spec.creatives.count)
+            self.state.creative[:] = action.creative
+        return clipped
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Everything needed to continue bit for bit: seeds, hour and what has changed since launch."""
+        header = {"version": np.array(_STATE_VERSION), "hour": np.array(self.hour), "seeds": self._seeds.copy()}
+        return header | {name: array.copy() for name, array in self.state._asdict().items()}
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> Observation:
+        """Continue from `save`; the world is drawn again from its seeds."""
+        if int(saved["version"]) != _STATE_VERSION:
+            raise DataError(f"market state has version {int(saved['version'])}, this release reads {_STATE_VERSION}")
+        self.reset(saved["seeds"])
+        for name, array in self.state._asdict().items():
+            if saved[name].shape != array.shape:
+                raise DataError(
+                    f"market state {name} has shape {saved[name].shape}, market {self.spec.name!r} "
+                    f"needs {array.shape}: restore it into the market it was saved from"
+                )
+            array[:] = saved[name]
+        self.hour = int(saved["hour"])
+        return self.observe()
+
+    def _make_brief(self) -> Brief:
+        spec, world, personas = self.spec, self.world, self.personas
+        return Brief(
+            hours=self.hours,
+            hours_per_day=DAY_HOURS,
+            first_price=self.landscapes.first_price,
+            landscapes=self.landscapes,
+            budget_micros=world.budget_micros,
+            daily_cap_micros=world.daily_cap_micros,
+            conversion_value_micros=world.conversion_value_micros,
+            click_rate=spec.response.click_rate,
+            conversion_rate=spec.response.conversion_rate,
+            delay_mean_hours=world.delay_hours,
+            start_hour_of_week=world.start_hour_of_week,
+            persona=world.persona,
+            persona_traits=personas.traits,
+            activity=self._activity,
+            intent_log=personas.intent_log,
+            price_profile_log=self._tables.price_profile_log,
+            volume_forecast=world.volume_forecast,
+            price_forecast_log=world.price_forecast_log,
+            budget_share=_budget_share(world, self.hours),
+            creatives=spec.creatives.count,
+            values_known=spec.response.values_known,
+        )
+
+
+def _budget_share(world: World, hours: int) -> npt.NDArray[np.float32]:
+    everything = (world.volume_forecast * np.exp(world.price_forecast_log)).sum(axis=1) * hours
+    return np.asarray(world.budget_micros / everything, dtype=np.float32)
+
+
+def _landscapes(spec: MarketSpec, built_in: tuple[LandscapeSpec, ...]) -> Landscapes:
+    first_price = spec.price.payment == "first"
+    return build_landscapes(spec.landscapes or built_in, first_price=first_price, steepness=spec.price.steepness)
+
+
+def _tables(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) -> Tables:
+    rates = np.arange(_WIN_RATE_CELLS + 2) / _WIN_RATE_CELLS
+    pooled = np.maximum.accumulate(landscapes.win[landscapes.pooled] + 1e-9 * np.arange(len(GRID)))
+    return Tables(
+        win=landscapes.win,
+        cost=landscapes.cost,
+        price_at_win_rate=np.interp(rates, pooled, GRID).astype(np.float32),
+        price_profile_log=price_profile_log(spec),
+        affinity=np.exp(personas.affinity_log[:, : spec.creatives.count]),
+        fatigue=personas.fatigue.astype(np.float32),
+        tiring=max(spec.fatigue.strength, *spec.randomise.get("fatigue.strength", (0.0,))) > 0,
+    )
+
+
+def _check_bids(bids: npt.NDArray[np.int64], shape: tuple[int, int]) -> None:
+    if bids.shape != shape:
+        raise ActionError(f"bids have shape {bids.shape}, this market has campaigns x segments = {shape}")
+    if bids.dtype != np.int64:
+        raise ActionError(f"bids are {bids.dtype}: give whole micros as int64")
+
+
+def _check_finite(name: str, values: npt.NDArray[np.float32]) -> None:
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise ActionError(f"{name}[{wrong[0]}] is {values.flat[wrong[0]]}: every entry must be finite")
+
+
+def _check_creatives(creative: npt.NDArray[np.int8], count: int) -> None:
+    wrong = (creative < 0) | (creative >= count)
+    if wrong.any():
+        index = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise ActionError(f"creative{list(index)} is {int(creative[index])}: choose 0..{count - 1}")

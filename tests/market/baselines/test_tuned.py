@@ -1,0 +1,85 @@
+import pytest
+
+from gaelp.errors import DataError
+from gaelp.market.baselines.catalog import CATALOG
+from gaelp.market.baselines.tuned import TunedBidder, TunedRules, as_yaml, load_tuned, market_fingerprint
+from gaelp.market.market import Market
+from gaelp.market.personas import neutral_table
+
+
+@pytest.fixture
+def tuned(small_market):
+    bidders = {
+        kind.key: TunedBidder(score=0.5, parameters=kind.parameters.model_validate({}).model_dump()) for kind in CATALOG
+    }
+    fingerprint = market_fingerprint(small_market)
+    return TunedRules(market="test", fingerprint=fingerprint, seed=7, trials=60, campaigns=256, bidders=bidders)
+
+
+@pytest.fixture
+def written(tuned, tmp_path):
+    path = tmp_path / "tuned.yaml"
+    path.write_text(as_yaml(tuned), encoding="utf-8")
+    return path
+
+
+def test_what_is_written_is_what_is_read(small_market, tuned, written):
+    assert load_tuned(small_market, written) == tuned
+
+
+def test_a_file_is_found_by_the_market_it_is_named_after(small_market, tuned, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "configs" / "baselines" / "test.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(as_yaml(tuned), encoding="utf-8")
+    assert load_tuned(small_market) == tuned
+
+
+def test_a_market_that_was_never_tuned_is_told_how(make_market):
+    with pytest.raises(DataError, match=r"no bidders were tuned for market 'novel'.*gaelp market tune novel"):
+        load_tuned(make_market(name="novel"))
+
+
+def test_parameters_of_a_market_that_changed_are_refused(make_market, written):
+    changed = make_market(days=2, segments=2, delay={"mean_hours": 3})
+    with pytest.raises(DataError, match=r"fingerprint [0-9a-f]{12}.*now has.*gaelp market tune test"):
+        load_tuned(changed, written)
+
+
+def test_a_name_or_label_does_not_change_a_market(make_market):
+    known = {"days": 2, "segments": 2}
+    assert market_fingerprint(make_market(**known)) == market_fingerprint(make_market(name="b", label="c", **known))
+    assert market_fingerprint(make_market(**known)) != market_fingerprint(make_market(days=2))
+
+
+def test_other_personas_make_another_market(make_market, landscapes):
+    market = make_market()
+    assert market_fingerprint(market) != market_fingerprint(Market(market.spec, neutral_table(), landscapes))
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "told"),
+    [
+        ("    proportional: 20.0\n", "    proportionl: 20.0\n", "proportionl"),
+        ("    step: 0.35\n", "    step: 7\n", "step"),
+        ("  pid:\n", "  pit:\n", "'pit' is not known"),
+    ],
+)
+def test_a_wrong_parameter_is_named(small_market, written, was, becomes, told):
+    text = written.read_text(encoding="utf-8")
+    assert was in text
+    written.write_text(text.replace(was, becomes, 1), encoding="utf-8")
+    with pytest.raises(DataError, match=told):
+        load_tuned(small_market, written)
+
+
+def test_every_bidder_is_built_in_the_order_of_the_catalog(tuned):
+    names = [bidder.name for bidder in tuned.build_all()]
+    assert names[:2] == ["random", "constant"]
+    assert len(names) == len(CATALOG)
+    assert tuned.constant().name == "constant"
+
+
+def test_a_bidder_that_was_not_tuned_is_refused(tuned):
+    with pytest.raises(DataError, match="no tuned bidder 'oracle'"):
+        tuned.build("oracle")

@@ -1,0 +1,155 @@
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from gaelp.config.market import LandscapeSpec, PriceComponent
+from gaelp.errors import DataError
+from gaelp.market.calibration import compare, compare_histogram_halves, half_split_report, kaplan_meier, split_half
+from gaelp.market.calibration.knots import landscape_from_curve
+
+ROOT = Path(__file__).resolve().parents[3]
+HISTOGRAMS = Path(os.environ.get("GAELP_TEST_IPINYOU", ROOT.parent / "shared" / "data" / "ipinyou_2997"))
+KL_LIMIT = 0.05
+LOG_NORMAL = LandscapeSpec(name="plain", mixture=(PriceComponent(weight=1, log_mean=0.0, log_sd=0.7),))
+
+
+def curve_of(prices):
+    return kaplan_meier(np.asarray(prices, float), np.ones(len(prices), bool))
+
+
+def draws(seed, rows=20_000, log_sd=0.7, shift=0.0):
+    return np.random.default_rng(seed).lognormal(shift, log_sd, rows)
+
+
+def test_prices_from_the_landscape_itself_fit():
+    found = compare(LOG_NORMAL, curve_of(draws(1)), level=1.0)
+    assert found.ks < 1.63 / np.sqrt(20_000)
+    assert found.kl < 64 / 20_000
+    assert found.observations == 20_000
+
+
+def test_other_prices_do_not_fit():
+    same, dearer, wider = (
+        compare(LOG_NORMAL, curve_of(prices), level=1.0)
+        for prices in (draws(1), draws(2, shift=0.3), draws(3, log_sd=1.1))
+    )
+    assert min(dearer.ks, wider.ks) > 10 * same.ks
+    assert min(dearer.kl, wider.kl) > 10 * same.kl
+    assert dearer.kl == pytest.approx(0.5 * (0.3 / 0.7) ** 2, rel=0.1)  # of two normals a shift apart
+    edges = np.exp(np.linspace(-3, 3, 40))
+    right, wrong = (
+        compare(landscape, curve_of(draws(4)), level=1.0, edges=edges).mean_log_likelihood
+        for landscape in (
+            LOG_NORMAL,
+            LandscapeSpec(name="off", mixture=(PriceComponent(weight=1, log_mean=0.3, log_sd=0.7),)),
+        )
+    )
+    assert right > wrong
+
+
+def test_the_log_likelihood_is_that_of_the_bins():
+    edges = np.array([0.5, 1.0, 2.0, 50.0])
+    prices = draws(5, rows=4000)
+    found = compare(LOG_NORMAL, curve_of(prices), level=1.0, edges=edges)
+    mass = np.diff(norm.cdf(np.log(edges) / 0.7), prepend=0.0)
+    count = np.histogram(prices, np.concatenate([[0], edges]))[0] / 4000
+    assert found.mean_log_likelihood == pytest.approx((count * np.log(mass / mass.sum())).sum(), abs=1e-3)
+
+
+def test_the_level_scales_the_landscape():
+    found = compare(LOG_NORMAL, curve_of(2500 * draws(6)), level=2500.0)
+    assert found.ks < 0.02
+
+
+def test_prices_beyond_the_reach_of_the_fit_are_not_held_against_it():
+    price = draws(7)
+    reach = np.where(price <= 1.2, price, 1.2)
+    fit = landscape_from_curve(kaplan_meier(reach, price <= 1.2), "reach")
+    assert fit.unknown_share > 0.3
+    found = compare(fit.landscape, curve_of(draws(8)), level=fit.mean_price)
+    assert found.ks < 0.02
+    assert found.kl < 0.01
+
+
+def test_a_landscape_below_every_held_out_price_cannot_be_compared():
+    price = np.array([1.0, 2.0, 3.0])
+    fit = landscape_from_curve(kaplan_meier(price, np.array([True, True, False])), "low")
+    with pytest.raises(DataError, match="below every held-out price"):
+        compare(fit.landscape, curve_of([50, 60]), level=fit.mean_price)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_halves_of_spiky_histograms_fit_each_other(seed):
+    rng = np.random.default_rng(seed)
+    price = np.arange(301.0)
+    smooth = np.exp(-0.5 * ((np.log(price + 1) - 4.2) / 0.7) ** 2)
+    count = rng.poisson(smooth * 20_000 * np.where(rng.random(301) < 0.03, 20, 1))
+    found = compare_histogram_halves(price, count, np.random.default_rng(seed))
+    assert found.kl < KL_LIMIT
+    assert found.bins == 301
+    assert found.observations == pytest.approx(count.sum() / 2, rel=0.01)
+
+
+def test_a_histogram_of_one_price_seen_once_cannot_be_split():
+    with pytest.raises(DataError, match="cannot be split"):
+        compare_histogram_halves(np.array([5.0]), np.array([1]), np.random.default_rng(1))
+
+
+@pytest.mark.skipif(not HISTOGRAMS.is_dir(), reason="set GAELP_TEST_IPINYOU to the folder with *_info.json")
+def test_halves_of_real_histograms_fit_each_other():
+    files = sorted(HISTOGRAMS.glob("*_info.json"))
+    assert len(files) == 9
+    for path in files:
+        count = np.array(json.loads(path.read_text())["price_counter_train"])
+        found = compare_histogram_halves(np.arange(float(len(count))), count, np.random.default_rng(1))
+        assert found.kl < KL_LIMIT, f"{path.name}: {found}"
+
+
+def test_halves_hold_whole_hours_and_every_row_once(won_log):
+    first, second = split_half(won_log, np.random.default_rng(1))
+    assert first.rows + second.rows == won_log.rows
+    assert not set(first.covered_hours) & set(second.covered_hours)
+    assert len(first.covered_hours) == len(won_log.covered_hours) // 2
+    again, _ = split_half(won_log, np.random.default_rng(1))
+    other, _ = split_half(won_log, np.random.default_rng(2))
+    assert again.covered_hours.tolist() == first.covered_hours.tolist() != other.covered_hours.tolist()
+    assert first.covered_hours.max() > second.covered_hours.min()  # spread over the whole log
+
+
+def test_a_log_of_one_hour_cannot_be_split(won_log):
+    hour = replace(won_log, covered_hours=won_log.covered_hours[:1], covered_share=won_log.covered_share[:1])
+    with pytest.raises(DataError, match="covers 1 hour"):
+        split_half(hour, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("name", ["won_log", "contested_log"])
+def test_a_fit_on_one_half_describes_the_other(name, request):
+    found = half_split_report(request.getfixturevalue(name), np.random.default_rng(2))
+    assert found.price.ks < 0.04
+    assert found.price.kl < KL_LIMIT
+    assert found.volume.absolute_error_share < 0.2 < found.volume.flat_error_share
+    assert found.volume.mean_absolute_percentage_error < 0.2
+    assert abs(found.clicks.standard_errors) < 3.5
+    assert abs(found.clicks.relative_error) < 0.15
+    assert found.missing == {}
+
+
+def test_a_market_that_changes_between_the_halves_is_seen(won_log):
+    steady = half_split_report(won_log, np.random.default_rng(3))
+    first, _ = split_half(won_log, np.random.default_rng(3))
+    changed = np.isin(np.floor(won_log.time_hours), first.covered_hours)
+    dearer = replace(won_log, price_micros=np.where(changed, won_log.price_micros, 2 * won_log.price_micros))
+    shifted = half_split_report(dearer, np.random.default_rng(3))
+    assert shifted.price.ks > 0.2 > steady.price.ks
+    assert shifted.price.kl > 0.2
+
+
+def test_what_cannot_be_compared_says_why(won_log):
+    found = half_split_report(replace(won_log, click=None), np.random.default_rng(4))
+    assert found.clicks is None
+    assert found.missing == {"clicks": "the log has no column click"}

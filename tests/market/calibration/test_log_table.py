@@ -1,0 +1,109 @@
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from gaelp.errors import DataError
+from gaelp.market.calibration.log_frame import UNKNOWN_PRICE
+from gaelp.market.calibration.log_table import FAULTS_SHOWN, log_from_table
+
+GOOD = {
+    "time": ["2024-01-01T00:10:00", "2024-01-01T00:20:00", "2024-01-01T02:30:00"],
+    "segment": ["b", "a", ""],
+    "bid_micros": ["100", "200", "300"],
+    "price_micros": ["80", "", "300"],
+    "won": ["1", "0", "true"],
+    "click": ["1", "", "0"],
+    "conversion": ["1", "", ""],
+    "conversion_time": ["2024-01-01T01:10:00", "", ""],
+}
+
+
+def table(**changes):
+    return pd.DataFrame({**GOOD, **changes})
+
+
+def fault(**changes):
+    with pytest.raises(DataError) as caught:
+        log_from_table(table(**changes), source="bids.csv", first_line=2)
+    return str(caught.value)
+
+
+def test_a_good_table_becomes_a_log_in_time_order():
+    frame = table(time=GOOD["time"][::-1], conversion_time=["2024-01-01T03:00:00", "", ""])
+    log = log_from_table(frame, source="bids.csv")
+    assert log.bid_micros.tolist() == [300, 200, 100]
+    assert log.price_micros.tolist() == [300, UNKNOWN_PRICE, 80]
+    assert [log.segment_names[code] for code in log.segment] == ["(none)", "a", "b"]
+
+
+def test_delays_run_from_the_auction_to_the_conversion():
+    log = log_from_table(table(), source="bids.csv")
+    assert log.delay_hours[0] == pytest.approx(1.0)
+    assert np.isnan(log.delay_hours[1:]).all()
+
+
+def test_an_arrow_table_reads_like_a_data_frame():
+    frame = table()
+    typed = pa.table({"time": pa.array([0, 600, 7200]).cast("int64"), "won": [True, False, True]})
+    typed = typed.set_column(0, "time", pa.array([1704067200, 1704067800, 1704074400]))
+    typed = typed.append_column("bid_micros", pa.array([100, 200, 300]))
+    typed = typed.append_column("price_micros", pa.array([80, None, 300]))
+    log = log_from_table(typed, source="bids.parquet")
+    assert log.price_micros.tolist() == log_from_table(frame, source="bids.csv").price_micros.tolist()
+    assert log.click is None
+    assert log.segment_names == ("all",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "seen"),
+    [
+        ({"time": ["soon", *GOOD["time"][1:]]}, "line 2, column time: saw 'soon'"),
+        ({"time": ["", *GOOD["time"][1:]]}, "line 2, column time: saw empty"),
+        ({"bid_micros": ["100", "1.5", "300"]}, "line 3, column bid_micros: saw '1.5'; allowed: a whole number"),
+        ({"bid_micros": ["100", "-2", "300"]}, "line 3, column bid_micros: saw '-2'"),
+        ({"bid_micros": ["100", "9e15", "300"]}, "line 3, column bid_micros: saw '9e15'"),
+        ({"bid_micros": ["100", "", "300"]}, "line 3, column bid_micros: saw empty"),
+        ({"won": ["1", "yes", "1"]}, "line 3, column won: saw 'yes'; allowed: 0 or 1"),
+        ({"price_micros": ["", "", "300"]}, "line 2, column price_micros: saw empty"),
+        ({"price_micros": ["101", "", "300"]}, "line 2, column price_micros: saw '101'; won, so it cannot exceed"),
+        (
+            {"price_micros": ["80", "199", "300"]},
+            "line 3, column price_micros: saw '199'; lost, so it cannot lie below",
+        ),
+        ({"click": ["1", "1", "0"]}, "line 3, column click: saw '1'; a click needs a won auction"),
+        ({"click": ["", "", "0"]}, "line 2, column click: saw empty"),
+        ({"conversion": ["1", "", "1"]}, "line 4, column conversion: saw '1'; a conversion needs a click"),
+        ({"conversion_time": ["", "", ""]}, "line 2, column conversion_time: saw empty"),
+        ({"conversion_time": ["2023-12-31", "", ""]}, "line 2, column conversion_time: saw '2023-12-31'; before"),
+        ({"conversion": ["0", "", ""]}, "line 2, column conversion_time"),
+    ],
+)
+def test_a_bad_cell_is_named_by_file_line_column_and_value(changes, seen):
+    message = fault(**changes)
+    assert message.startswith("bids.csv: ")
+    assert seen in message
+
+
+def test_a_lost_auction_may_tell_the_price():
+    log = log_from_table(table(price_micros=["80", "250", "300"]), source="bids.csv")
+    assert log.price_known.all()
+
+
+def test_many_faults_are_counted_and_the_first_are_shown():
+    rows = 100
+    frame = pd.DataFrame({"time": "never", "bid_micros": "1", "price_micros": "", "won": ["0"] * rows})
+    with pytest.raises(DataError) as caught:
+        log_from_table(frame, source="bids.csv")
+    assert str(caught.value).count("saw 'never'") == FAULTS_SHOWN
+    assert f"and {rows - FAULTS_SHOWN} more" in str(caught.value)
+
+
+def test_a_missing_column_is_named_with_those_seen():
+    with pytest.raises(DataError, match="column 'won' is missing; seen: time, bid_micros, price_micros"):
+        log_from_table(table()[["time", "bid_micros", "price_micros"]], source="bids.csv")
+
+
+def test_an_empty_table_is_refused():
+    with pytest.raises(DataError, match="holds no auction"):
+        log_from_table(table().iloc[:0], source="bids.csv")

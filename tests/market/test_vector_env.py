@@ -1,0 +1,131 @@
+"""The market behaves as Gymnasium says an environment and a vector environment behave."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+from gaelp.errors import ActionError, ConfigError, DataError
+from gaelp.market import ENVIRONMENT_ID
+from gaelp.market.env import AdMarketEnv
+from gaelp.market.vector_env import AdMarketVectorEnv
+
+
+@pytest.fixture
+def short(make_market):
+    return make_market(days=1, segments=3)
+
+
+def batch(env, value=0.3):
+    return np.full(env.action_space.shape, value, np.float32)
+
+
+@pytest.mark.parametrize("actions", ["continuous", "discrete"])
+def test_the_registered_environment_passes_gymnasiums_checker(actions):
+    env = gym.make(ENVIRONMENT_ID, market="cal", actions=actions)
+    check_env(env.unwrapped)
+
+
+def test_make_vec_gives_the_native_batch():
+    env = gym.make_vec(ENVIRONMENT_ID, num_envs=5, vectorization_mode="vector_entry_point", market="calm")
+    assert isinstance(env.unwrapped, AdMarketVectorEnv)
+    assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    obs, _ = env.reset(seed=1)
+    assert env.observation_space.contains(obs)
+
+
+def test_an_episode_ends_terminated_and_the_next_begins_in_the_same_step(short):
+    env = AdMarketVectorEnv(4, market=short)
+    env.reset(seed=1)
+    for _ in range(23):
+        _, _, terminated, truncated, info = env.step(batch(env))
+        assert not terminated.any()
+        assert not truncated.any()
+        assert "final_obs" not in info
+    obs, _, terminated, truncated, info = env.step(batch(env))
+    assert terminated.all()
+    assert not truncated.any()
+    assert (obs[:, 0] == 0).all()
+    assert (info["final_obs"][:, 0] == 1).all()
+    assert set(info["final_info"]) >= {"spend_micros", "pending_conversions", "lost_to_window"}
+    first = AdMarketVectorEnv(4, market=short)
+    first.reset(seed=1)
+    assert not np.array_equal(first.reset()[0], first.reset(seed=1)[0])
+    assert np.array_equal(first.reset()[0], obs)
+
+
+def test_a_flight_cut_short_is_truncated_not_terminated(short):
+    env = AdMarketVectorEnv(4, market=short, truncate_hours=5)
+    env.reset(seed=1)
+    for _ in range(5):
+        obs, _, terminated, truncated, info = env.step(batch(env))
+    assert truncated.all()
+    assert not terminated.any()
+    assert info["final_obs"][0, 0] == pytest.approx(5 / 24)
+    assert (obs[:, 0] == 0).all()
+
+
+def test_rewards_of_an_episode_are_its_value_over_the_optimum(short):
+    env = AdMarketVectorEnv(4, market=short)
+    env.reset(seed=1)
+    rewards, values = np.zeros(4), np.zeros(4)
+    for _ in range(23):
+        _, reward, *_ = env.step(batch(env))
+        rewards += reward
+        values += env.market.state.value_micros.sum(axis=1)
+    assert np.allclose(rewards, values / env.market.world.optimum_micros, rtol=1e-5)
+    assert (rewards > 0.2).all()
+
+
+def test_single_environment_and_batch_of_one_agree(short):
+    single, many = AdMarketEnv(market=short), AdMarketVectorEnv(1, market=short)
+    one, all_of_one = single.reset(seed=7)[0], many.reset(seed=7)[0]
+    assert np.array_equal(one, all_of_one[0])
+    for _ in range(23):
+        # Both drive the same market object: the single one is played first, the batch over the same seed after it.
+        single.step(batch(many)[0])
+    last_single = single.step(batch(many)[0])[0]
+    many.reset(seed=7)
+    for _ in range(24):
+        info = many.step(batch(many))[4]
+    assert np.array_equal(last_single, info["final_obs"][0])
+
+
+def test_a_saved_environment_continues_bit_for_bit(make_market, everything_spec):
+    env = AdMarketVectorEnv(3, market=make_market(**everything_spec))
+    env.reset(seed=4)
+    for _ in range(80):
+        env.step(batch(env))
+    saved = env.save()
+    ahead = [env.step(batch(env))[:2] for _ in range(90)]
+    other = AdMarketVectorEnv(3, market=make_market(**everything_spec))
+    other.restore(saved)
+    for obs, reward in ahead:
+        again = other.step(batch(other))
+        assert np.array_equal(again[0], obs)
+        assert np.array_equal(again[1], reward)
+
+
+def test_returned_arrays_are_the_callers_own(short):
+    env = AdMarketVectorEnv(2, market=short)
+    first, _ = env.reset(seed=1)
+    kept = first.copy()
+    _, reward, *_ = env.step(batch(env))
+    kept_reward = reward.copy()
+    env.step(batch(env, -0.5))
+    assert np.array_equal(first, kept)
+    assert np.array_equal(reward, kept_reward)
+
+
+def test_bad_arguments_are_refused(short):
+    with pytest.raises(ConfigError, match="truncate_hours=25"):
+        AdMarketVectorEnv(2, market=short, truncate_hours=25)
+    with pytest.raises(ConfigError, match="'sideways'"):
+        AdMarketVectorEnv(2, market=short, actions="sideways")
+    with pytest.raises(DataError, match="'no-such-market' not found"):
+        AdMarketVectorEnv(2, market="no-such-market")
+    env = AdMarketVectorEnv(2, market=short)
+    env.reset(seed=0)
+    with pytest.raises(ActionError, match=r"action\[1, 0\] is nan"):
+        env.step(np.array([[0, 0, 0, 0], [np.nan, 0, 0, 0]], np.float32))
