@@ -1,0 +1,76 @@
+"""What every learner is: it acts, takes in steps, updates itself when it has enough, and can be saved and restored.
+
+Learners see rows. A row is one environment of a vector environment, or one segment of a campaign where a policy is
+shared across segments; a learner does not know which.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from gaelp.experience.collect import Step
+
+__all__ = ["BoxActions", "DiscreteActions", "Learner", "Spaces", "Update"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteActions:
+    """One of `count` choices; actions are int64 of shape (rows,)."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoxActions:
+    """`size` numbers in -1..1; actions are float32 of shape (rows, size). Whoever owns other bounds rescales."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spaces:
+    """What a learner is built for."""
+
+    observation_size: int
+    actions: DiscreteActions | BoxActions
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What one update did: losses and health figures by name, and how many gradient steps were made."""
+
+    metrics: Mapping[str, float]
+    gradient_steps: int
+    skipped: Mapping[str, int] = field(default_factory=dict)  # guardrail -> how many minibatches it skipped
+
+
+class Learner(Protocol):
+    """An algorithm with its networks, optimiser and memory; deterministic given its seed and its inputs."""
+
+    @property
+    def name(self) -> str:
+        """The algorithm's name, such as ppo."""
+        ...
+
+    def act(self, obs: Tensor, *, explore: bool) -> Tensor:
+        """Actions for all rows: drawn while training, the best known ones otherwise."""
+        ...
+
+    def observe(self, step: Step) -> None:
+        """Take in the step that the last explored actions led to."""
+        ...
+
+    def update(self, progress: float) -> Update | None:
+        """Learn if there is enough to learn from, else None; `progress` (0..1) drives the schedules."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Everything that decides how training goes on: tensors, numbers and strings only."""
+        ...
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from `state` bit for bit."""
+        ...

@@ -1,0 +1,28 @@
+"""Experience: transitions and their returns, replay buffers, normalisation."""
+
+from gaelp.experience.normalise import ObservationNormaliser, RewardScaler, RunningMoments
+from gaelp.experience.prioritized import PrioritizedReplay
+from gaelp.experience.replay import Replay, ReplayBuffer
+from gaelp.experience.returns import Credit, Steps, discounted_returns, gae, n_step_returns, values_after, vtrace
+from gaelp.experience.saved import State
+from gaelp.experience.transitions import Batch
+from gaelp.experience.value_guard import FieldSpec
+
+__all__ = [
+    "Batch",
+    "Credit",
+    "FieldSpec",
+    "ObservationNormaliser",
+    "PrioritizedReplay",
+    "Replay",
+    "ReplayBuffer",
+    "RewardScaler",
+    "RunningMoments",
+    "State",
+    "Steps",
+    "discounted_returns",
+    "gae",
+    "n_step_returns",
+    "values_after",
+    "vtrace",
+]

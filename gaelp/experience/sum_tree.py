@@ -1,0 +1,63 @@
+"""A binary tree of sums over non-negative numbers: change and draw by share, whole batches at once, in O(log n)."""
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.errors import BadInput
+
+__all__ = ["SumTree"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+class SumTree:
+    """Node 1 is the root, node i has the children 2i and 2i + 1; the leaves stand in the second half.
+
+    Each sum is computed anew from its two children, never by adding a difference, so no rounding error builds up and
+    the leaves alone determine every node bit for bit.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        if capacity < 1:
+            raise BadInput(f"capacity={capacity} leaves no leaf: give at least 1")
+        self.capacity = capacity
+        self.levels = (capacity - 1).bit_length()
+        self._first_leaf = 1 << self.levels
+        self.nodes: Floats = np.zeros(2 * self._first_leaf)
+
+    @property
+    def total(self) -> float:
+        """The sum of all leaves."""
+        return float(self.nodes[1])
+
+    def get(self, indices: Integers) -> Floats:
+        """The numbers at `indices`."""
+        return self.nodes[self._first_leaf + indices]
+
+    def set(self, indices: Integers, values: Floats) -> None:
+        """Write numbers; of an index given twice the last value stays."""
+        if len(indices) and not 0 <= indices.min() <= indices.max() < self.capacity:
+            raise BadInput(f"index {indices.min()}..{indices.max()} is outside 0..{self.capacity - 1}")
+        if not (np.isfinite(values) & (values >= 0)).all():
+            raise BadInput(f"{values[~(np.isfinite(values) & (values >= 0))][0]} is no weight: finite, at least 0 are")
+        nodes = self._first_leaf + indices
+        self.nodes[nodes] = values
+        for _ in range(self.levels):
+            nodes = nodes >> 1
+            self.nodes[nodes] = self.nodes[2 * nodes] + self.nodes[2 * nodes + 1]
+
+    def find(self, heights: Floats) -> Integers:
+        """For each height in [0, total) the index where the running sum passes it; never one whose number is zero."""
+        if not self.total > 0:
+            raise BadInput("every number is zero, so none can be drawn: set some first")
+        left_over = heights.copy()
+        nodes = np.ones(len(heights), np.int64)
+        for _ in range(self.levels):
+            nodes <<= 1
+            left = self.nodes[nodes]
+            # Rounding may carry a height past the last leaf; an empty right half is therefore never entered.
+            right = (left_over >= left) & (self.nodes[nodes + 1] > 0)
+            left_over -= np.where(right, left, 0.0)
+            nodes += right
+        return nodes - self._first_leaf
