@@ -10,7 +10,7 @@ The log is cut into episodes of equal length that run side by side as campaigns 
 """
 
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -129,11 +129,11 @@ class Replay:
         share = np.divide(value_micros, self.optimum_micros, out=nothing, where=self.optimum_micros > 0)
         return share.astype(np.float32)
 
-    def _known_value_log(self) -> Singles | None:
+    def _known_value_log(self) -> Floats | None:
         if self.done:
             return None
         # Kept in double precision: rounded to single, a bid near a price could land on its other side.
-        return cast("Singles", self._value_log[self.hour][:, None])
+        return np.asarray(self._value_log[self.hour][:, None])
 
     def _next_observation(self, bid_micros: Ints, pace: Singles, won: Bools, *, short_of_money: Bools) -> Observation:
         last, obs = self.hour - 1, self._obs
@@ -211,7 +211,7 @@ def _brief(history: PriceHistory, campaigns: int, auctions: int, budget_micros: 
     )
 
 
-def _first_observation(brief: Brief, known_value_log: Singles | None) -> Observation:
+def _first_observation(brief: Brief, known_value_log: Floats | None) -> Observation:
     pair = brief.persona.shape
     none: Counts = np.zeros(pair, dtype=np.int32)
     nothing: Singles = np.zeros(pair, dtype=np.float32)

@@ -1,0 +1,151 @@
+"""A market as a learner shared across segments sees it: one row a segment, acting as a residual around a rule's bid.
+
+The action of a row moves its bid up or down against what the rule would bid; with zeros the rule is played unchanged.
+The training reward of a row is its own part of the value minus what its spend was worth elsewhere: (value - share x
+price of budget x cost) / optimum. That price comes from the episode's hindsight optimum, which only training may know.
+"""
+
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+from pydantic import Field, PositiveFloat
+
+from gaelp.config.base import Frozen
+from gaelp.market.baselines.episodes import training_seeds
+from gaelp.market.features import FeatureMaker
+from gaelp.market.market import Market
+from gaelp.market.spaces import FEATURE_LIMIT, GLOBAL_FEATURES, SEGMENT_FEATURES
+from gaelp.market.view import Action, Brief, Observation
+from gaelp.types import Policy
+
+__all__ = ["EXTRA_FEATURES", "ResidualSpec", "SegmentEnv", "SegmentFeatures", "moved", "residuals", "row_space"]
+
+Singles = npt.NDArray[np.float32]
+Rule = Policy[Brief, Observation, Action]
+
+EXTRA_FEATURES: tuple[tuple[str, str], ...] = (
+    ("rule_bid", "log of the rule's bid over the running price level"),
+    ("rule_lead", "log of the rule's bid over the mean of its bids"),
+    ("last_residual", "the residual of the last hour"),
+)
+_REWARD_SCALE = 20.0  # a flight's rewards then add up to a few units a segment, which suits the usual learning rates
+
+
+class ResidualSpec(Frozen):
+    """How rows act and what they are paid."""
+
+    scale: PositiveFloat = Field(default=0.6, description="log bid at an action of 1; three times that at the bounds")
+    centred: bool = Field(default=True, description="residuals of a campaign average to zero: the rule keeps the pace")
+    budget_price_share: float = Field(default=0.85, ge=0, le=2, description="how dear spend is in the training reward")
+    actions: Literal["continuous", "discrete"] = "continuous"
+    choices: int = Field(default=9, ge=3, le=51, description="residuals on offer to discrete learners")
+
+
+def row_space(spec: ResidualSpec) -> gym.Space[Any]:
+    """The action space of one row."""
+    if spec.actions == "discrete":
+        return gym.spaces.Discrete(spec.choices)
+    return gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+
+
+def moved(rule: Action, change: npt.NDArray[np.float64]) -> Action:
+    """The rule's action with every bid moved by a log change of shape (N, S)."""
+    return Action(np.rint(rule.bid_micros * np.exp(change)).astype(np.int64), rule.pace, rule.creative)
+
+
+def residuals(spec: ResidualSpec, actions: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """Log bid changes of shape (N, S) from the rows' actions."""
+    if spec.actions == "discrete":
+        unit = 2.0 * np.asarray(actions, np.float64) / (spec.choices - 1) - 1.0
+    else:
+        unit = np.clip(np.asarray(actions, np.float64), -1.0, 1.0)
+    change = 3.0 * spec.scale * unit.reshape(shape)
+    return np.asarray(change - change.mean(axis=1, keepdims=True) if spec.centred else change)
+
+
+class SegmentFeatures:
+    """Rows of observations for one batch of episodes: campaign, segment, and what the rule would do."""
+
+    size = len(GLOBAL_FEATURES) + len(SEGMENT_FEATURES) + len(EXTRA_FEATURES)
+
+    def __init__(self, brief: Brief) -> None:
+        self._maker = FeatureMaker(brief)
+
+    def __call__(
+        self, obs: Observation, rule_bid_micros: npt.NDArray[np.int64], last: npt.NDArray[np.float64]
+    ) -> Singles:
+        """Vectors of shape (N * S, size)."""
+        bid_log = np.log(np.maximum(rule_bid_micros, 1))
+        lead = bid_log - bid_log.mean(axis=1, keepdims=True)
+        extra = np.stack([bid_log - obs.price_level_log, lead, last])
+        rows = self._maker.by_segment(obs, extra)
+        return rows.reshape(-1, rows.shape[-1])
+
+
+class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any]]):
+    """N campaigns x S segments as N * S rows of a vector environment with same-step autoreset."""
+
+    def __init__(self, market: Market, rule: Rule, spec: ResidualSpec, *, campaigns: int) -> None:
+        self.market, self.rule, self.residual = market, rule, spec
+        self.campaigns = campaigns
+        self.num_envs = campaigns * market.spec.segments
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        bounds = (-FEATURE_LIMIT, FEATURE_LIMIT)
+        self.single_observation_space = gym.spaces.Box(*bounds, (SegmentFeatures.size,), np.float32)
+        self.single_action_space = row_space(spec)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._seed, self._batch = 0, 0
+
+    def reset(
+        self,
+        *,
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,  # noqa: ARG002 - part of Gymnasium's signature
+    ) -> tuple[Singles, dict[str, Any]]:
+        """Begin the first training episodes of a seed, or the next ones when no seed is given."""
+        self._seed, self._batch = (seed, 0) if seed is not None else (self._seed, self._batch + 1)
+        return self._begin(), {}
+
+    def _begin(self) -> Singles:
+        obs = self.market.reset(training_seeds(self._seed, self.campaigns, self._batch))
+        self.rule.begin(self.market.brief)
+        self._features = SegmentFeatures(self.market.brief)
+        self._last = np.zeros((self.campaigns, self.market.spec.segments))
+        self.episode_reward = np.zeros(self.campaigns)
+        return self._look(obs)
+
+    def _look(self, obs: Observation) -> Singles:
+        self._base = self.rule.act(obs)
+        return self._features(obs, self._base.bid_micros, self._last)
+
+    def step(
+        self, actions: npt.NDArray[Any]
+    ) -> tuple[Singles, Singles, npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
+        """Run one hour; rewards are per row and for training only, `info["market_reward"]` is the project's reward."""
+        base, day = self._base, self.market.hour // 24
+        self._last = residuals(self.residual, actions, base.bid_micros.shape)
+        obs, outcome = self.market.step(moved(base, self._last))
+        reward = self._row_rewards(outcome.value_micros, obs.cost_micros, day)
+        self.episode_reward += outcome.reward
+        ended = self.market.done
+        info: dict[str, Any] = {}
+        if ended:
+            flags = np.ones(self.num_envs, np.bool_)
+            final = self._features(obs, base.bid_micros, self._last)
+            info = {"final_obs": final, "_final_obs": flags, "market_reward": self.episode_reward}
+            self._batch += 1
+        rows = self._begin() if ended else self._look(obs)
+        return rows, reward, np.full(self.num_envs, ended), np.zeros(self.num_envs, np.bool_), info
+
+    def _row_rewards(
+        self, value_micros: npt.NDArray[np.float64], cost_micros: npt.NDArray[np.int64], day: int
+    ) -> Singles:
+        world = self.market.world
+        price = self.residual.budget_price_share * np.exp(world.budget_price_log[:, day])[:, None]
+        surplus = (value_micros - price * cost_micros) / world.optimum_micros[:, None]
+        return np.asarray(_REWARD_SCALE * surplus.reshape(-1), dtype=np.float32)
