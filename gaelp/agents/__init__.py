@@ -1,5 +1,23 @@
 """Agents: learning algorithms and what they are configured with."""
 
+from gaelp.agents.dqn import DqnConfig, build_dqn
+from gaelp.agents.qr_dqn import QrDqnConfig, build_qr_dqn
+from gaelp.agents.sac import SacConfig, build_sac
 from gaelp.agents.schedules import Constant, Cosine, Linear, Log, Schedule
+from gaelp.agents.td3 import Td3Config, build_td3
 
-__all__ = ["Constant", "Cosine", "Linear", "Log", "Schedule"]
+__all__ = [
+    "Constant",
+    "Cosine",
+    "DqnConfig",
+    "Linear",
+    "Log",
+    "QrDqnConfig",
+    "SacConfig",
+    "Schedule",
+    "Td3Config",
+    "build_dqn",
+    "build_qr_dqn",
+    "build_sac",
+    "build_td3",
+]

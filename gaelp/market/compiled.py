@@ -18,12 +18,20 @@ R = TypeVar("R")
 
 def drop_stale(package: Path) -> int:
     """Delete compiled code below a package if any of its sources is newer; returns how many files went."""
-    kept = list(package.rglob("*.nb[ci]"))
-    newest = max((source.stat().st_mtime_ns for source in package.rglob("*.py")), default=0)
-    stale = [path for path in kept if path.stat().st_mtime_ns < newest]
-    for path in kept if stale else []:
-        path.unlink(missing_ok=True)  # another process may have dropped it at the same moment
-    return len(kept) if stale else 0
+    kept = {path: _changed_at(path) for path in package.rglob("*.nb[ci]")}
+    newest = max((_changed_at(source) for source in package.rglob("*.py")), default=0)
+    if all(changed >= newest for changed in kept.values()):
+        return 0
+    for path in kept:
+        path.unlink(missing_ok=True)
+    return len(kept)
+
+
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:  # another process dropped it at the same moment
+        return 0
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:

@@ -85,8 +85,6 @@ def empty_state(campaigns: int, segments: int, creatives: int, window_hours: int
 
 def run_hour(hour: int, world: World, tables: Tables, state: State, bid_micros: Money) -> None:
     """Advance every campaign by one hour, in place."""
-    if hour % DAY_HOURS == 0:
-        np.minimum(world.daily_cap_micros, state.left_micros, out=state.day_left_micros)
     np.log(np.maximum(bid_micros, 1), out=state.bid_log, casting="same_kind")
     state.opportunities[:] = world.volume[hour]
     _hold_auctions(hour, world, tables, state, bid_micros)
@@ -96,6 +94,8 @@ def run_hour(hour: int, world: World, tables: Tables, state: State, bid_micros: 
     _answer(hour, world, state, world.click_rate * appeal)
     _remember(world, state)
     _track_prices(hour, tables, state)
+    if (hour + 1) % DAY_HOURS == 0:
+        np.minimum(world.daily_cap_micros, state.left_micros, out=state.day_left_micros)
 
 
 # Compiled loops draw the random counts, array operations do the rest. The loops unpack what they need before they
@@ -243,7 +243,7 @@ def _track_prices(hour: int, tables: Tables, state: State) -> None:
     for n in range(campaigns):
         presence = pace[n] * in_market[n]
         for s in range(segments):
-            entered = opportunities[n, s] * presence
+            entered = opportunities[n, s] * presence if bid_log[n, s] > 0.0 else 0.0
             if entered >= _FEWEST_AUCTIONS and presence >= _SHORTEST_PRESENCE:
                 rate = min(max(impressions[n, s] / entered, _RATE_LOW), _RATE_HIGH)
                 position = rate * (len(price_at_rate) - 2)

@@ -64,7 +64,7 @@ class Landscapes:
         index = position.astype(np.int32)
         row = self.best_bid_log[self.pooled]
         bid_log = row[index] + (position - index) * (row[index + 1] - row[index])
-        return np.asarray((level_log + bid_log).astype(np.float32))
+        return np.asarray(np.minimum(level_log + bid_log, worth_log), dtype=np.float32)
 
 
 @inlined

@@ -201,6 +201,24 @@ def test_first_price_pays_the_bid_and_second_price_less(make_market):
         assert paid == pytest.approx(2000, abs=1) if payment == "first" else paid < 1500
 
 
+def test_a_new_day_shows_its_own_cap_before_its_first_hour(make_market):
+    market = make_market(budget={"daily_low": 0.5, "daily_high": 0.5})
+    market.reset(seeds_from(3, 8))
+    play(market, 23)
+    obs, _ = market.step(steady(market))
+    expected = np.minimum(market.brief.daily_cap_micros, obs.left_micros)
+    assert obs.hour == 24
+    assert np.array_equal(obs.day_left_micros, expected)
+
+
+def test_an_hour_without_bids_says_nothing_about_prices(make_market):
+    market = make_market(price={"diurnal_amplitude": 0.0}, rivals={"depth": 0.0})
+    before = market.reset(seeds_from(3, 8)).price_level_log.copy()
+    obs, _ = market.step(Action(np.zeros((8, 8), np.int64)))
+    assert np.array_equal(obs.price_level_log, before)
+    assert np.array_equal(obs.price_signal_log, before)
+
+
 def test_fatigue_lowers_clicks_and_value(make_market):
     fresh, tired = make_market(), make_market(fatigue={"strength": 3.0})
     for market in (fresh, tired):

@@ -45,7 +45,8 @@ def test_rows_are_segments_and_episodes_end_together(market, rule):
     assert obs.shape == (5 * market.spec.segments, SegmentFeatures.size) == env.observation_space.shape
     for _ in range(market.hours - 1):
         obs, _, terminated, truncated, info = env.step(nothing(env))
-        assert not (terminated.any() or truncated.any() or info)
+        assert not (terminated | truncated).any()
+        assert not info
     assert env.observation_space.contains(obs)
     obs, _, terminated, _, info = env.step(nothing(env))
     assert terminated.all()

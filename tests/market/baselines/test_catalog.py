@@ -97,7 +97,7 @@ SPECS = st.fixed_dictionaries(
 
 
 @given(spec=SPECS, seed=st.integers(0, 10**6))
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_market_and_no_parameters_within_bounds_lead_to_nonsense(make_market, spec, seed):
     market = make_market(**spec)
     rng = np.random.default_rng(seed)

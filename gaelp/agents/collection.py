@@ -1,0 +1,241 @@
+"""Acting with the present policy and keeping the last T steps of all rows, time-major, until they are learnt from."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from gaelp.agents.actor_critic import ActorCritic
+from gaelp.agents.learner import BoxActions, Spaces
+from gaelp.errors import BadInput
+from gaelp.experience.collect import Step
+from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
+from gaelp.experience.returns import Credit, Steps, values_after
+from gaelp.experience.saved import integer_of, tensor_of
+from gaelp.experience.transitions import Batch
+
+__all__ = ["Collected", "Collection"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collected:
+    """T steps of N rows. The memory behind them is used again when the next step is observed.
+
+    obs         (T + 1, N, size)  as the policy saw them; the last ones are where the last step led
+    actions     (T, N) or (T, N, size), as drawn, before they were limited to -1..1
+    log_probs   (T, N)  of the actions when they were drawn
+    rewards     (T, N)  scaled, if that was asked for
+    ended       (T, N)  bool
+    terminated  (T, N)  bool
+    cut_places  (K,)    where in T * N an episode ended that was cut short
+    cut_obs     (K, size)  the last observations of those
+    """
+
+    obs: Tensor
+    actions: Tensor
+    log_probs: Tensor
+    rewards: Tensor
+    ended: Tensor
+    terminated: Tensor
+    cut_places: Tensor
+    cut_obs: Tensor
+
+    def valued(self, networks: ActorCritic) -> Steps:
+        """The steps with what the critic makes of them now; each observation is valued once."""
+        values = networks.all_values(self.obs)
+        final = torch.zeros_like(self.rewards)
+        if len(self.cut_places):
+            final.view(-1)[self.cut_places] = networks.all_values(self.cut_obs)
+        after = values_after(values[:-1], values[-1], ended=self.ended, final_values=final)
+        return Steps(self.rewards, values[:-1], after, self.ended, self.terminated)
+
+    def rows(self, steps: Steps, credit: Credit) -> Batch:
+        """All steps as rows to learn from, in memory order."""
+        collected = {
+            "obs": self.obs[:-1],
+            "actions": self.actions,
+            "log_probs": self.log_probs,
+            "values": steps.values,
+            "advantages": credit.advantages,
+            "targets": credit.targets,
+        }
+        return Batch(collected).flatten()
+
+
+class _Drawn(NamedTuple):
+    """What the rows are about to do, and the action as it was given out."""
+
+    obs: Tensor
+    action: Tensor
+    log_prob: Tensor
+    given: Tensor
+
+
+class Collection:
+    """Draws actions, remembers what they led to, and values it all in one pass once T steps are full."""
+
+    def __init__(
+        self,
+        spaces: Spaces,
+        networks: ActorCritic,
+        *,
+        length: int,
+        gamma: float,
+        normalise_obs: bool,
+        scale_rewards: bool,
+        generator: torch.Generator,
+    ) -> None:
+        size, rows = spaces.observation_size, spaces.rows
+        self._networks, self._generator, self._length = networks, generator, length
+        self._box = isinstance(spaces.actions, BoxActions)
+        action = (spaces.actions.size,) if isinstance(spaces.actions, BoxActions) else ()
+        self._kept = {
+            "obs": torch.zeros(length + 1, rows, size),  # the last place is for what the last step led to
+            "actions": torch.zeros(length, rows, *action, dtype=torch.float32 if self._box else torch.int64),
+            "log_probs": torch.zeros(length, rows),
+            "rewards": torch.zeros(length, rows),
+            "ended": torch.zeros(length, rows, dtype=torch.bool),
+            "terminated": torch.zeros(length, rows, dtype=torch.bool),
+        }
+        self._normaliser = ObservationNormaliser((size,)) if normalise_obs else None
+        self._scaler = RewardScaler((rows,), gamma=gamma) if scale_rewards else None
+        self._count = 0
+        self._drawn: _Drawn | None = None
+        self._next_obs = torch.zeros(rows, size)
+        self._cut: list[tuple[Tensor, Tensor]] = []  # place in (T * N,) and last observation of episodes cut short
+
+    @property
+    def full(self) -> bool:
+        """Whether T steps wait to be learnt from."""
+        return self._count == self._length
+
+    @torch.no_grad()
+    def act(self, obs: Tensor, *, explore: bool) -> Tensor:
+        """Actions for observations (rows, size): drawn and remembered, or the likeliest ones."""
+        seen = self._seen(obs)
+        policy = self._networks.policy(seen)
+        action = policy.sample(self._generator) if explore else policy.mode()
+        given = action.clamp(-1.0, 1.0) if self._box else action
+        if explore:
+            self._drawn = _Drawn(seen, action, policy.log_prob(action), given)
+        return given
+
+    def observe(self, step: Step) -> None:
+        """Remember what the drawn actions led to; a step that cannot be used is refused and leaves no trace.
+
+        The tensors of a step belong to the learner from here on.
+        """
+        drawn = self._checked(step)
+        if self._count and step.obs is not self._next_obs:
+            self._end_where_rows_jumped(step.obs)
+        at, kept = self._count, self._kept
+        kept["obs"][at], kept["actions"][at], kept["log_probs"][at] = drawn[:3]
+        kept["rewards"][at] = step.reward
+        kept["terminated"][at] = step.terminated
+        torch.logical_or(step.terminated, step.truncated, out=kept["ended"][at])
+        if self._normaliser:
+            self._normaliser.observe(step.obs)
+        self._keep_last(at, step.next_obs, step.truncated & ~step.terminated)
+        self._next_obs, self._drawn = step.next_obs, None
+        self._count += 1
+
+    def take(self) -> Collected:
+        """Everything collected; the next step starts a new collection."""
+        if not self.full:
+            raise BadInput(f"{self._count} of {self._length} steps are collected: wait until it is full")
+        kept = self._kept
+        kept["obs"][-1] = self._seen(self._next_obs)
+        rewards = kept["rewards"]
+        if self._scaler:
+            self._scaler.observe(rewards, kept["ended"])
+            rewards = self._scaler(rewards)
+        places, last = self._cut_short()
+        self._count, self._cut = 0, []
+        return Collected(**{**kept, "rewards": rewards, "cut_places": places, "cut_obs": last})
+
+    def state(self) -> dict[str, Any]:
+        """The steps so far, what was drawn last, and the scales."""
+        places, last = self._cut_short()
+        return {
+            "steps": {name: tensor[: self._count].clone() for name, tensor in self._kept.items()},
+            "next_obs": self._next_obs.clone(),
+            "cut": {"places": places, "obs": last},
+            "drawn": {name: value.clone() for name, value in self._drawn._asdict().items()} if self._drawn else {},
+            **{name: part.state() for name, part in self._scales().items()},
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from `state`, which must come from a collection built alike."""
+        count = integer_of({"count": len(state["steps"]["rewards"])}, "count", at_most=self._length)
+        steps = {name: tensor_of(state["steps"], name, tensor[:count]) for name, tensor in self._kept.items()}
+        next_obs = tensor_of(dict(state), "next_obs", self._next_obs).clone()
+        for name, part in self._scales().items():
+            part.load_state(state[name])
+        for name, tensor in steps.items():
+            self._kept[name][:count] = tensor
+        self._count, self._next_obs = count, next_obs
+        self._cut = [(state["cut"]["places"].clone(), state["cut"]["obs"].clone())]
+        self._drawn = (
+            _Drawn(**{name: value.clone() for name, value in state["drawn"].items()}) if state["drawn"] else None
+        )
+
+    def _seen(self, obs: Tensor) -> Tensor:
+        """Observations as the networks see them."""
+        return self._normaliser(obs) if self._normaliser else obs
+
+    def _scales(self) -> dict[str, ObservationNormaliser | RewardScaler]:
+        optional = {"normaliser": self._normaliser, "scaler": self._scaler}
+        return {name: part for name, part in optional.items() if part}
+
+    def _checked(self, step: Step) -> _Drawn:
+        """The actions that led to this step, if they did and the step is sound."""
+        if self.full:
+            raise BadInput(f"{self._count} steps wait to be learnt from, which is all that fit: call update first")
+        if self._drawn is None:
+            raise BadInput("no action was drawn that could have led to this step: call act with explore=True first")
+        if step.action is not self._drawn.given and not torch.equal(step.action, self._drawn.given):
+            raise BadInput("the step's actions are not those drawn last: observe each step before acting again")
+        rows = self._next_obs.shape
+        wanted = {"obs": rows, "next_obs": rows, "reward": rows[:1], "terminated": rows[:1], "truncated": rows[:1]}
+        for name, shape in wanted.items():
+            if (seen := getattr(step, name).shape) != shape:
+                raise BadInput(f"{name} has shape {tuple(seen)}, wanted is {tuple(shape)}: build the learner for it")
+        for name in ("obs", "next_obs", "reward"):
+            if getattr(step, name) is not self._next_obs:  # which was checked one step ago
+                _refuse_not_finite(name, getattr(step, name))
+        return self._drawn
+
+    def _end_where_rows_jumped(self, obs: Tensor) -> None:
+        """Rows that were reset from outside do not go on from where their last step led: it was their last one."""
+        before = self._count - 1
+        ended = self._kept["ended"][before]
+        if torch.equal(torch.where(ended.unsqueeze(1), obs, self._next_obs), obs):
+            return
+        jumped = (obs != self._next_obs).any(1) & ~ended
+        self._keep_last(before, self._next_obs, jumped)
+        ended |= jumped
+
+    def _keep_last(self, at: int, next_obs: Tensor, cut_short: Tensor) -> None:
+        """Remember the last observations of episodes that go on unseen: their future has a value."""
+        rows = cut_short.nonzero().squeeze(1)
+        if len(rows):
+            self._cut.append((rows + at * len(next_obs), self._seen(next_obs[rows])))
+
+    def _cut_short(self) -> tuple[Tensor, Tensor]:
+        none = (torch.zeros(0, dtype=torch.int64), self._next_obs[:0])
+        places, obs = zip(none, *self._cut, strict=True)
+        return torch.cat(places), torch.cat(obs)
+
+
+def _refuse_not_finite(name: str, values: Tensor) -> None:
+    # The extremes are NaN or infinite if any value is: one pass, and no flag for every value.
+    if all(math.isfinite(extreme.item()) for extreme in torch.aminmax(values)):
+        return
+    index = (~values.isfinite()).nonzero()[0].tolist()
+    raise BadInput(
+        f"{name} of row {index[0]} is {values[tuple(index)].item()} (at {index}), allowed are finite numbers:"
+        " mend the environment; nothing of this step was kept"
+    )

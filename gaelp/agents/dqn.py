@@ -1,0 +1,31 @@
+"""DQN (Mnih et al. 2015): learn what each action returns, by Huber loss; double and dueling by configuration."""
+
+from functools import partial
+
+from torch import Tensor
+from torch.nn.functional import huber_loss
+
+from gaelp.agents.learner import Spaces
+from gaelp.agents.value_based import Objective, RowLosses, ValueLearner
+from gaelp.agents.value_based_config import ValueBasedConfig
+
+__all__ = ["DqnConfig", "build_dqn", "td_losses"]
+
+
+class DqnConfig(ValueBasedConfig):
+    """DQN has no setting of its own: what it can do is in the settings all value-based algorithms share."""
+
+
+def build_dqn(spaces: Spaces, config: DqnConfig, *, seed: int) -> ValueLearner:
+    """A learner that knows one number an action: its expected return."""
+    losses = partial(td_losses, threshold=config.huber_threshold)
+    return ValueLearner(spaces, config, Objective(name="dqn", numbers=1, losses=losses), seed=seed)
+
+
+def td_losses(predicted: Tensor, target: Tensor, *, threshold: float) -> RowLosses:
+    """Of (B, 1) predictions and targets the Huber loss: squared below `threshold`, linear above.
+
+    The priority is the absolute error, as in Schaul et al. 2016.
+    """
+    losses = huber_loss(predicted, target, reduction="none", delta=threshold).squeeze(1)
+    return RowLosses(losses, (target - predicted.detach()).abs().squeeze(1))

@@ -1,0 +1,124 @@
+"""One guarded gradient step on all parameters at once, held as one vector.
+
+Parameters and gradients are views into two flat vectors: clipping and stepping are single operations, and several
+processes can share the gradient in one message. What is not finite is never applied.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import torch
+from pydantic import Field, PositiveFloat
+from torch import Tensor, nn
+
+from gaelp.config.base import Frozen
+from gaelp.errors import BadInput
+from gaelp.experience.saved import State, tensor_of
+from gaelp.experience.transitions import Batch
+
+__all__ = ["CHUNK_ROWS", "LossOf", "OptimizerSpec", "Outcome", "Stepper"]
+
+LossOf = Callable[[Batch], Sequence[Tensor]]
+
+# Activations of so many rows stay in a core's cache: measured 1.1 times faster than 16,384 at once.
+CHUNK_ROWS = 4096
+_SMALL = 1e-6  # keeps the division finite when the norm is zero, as in torch's own clipping
+
+
+class OptimizerSpec(Frozen):
+    """How a gradient becomes a step; the learning rate is a schedule of the algorithm."""
+
+    kind: Literal["adam", "rmsprop"] = "adam"
+    epsilon: PositiveFloat = Field(default=1e-5, description="of PPO's and A2C's first code and stable-baselines3")
+    decay: float = Field(default=0.99, ge=0, lt=1, description="of rmsprop's squares; Mnih et al. 2016")
+
+
+class Outcome(NamedTuple):
+    """What became of a step: `refused` is empty, or what was not finite, `loss` or `gradient`."""
+
+    refused: str
+    gradient_norm: float
+
+
+class Stepper:
+    """Owns the parameters of modules as one vector, their gradients as another, and the optimiser."""
+
+    def __init__(self, module: nn.Module, spec: OptimizerSpec, *, max_gradient_norm: float) -> None:
+        self._module = module
+        self._max_norm = max_gradient_norm
+        self._flat = nn.Parameter(torch.cat([parameter.detach().flatten() for parameter in module.parameters()]))
+        self.gradient = torch.zeros_like(self._flat.data)
+        self._flat.grad = self.gradient
+        place = 0
+        for parameter in module.parameters():
+            end = place + parameter.numel()
+            parameter.data = self._flat.data[place:end].view_as(parameter)
+            parameter.grad = self.gradient[place:end].view_as(parameter)
+            place = end
+        self._optimizer = _optimizer(self._flat, spec)
+
+    def differentiate(self, rows: Batch, loss_of: LossOf) -> list[float]:
+        """Put the gradient of the mean loss over all rows in place; returns the means of what `loss_of` returns.
+
+        `loss_of` takes some of the rows and returns scalars that are means over them, first the loss itself.
+        """
+        self.gradient.zero_()
+        sums: Tensor | None = None
+        for part in _parts(rows):
+            figures = loss_of(part)
+            share = part.rows / rows.rows
+            torch.autograd.backward(figures[0] * share)
+            means = torch.stack([figure.detach() for figure in figures]) * share
+            sums = means if sums is None else sums + means
+        return [] if sums is None else sums.tolist()
+
+    def step(self, loss: float, learning_rate: float) -> Outcome:
+        """Apply the gradient of `loss`, clipped to the largest norm; if either is not finite, change nothing."""
+        norm = torch.linalg.vector_norm(self.gradient).item()
+        if not math.isfinite(loss):
+            return Outcome("loss", norm)
+        if not math.isfinite(norm):
+            return Outcome("gradient", norm)
+        if norm > self._max_norm:
+            self.gradient.mul_(self._max_norm / (norm + _SMALL))
+        self._optimizer.param_groups[0]["lr"] = learning_rate
+        self._optimizer.step()
+        return Outcome("", norm)
+
+    def state(self) -> dict[str, State]:
+        """Parameters by name, and the optimiser's moments, which are empty before the first step."""
+        moments = {name: value.clone() for name, value in self._optimizer.state.get(self._flat, {}).items()}
+        return {"parameters": _copies(self._module), "moments": moments}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from `state`; all of it is checked before anything is changed."""
+        own = self._module.state_dict()
+        parameters = {name: tensor_of(state["parameters"], name, like) for name, like in own.items()}
+        if unknown := sorted(state["parameters"].keys() - own.keys()):
+            raise BadInput(f"the saved state has parameters {unknown} besides: load into a learner built alike")
+        saved = state["moments"]
+        wanted = {"step": torch.tensor(0.0), **{name: self._flat.data for name in saved if name != "step"}}
+        moments = {name: tensor_of(saved, name, like).clone() for name, like in wanted.items()} if saved else {}
+        self._module.load_state_dict(parameters)
+        self._optimizer.state.clear()
+        if moments:
+            self._optimizer.state[self._flat] = moments
+
+
+def _parts(rows: Batch) -> Iterator[Batch]:
+    if rows.rows <= CHUNK_ROWS:
+        yield rows
+        return
+    for start in range(0, rows.rows, CHUNK_ROWS):
+        yield Batch({name: tensor[start : start + CHUNK_ROWS] for name, tensor in rows.tensors.items()})
+
+
+def _optimizer(flat: nn.Parameter, spec: OptimizerSpec) -> torch.optim.Optimizer:
+    if spec.kind == "rmsprop":
+        return torch.optim.RMSprop([flat], alpha=spec.decay, eps=spec.epsilon, foreach=False)
+    return torch.optim.Adam([flat], eps=spec.epsilon, fused=True)
+
+
+def _copies(module: nn.Module) -> State:
+    return {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}

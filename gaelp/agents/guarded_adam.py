@@ -1,0 +1,76 @@
+"""Adam that clips the gradient norm and makes no step where the loss or the gradient is not finite."""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+
+from gaelp.experience.saved import State, tensor_of
+
+__all__ = ["GradientStep", "GuardedAdam"]
+
+
+class GradientStep(NamedTuple):
+    """What became of one minibatch; `refused_for` is empty if the step was made, else "loss" or "gradient"."""
+
+    loss: float
+    gradient_norm: float  # before clipping
+    refused_for: str = ""
+
+
+class GuardedAdam:
+    """Adam over `parameters`; the gradient norm of each step is at most `max_norm`."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter], *, max_norm: float) -> None:
+        self._parameters = list(parameters)
+        self._max_norm = max_norm
+        # Fused: one call for all tensors, up to twice as fast a gradient step on small networks.
+        self._adam = torch.optim.Adam(self._parameters, fused=True)
+
+    def step(self, loss: Tensor, learning_rate: float) -> GradientStep:
+        """Go one step down the gradient of `loss` with respect to these parameters only."""
+        value = loss.item()
+        if not math.isfinite(value):
+            return GradientStep(value, math.nan, "loss")
+        # Not backward(): no time goes into gradients of other networks that the loss runs through.
+        gradients = torch.autograd.grad(loss, self._parameters)
+        total = get_total_norm(gradients)
+        norm = total.item()
+        if not math.isfinite(norm):
+            return GradientStep(value, norm, "gradient")
+        for parameter, gradient in zip(self._parameters, gradients, strict=True):
+            parameter.grad = gradient
+        if norm > self._max_norm:
+            clip_grads_with_norm_(self._parameters, self._max_norm, total)
+        for group in self._adam.param_groups:
+            group["lr"] = learning_rate
+        self._adam.step()
+        self._adam.zero_grad(set_to_none=True)
+        return GradientStep(value, norm)
+
+    def state(self) -> State:
+        """The moments of past gradients, as copies; empty before the first step."""
+        return {
+            f"{index}.{kind}": value.clone()
+            for index, parameter in enumerate(self._parameters)
+            for kind, value in self._adam.state.get(parameter, {}).items()
+        }
+
+    def checked(self, state: State) -> dict[Tensor, dict[str, Tensor]]:
+        """The moments in `state`, as copies, if they fit these parameters; nothing is changed yet."""
+        return {
+            parameter: {
+                kind: tensor_of(state, f"{index}.{kind}", like).clone()
+                for kind, like in (("step", torch.tensor(0.0)), ("exp_avg", parameter), ("exp_avg_sq", parameter))
+            }
+            for index, parameter in enumerate(self._parameters if state else [])
+        }
+
+    def load_state(self, state: State) -> None:
+        """Continue from `state`, which must come from parameters of the same shapes; the learning rate is no part."""
+        moments = self.checked(state)
+        self._adam.state.clear()
+        self._adam.state.update(moments)

@@ -1,0 +1,256 @@
+"""The off-policy learner: acts, remembers, and lets an actor-critic algorithm learn from what is replayed.
+
+What tells one algorithm from another is its `OffPolicyAlgorithm`: networks, exploration and one gradient step.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gaelp.agents.guarded_adam import GradientStep, GuardedAdam
+from gaelp.agents.learner import BoxActions, Spaces, Update
+from gaelp.agents.off_policy_config import OffPolicyConfig
+from gaelp.agents.off_policy_memory import Memory, Minibatch
+from gaelp.errors import BadInput
+from gaelp.experience.collect import Step
+from gaelp.experience.saved import State, integer_of, number_of, tensor_of
+
+__all__ = ["OffPolicyAlgorithm", "OffPolicyLearner", "Streams", "Tally", "Turn", "box_size"]
+
+_SAVED = ("name", "networks", "optimisers", "memory", "counters", "generators")
+
+
+class Streams(NamedTuple):
+    """The random generators of a learner: for its first weights, for exploring, and for drawing while it learns."""
+
+    weights: torch.Generator
+    exploring: torch.Generator
+    learning: torch.Generator
+
+    @classmethod
+    def of(cls, seed: int) -> Self:
+        """Three streams that have nothing in common."""
+        words = np.random.SeedSequence(seed).generate_state(3, np.uint64)
+        return cls(*(torch.Generator().manual_seed(int(word)) for word in words))
+
+
+class Tally:
+    """Collects what the gradient steps of one update did."""
+
+    def __init__(self, max_norm: float) -> None:
+        self._max_norm = max_norm
+        self._steps: dict[str, list[GradientStep]] = defaultdict(list)
+        self._figures: dict[str, float] = {}
+        self._last: tuple[Tensor, Tensor] | None = None
+        self.skipped: Counter[str] = Counter()
+
+    def record(self, network: str, step: GradientStep) -> bool:
+        """Count one gradient step of a network; False if it was refused."""
+        if step.refused_for:
+            self.skipped[f"{network}_{step.refused_for}"] += 1
+            return False
+        self._steps[network].append(step)
+        return True
+
+    def note(self, figures: Mapping[str, float]) -> None:
+        """Keep figures by name; of a name noted twice the last one stays."""
+        self._figures.update(figures)
+
+    def keep(self, values: Tensor, targets: Tensor) -> None:
+        """Keep what the critics say (2, B) and should say (B,): figures are made of the last minibatch only."""
+        self._last = (values, targets)
+
+    def metrics(self) -> dict[str, float]:
+        """Means over the steps made; `gradient_norm` is that of the network where it is largest."""
+        found = self._figures | (_value_figures(*self._last) if self._last else {})
+        for network, steps in self._steps.items():
+            found[f"{network}_loss"] = _mean([step.loss for step in steps])
+            found[f"{network}_gradient_norm"] = _mean([step.gradient_norm for step in steps])
+        norms = [step.gradient_norm for steps in self._steps.values() for step in steps]
+        if norms:
+            found["gradient_norm"] = max(found[f"{network}_gradient_norm"] for network in self._steps)
+            found["gradient_norm_max"] = max(norms)
+            found["clip_fraction"] = sum(norm > self._max_norm for norm in norms) / len(norms)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a gradient step needs beside its minibatch."""
+
+    learning_rate: float
+    steps_made: int  # gradient steps before this one
+    generator: torch.Generator
+    tally: Tally
+
+
+class OffPolicyAlgorithm(Protocol):
+    """One algorithm: its networks, how it explores, and how it learns from one minibatch."""
+
+    @property
+    def name(self) -> str:
+        """The algorithm's name, such as sac."""
+
+    @property
+    def networks(self) -> nn.Module:
+        """Everything that is learned, targets included."""
+
+    @property
+    def optimisers(self) -> Mapping[str, GuardedAdam]:
+        """One for each network that is learned by itself."""
+
+    def best(self, obs: Tensor) -> Tensor:
+        """The best known actions (B, A)."""
+
+    def explore(self, obs: Tensor, generator: torch.Generator, progress: float) -> Tensor:
+        """Actions (B, A) that also try something else."""
+
+    def learn(self, batch: Minibatch, turn: Turn) -> Tensor | None:
+        """Make one gradient step; returns how wrong the critics were (B,), None if the minibatch was skipped."""
+
+
+class OffPolicyLearner:
+    """A `Learner` around an actor-critic: random actions at first, then some gradient steps every few steps."""
+
+    def __init__(
+        self, algorithm: OffPolicyAlgorithm, spaces: Spaces, config: OffPolicyConfig, streams: Streams
+    ) -> None:
+        self.config = config
+        self.algorithm = algorithm
+        self._action_size = box_size(algorithm.name, spaces)
+        self._streams = streams
+        self._memory = Memory(
+            config, observation_size=spaces.observation_size, action_size=self._action_size, rows=spaces.rows
+        )
+        self._progress = 0.0
+        self._steps_made = 0  # gradient steps in all
+
+    @property
+    def name(self) -> str:
+        """The algorithm's name."""
+        return self.algorithm.name
+
+    @torch.no_grad()
+    def act(self, obs: Tensor, *, explore: bool) -> Tensor:
+        """Actions (B, A) in -1..1 for obs (B, size): the best known, or while exploring random and then noisy ones."""
+        if not explore:
+            return self.algorithm.best(self._memory.seen(obs))
+        if self._memory.warming_up:
+            return torch.rand(len(obs), self._action_size, generator=self._streams.exploring) * 2 - 1
+        return self.algorithm.explore(self._memory.seen(obs), self._streams.exploring, self._progress)
+
+    def observe(self, step: Step) -> None:
+        """Remember one step of all rows; one that is not finite is refused and leaves no trace."""
+        self._memory.take_in(step)
+
+    def update(self, progress: float) -> Update | None:
+        """Make the gradient steps that are due: so many for every `train_every` steps since the warm-up."""
+        rate = self.config.learning_rate.value(progress)
+        self._progress = progress
+        due = self._memory.due()
+        if not due:
+            return None
+        tally = Tally(self.config.max_gradient_norm)
+        before = self._steps_made
+        for _ in range(due):
+            self._gradient_step(rate, tally)
+        figures = {"learning_rate": rate, **self._memory.figures(), **tally.metrics()}
+        return Update(metrics=figures, gradient_steps=self._steps_made - before, skipped=dict(tally.skipped))
+
+    def _gradient_step(self, rate: float, tally: Tally) -> None:
+        batch = self._memory.draw(self._streams.learning, self._progress)
+        errors = self.algorithm.learn(batch, Turn(rate, self._steps_made, self._streams.learning, tally))
+        if errors is not None:
+            self._steps_made += 1
+            self._memory.replay.update_priorities(batch.indices, errors)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that decides how training goes on, as copies."""
+        return {
+            "name": self.name,
+            "networks": {name: tensor.clone() for name, tensor in self.algorithm.networks.state_dict().items()},
+            "optimisers": {name: optimiser.state() for name, optimiser in self.algorithm.optimisers.items()},
+            "memory": self._memory.state(),
+            "counters": {"progress": self._progress, "steps_made": self._steps_made},
+            "generators": {name: stream.get_state() for name, stream in self._saved_streams().items()},
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from `state`, which must come from a learner built alike; rates and schedules may differ."""
+        _refuse_other_state(state, self.name)
+        networks = _fitting(state["networks"], self.algorithm.networks.state_dict())
+        streams = _fitting(
+            state["generators"], {name: stream.get_state() for name, stream in self._saved_streams().items()}
+        )
+        moments = _part_states(state["optimisers"], self.algorithm.optimisers)
+        progress = number_of(state["counters"], "progress")
+        steps_made = integer_of(state["counters"], "steps_made")
+        self._memory.load_state(state["memory"])
+        self.algorithm.networks.load_state_dict(networks)
+        for name, optimiser in self.algorithm.optimisers.items():
+            optimiser.load_state(moments[name])
+        for name, stream in self._saved_streams().items():
+            stream.set_state(streams[name])
+        self._progress, self._steps_made = progress, steps_made
+
+    def _saved_streams(self) -> dict[str, torch.Generator]:
+        """Those that are drawn from after the learner is built."""
+        return {"exploring": self._streams.exploring, "learning": self._streams.learning}
+
+
+def box_size(name: str, spaces: Spaces) -> int:
+    """How many numbers an action has; choices are refused, for there is no gradient of a choice."""
+    if not isinstance(spaces.actions, BoxActions):
+        raise BadInput(
+            f"{name} follows the gradient of a value by numbers in -1..1, but the actions are {spaces.actions}:"
+            " choose an algorithm for choices such as dqn or ppo, or offer numbers (BoxActions)"
+        )
+    return spaces.actions.size
+
+
+def _value_figures(values: Tensor, targets: Tensor) -> dict[str, float]:
+    """How large the critics' values (2, B) are, how far apart, and how well they fit their targets (B,)."""
+    errors, spread = targets - values.mean(0), targets.var(correction=0).item()
+    return {
+        "q_abs_mean": values.abs().mean().item(),
+        "q_abs_max": values.abs().max().item(),
+        "q_disagreement": (values[0] - values[1]).abs().mean().item(),
+        "td_error_abs_mean": errors.abs().mean().item(),
+        "explained_variance": 1 - errors.var(correction=0).item() / spread if spread > 0 else 0.0,
+    }
+
+
+def _mean(numbers: list[float]) -> float:
+    return math.fsum(numbers) / len(numbers)
+
+
+def _refuse_other_state(state: Mapping[str, Any], name: str) -> None:
+    if state.keys() != set(_SAVED):
+        raise BadInput(
+            f"the saved state has {sorted(state)}, wanted is {sorted(_SAVED)}: load into a learner built alike"
+        )
+    if state["name"] != name:
+        raise BadInput(f"the saved state is of {state['name']!r}, this learner is {name!r}: build that one")
+
+
+def _fitting(saved: State, wanted: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The saved tensors, if they are of the wanted names, types and shapes."""
+    return {name: tensor_of(saved, name, like) for name, like in wanted.items()}
+
+
+def _part_states(saved: Mapping[str, State], optimisers: Mapping[str, GuardedAdam]) -> Mapping[str, State]:
+    """The saved moments of each optimiser, if they fit it."""
+    if saved.keys() != optimisers.keys():
+        raise BadInput(
+            f"the saved state has optimisers {sorted(saved)}, this learner has {sorted(optimisers)}:"
+            " load into a learner built alike"
+        )
+    for name, optimiser in optimisers.items():
+        optimiser.checked(saved[name])
+    return saved

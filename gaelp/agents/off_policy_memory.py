@@ -1,0 +1,144 @@
+"""What an off-policy learner remembers: replayed transitions, and the scales it sees observations and rewards on.
+
+Transitions are stored as the environment gave them and scaled when drawn, so all of a minibatch is on one scale.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gaelp.agents.off_policy_config import OffPolicyConfig
+from gaelp.errors import BadInput
+from gaelp.experience.collect import Step
+from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
+from gaelp.experience.prioritized import PrioritizedReplay
+from gaelp.experience.replay import Replay, ReplayBuffer
+from gaelp.experience.saved import State, below, integer_of, prefixed
+from gaelp.experience.value_guard import FieldSpec
+
+__all__ = ["Memory", "Minibatch"]
+
+
+class Minibatch(NamedTuple):
+    """B transitions as the networks see them; a target is `rewards + discounts * value after next_obs`."""
+
+    obs: Tensor  # (B, size)
+    actions: Tensor  # (B, A)
+    rewards: Tensor  # (B,)
+    next_obs: Tensor  # (B, size)
+    discounts: Tensor  # (B,)
+    weights: Tensor  # (B,)
+    indices: Tensor  # (B,) places in the replay buffer
+
+
+class Memory:
+    """Takes in steps of all rows and gives out minibatches; says when enough has come in to learn from."""
+
+    def __init__(self, config: OffPolicyConfig, *, observation_size: int, action_size: int, rows: int) -> None:
+        self._config = config
+        low, high = config.reward_range or (-math.inf, math.inf)
+        fields = {
+            "obs": FieldSpec((observation_size,)),
+            "actions": FieldSpec((action_size,), value_low=-1, value_high=1),
+            "rewards": FieldSpec(value_low=low, value_high=high),
+        }
+        self._buffer = ReplayBuffer(
+            fields,
+            capacity=config.replay_capacity,
+            envs=rows,
+            gamma=config.gamma,
+            n_step=config.n_step,
+            on_refused=config.on_refused,
+        )
+        drawn = config.priorities
+        self.replay: Replay = (
+            PrioritizedReplay(self._buffer, alpha=drawn.alpha, beta_start=drawn.beta_start) if drawn else self._buffer
+        )
+        self._normaliser = ObservationNormaliser((observation_size,)) if config.normalise_obs else None
+        self._scaler = RewardScaler((rows,), gamma=config.gamma) if config.scale_rewards else None
+        self._waiting = 0  # steps since the last update
+
+    @property
+    def warming_up(self) -> bool:
+        """Whether too little has been seen to learn from, so that actions are drawn at random."""
+        return self.replay.size < self._config.learning_starts
+
+    def take_in(self, step: Step) -> None:
+        """Remember one step of all rows; one that is not finite is refused and leaves no trace."""
+        for name in ("obs", "reward", "next_obs"):
+            _refuse_not_finite(name, getattr(step, name))
+        ended = step.terminated | step.truncated
+        given = {"obs": step.obs, "actions": step.action, "rewards": step.reward, "next_obs": step.next_obs}
+        self.replay.add(given | {"ended": ended, "terminated": step.terminated})
+        if self._normaliser:
+            self._normaliser.observe(step.obs)
+        if self._scaler:
+            # A reward outside the declared range that was left out does not move the scale either.
+            allowed = step.reward.clamp(*self._config.reward_range) if self._config.reward_range else step.reward
+            self._scaler.observe(allowed.unsqueeze(0), ended.unsqueeze(0))
+        if not self.warming_up:
+            self._waiting += 1
+
+    def due(self) -> int:
+        """How many gradient steps are to be made for the steps that came in since the last call."""
+        rounds, self._waiting = divmod(self._waiting, self._config.train_every)
+        return rounds * self._config.gradient_steps
+
+    def draw(self, generator: torch.Generator, progress: float) -> Minibatch:
+        """A minibatch on the scales of today."""
+        batch = self.replay.sample(self._config.batch_size, generator, progress)
+        return Minibatch(
+            obs=self.seen(batch["obs"]),
+            actions=batch["actions"],
+            rewards=self._scaler(batch["rewards"]) if self._scaler else batch["rewards"],
+            next_obs=self.seen(batch["next_obs"]),
+            discounts=batch["discounts"],
+            weights=batch["weights"],
+            indices=batch["indices"],
+        )
+
+    def seen(self, obs: Tensor) -> Tensor:
+        """Observations as the networks see them; this never moves their scale."""
+        return self._normaliser(obs) if self._normaliser else obs
+
+    def figures(self) -> dict[str, float]:
+        """How full the replay buffer is, and how many steps were left out of it for their values."""
+        return {"replay_size": float(self.replay.size), "refused_steps": float(self._buffer.refused_steps)}
+
+    def state(self) -> State:
+        """Everything remembered, as copies."""
+        state: State = {"waiting": self._waiting}
+        for name, part in self._parts().items():
+            state |= prefixed(name, part.state())
+        return state
+
+    def load_state(self, state: State) -> None:
+        """Continue from `state`, which must come from a memory with the same settings."""
+        waiting = integer_of(state, "waiting")
+        wanted = {"waiting", *self._parts()}
+        if other := {name.split(".")[0] for name in state} ^ wanted:
+            raise BadInput(
+                f"the saved memory and this one differ in {sorted(other)}: load into a learner with the same"
+                " normalise_obs and scale_rewards"
+            )
+        for name, part in self._parts().items():
+            part.load_state(below(name, state))
+        self._waiting = waiting
+
+    def _parts(self) -> dict[str, Replay | ObservationNormaliser | RewardScaler]:
+        """What saves and restores itself."""
+        optional = {"normaliser": self._normaliser, "scaler": self._scaler}
+        return {"replay": self.replay} | {name: part for name, part in optional.items() if part}
+
+
+def _refuse_not_finite(name: str, values: Tensor) -> None:
+    finite = values.isfinite()
+    if bool(finite.all()):
+        return
+    index = (~finite).nonzero()[0].tolist()
+    raise BadInput(
+        f"{name} of row {index[0]} is {values[tuple(index)].item()} (at {index}), allowed are finite numbers:"
+        " mend the environment; nothing of this step was kept"
+    )

@@ -1,0 +1,83 @@
+"""The settings that all value-based algorithms share, each default with its reason."""
+
+import math
+from typing import Self
+
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+
+from gaelp.agents.networks import NetworkSpec
+from gaelp.agents.schedules import Linear, Schedule
+from gaelp.config.base import Frozen
+from gaelp.experience.value_guard import OnRefused
+
+__all__ = ["Priorities", "ValueBasedConfig"]
+
+
+class Priorities(Frozen):
+    """Prioritized replay, with the values of Schaul et al. 2016 for the proportional variant."""
+
+    alpha: float = Field(default=0.6, ge=0, le=1, description="0 draws uniformly, 1 in proportion to the error")
+    beta_start: float = Field(default=0.4, ge=0, le=1, description="how much of the bias is undone at first; 1 at last")
+
+
+class ValueBasedConfig(Frozen):
+    """Settings of every value-based algorithm.
+
+    Where no other reason is given, a default was measured: together these bring DQN and QR-DQN, on 8 rows, past 475 on
+    CartPole-v1 and past -100 on Acrobot-v1 within half to all of the steps that rl-zoo's tuned settings take
+    (tests/learning), and they do so for every seed tried. rl-zoo learns one row with n_step=1 and hard targets.
+    """
+
+    network: NetworkSpec = NetworkSpec(hidden=(128, 128))
+    double: bool = Field(
+        default=False,
+        description="the online network chooses the next action, against overestimation; with the slow targets here it"
+        " halved the speed on CartPole-v1",
+    )
+    dueling: bool = Field(default=False, description="meant for many similar actions; the reference tasks have 2 and 3")
+    gamma: float = Field(default=0.99, ge=0, le=1, description="rl-zoo")
+    n_step: PositiveInt = Field(default=3, description="rewards summed before a target bootstraps; Hessel et al. 2018")
+    learning_rate: Schedule = Linear(start=1e-3, end=1e-4)
+    epsilon: Schedule = Linear(start=1.0, end=0.02, until=0.2)
+    batch_size: PositiveInt = 128
+    replay_capacity: PositiveInt = Field(default=100_000, description="transitions; rl-zoo")
+    priorities: Priorities | None = Field(default=None, description="none draws uniformly")
+    learning_starts: PositiveInt = Field(default=1_000, description="transitions; rl-zoo, fewer are learnt by heart")
+    train_every: PositiveInt = Field(default=4, description="collected steps of all rows between updates")
+    gradient_steps: PositiveInt = Field(default=16, description="in each update: one for two transitions at 8 rows")
+    target_every: PositiveInt = Field(default=1, description="gradient steps between moves of the target network")
+    target_rate: float = Field(default=0.01, gt=0, le=1, description="share of the way; 1 copies: a hard target")
+    huber_threshold: PositiveFloat = Field(default=1.0, description="errors beyond it count linearly; Mnih et al. 2015")
+    max_gradient_norm: PositiveFloat = Field(default=10.0, description="Wang et al. 2016, and stable-baselines3")
+    normalise_obs: bool = Field(default=False, description="off: the reference tasks are of a common scale")
+    scale_rewards: bool = Field(default=False, description="off: the Huber loss fits rewards of about one")
+    reward_range: tuple[float, float] | None = Field(
+        default=None, description="both ends allowed; none: all finite ones"
+    )
+    on_refused: OnRefused = Field(
+        default="raise", description="a step outside the declared range: stop, or skip and count"
+    )
+
+    @model_validator(mode="after")
+    def _schedules_fit(self) -> Self:
+        for name, most in (("epsilon", 1.0), ("learning_rate", math.inf)):
+            schedule = getattr(self, name)
+            for end in (schedule.start, getattr(schedule, "end", schedule.start)):
+                if not 0 <= end <= most:
+                    raise ValueError(f"{name} reaches {end}, allowed is 0..{most}: change its start or end")
+        return self
+
+    @model_validator(mode="after")
+    def _range_is_one(self) -> Self:
+        if self.reward_range and self.reward_range[0] > self.reward_range[1]:
+            raise ValueError(f"reward_range={self.reward_range} is empty: give the lower end first")
+        return self
+
+    @model_validator(mode="after")
+    def _replay_can_fill(self) -> Self:
+        if self.learning_starts > self.replay_capacity:
+            raise ValueError(
+                f"learning_starts={self.learning_starts} exceeds replay_capacity={self.replay_capacity},"
+                " so learning would never start: lower it or raise the capacity"
+            )
+        return self

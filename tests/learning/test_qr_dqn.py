@@ -1,0 +1,65 @@
+"""QR-DQN learns to balance a pole and to swing up a double pendulum.
+
+rl-zoo trains QR-DQN on CartPole-v1 for 50,000 steps (10 quantiles) and on Acrobot-v1 for 100,000 (25 quantiles;
+hyperparams/qrdqn.yml, two layers of 256) and ends near 500 and -69. The bars are 475 and -100 within 1.5 times those
+steps; here they are met in 40,000 and 50,000 with the default settings and 8 rows, by the last policy, none being
+picked. Random actions get about 22 and -500.
+"""
+
+import statistics
+
+import pytest
+import torch
+
+from gaelp.agents.learner import DiscreteActions, Spaces
+from gaelp.agents.qr_dqn import QrDqnConfig, build_qr_dqn
+from gaelp.experience.collect import Collector, open_env
+
+ROWS = 8
+SPACES = {
+    "CartPole-v1": Spaces(observation_size=4, actions=DiscreteActions(2), rows=ROWS),
+    "Acrobot-v1": Spaces(observation_size=6, actions=DiscreteActions(3), rows=ROWS),
+}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def trained(env_id, *, steps, seed):
+    """A learner after `steps` steps, counted over all rows."""
+    learner = build_qr_dqn(SPACES[env_id], QrDqnConfig(), seed=seed)
+    collector = Collector(open_env(env_id, ROWS), seed=seed)
+    for done in range(ROWS, steps + ROWS, ROWS):
+        learner.observe(collector.step(lambda obs: learner.act(obs, explore=True)))
+        learner.update(min(done / steps, 1.0))
+    return learner
+
+
+def mean_return(learner, env_id, episodes=100):
+    """Of the first whole episode of each of so many rows that were not trained on; none lasts beyond 500 steps."""
+    collector = Collector(open_env(env_id, episodes), seed=10_000)
+    returns, running = torch.zeros(episodes), torch.ones(episodes, dtype=torch.bool)
+    while running.any():
+        step = collector.step(lambda obs: learner.act(obs, explore=False))
+        returns += step.reward * running
+        running &= ~(step.terminated | step.truncated)
+    return returns.mean().item()
+
+
+def test_a_short_run_balances_the_pole_for_a_while():
+    untrained = build_qr_dqn(SPACES["CartPole-v1"], QrDqnConfig(), seed=0)
+    assert mean_return(untrained, "CartPole-v1", episodes=20) < 60
+    assert mean_return(trained("CartPole-v1", steps=8_000, seed=0), "CartPole-v1", episodes=20) >= 100
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(("env_id", "steps", "bar"), [("CartPole-v1", 40_000, 475), ("Acrobot-v1", 50_000, -100)])
+def test_the_median_of_three_seeds_meets_the_reference_in_fewer_steps_than_the_reference(env_id, steps, bar):
+    returns = [mean_return(trained(env_id, steps=steps, seed=seed), env_id) for seed in (1, 2, 3)]
+    assert statistics.median(returns) >= bar, returns
