@@ -1,9 +1,9 @@
 """A2C learns to balance a pole.
 
 rl-zoo trains A2C on CartPole-v1 for 500,000 steps with 8 rows and the defaults of stable-baselines3, tanh among them
-(hyperparams/a2c.yml), and ends near 500. The bar is 475 within 1.5 times those steps; here it is met in half of them
-with the same settings and a learning rate that falls to zero, without which the last policy is a matter of luck. With
-ReLU neither library gets there. The last policy is judged, none being picked. Random actions get about 22.
+(hyperparams/a2c.yml), and ends near 500. The bar is 475 within 1.5 times those steps; here it is met in as many with
+the same settings and a learning rate that falls to zero, without which the last policy is a matter of luck. With ReLU
+both libraries are slower and less steady. The last policy is judged, none being picked. Random actions get about 22.
 """
 
 import statistics
@@ -58,6 +58,6 @@ def test_a_short_run_balances_the_pole_for_a_while():
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_the_median_of_three_seeds_meets_the_reference_in_half_the_reference_steps():
-    returns = [mean_return(trained(steps=250_000, seed=seed)) for seed in (1, 2, 3)]
+def test_the_median_of_three_seeds_meets_the_reference_in_the_reference_steps():
+    returns = [mean_return(trained(steps=500_000, seed=seed)) for seed in (1, 2, 3)]
     assert statistics.median(returns) >= 475, returns

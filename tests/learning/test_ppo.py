@@ -64,14 +64,14 @@ def _one_thread():
     torch.set_num_threads(before)
 
 
-def trained(task, *, steps, seed):
-    """A learner after `steps` steps, counted over all rows."""
+def trained(task, *, steps, seed, planned=None):
+    """A learner after `steps` steps, counted over all rows; its schedules are for as many as planned."""
     rows = task.spaces.rows
     learner = build_ppo(task.spaces, task.config, seed=seed)
     collector = Collector(open_env(task.env_id, rows), seed=seed)
     for done in range(rows, steps + rows, rows):
         learner.observe(collector.step(lambda obs: learner.act(obs, explore=True)))
-        learner.update(min(done / steps, 1.0))
+        learner.update(min(done / (planned or steps), 1.0))
     return learner
 
 
