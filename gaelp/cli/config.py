@@ -32,7 +32,7 @@ def check(
 
     - `gaelp config check configs/production.yaml`
 
-    - `gaelp config check quick-test --set market.campaigns=128`
+    - `gaelp config check quick-test --set evaluation.episodes=128`
 
     Exits 0 if a run could start with it, 2 if not. Nothing is written.
     """

@@ -6,8 +6,9 @@ from gaelp.config.fingerprint import fingerprint
 from gaelp.config.home import check_home
 from gaelp.config.inputs import check_inputs
 from gaelp.config.layers import LoadedSettings, load_settings
-from gaelp.config.load import load_model
+from gaelp.config.load import load_each, load_model
 from gaelp.config.market import MarketSpec
+from gaelp.config.names import Name, check_name
 from gaelp.config.origins import Origin
 from gaelp.config.personas import PersonaSet, load_creatives, load_personas
 from gaelp.config.places import find_file, find_folder, names_in
@@ -19,17 +20,20 @@ __all__ = [
     "Frozen",
     "LoadedSettings",
     "MarketSpec",
+    "Name",
     "Origin",
     "PersonaSet",
     "Settings",
     "check_home",
     "check_inputs",
+    "check_name",
     "find_file",
     "find_folder",
     "fingerprint",
     "known_secrets",
     "load_creatives",
     "load_curriculum",
+    "load_each",
     "load_model",
     "load_personas",
     "load_settings",

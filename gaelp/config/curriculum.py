@@ -4,18 +4,17 @@ import math
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Self
 
 from pydantic import Field, JsonValue, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.market import RANDOMISABLE
+from gaelp.config.names import Slug
 from gaelp.config.suggest import nearest
 
 __all__ = ["CurriculumSpec", "Task", "TaskMix", "load_curriculum"]
-
-TaskName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=40)]
 
 _NOT_OVERRIDDEN = {
     "name": "the built market is called after its task",
@@ -30,14 +29,14 @@ class Task(Frozen):
     Rewards are shares of the hindsight optimum. `overrides` are checked against the market when the task is built.
     """
 
-    name: TaskName
+    name: Slug
     why: str = Field(min_length=1, max_length=400, description="what an agent learns here that it did not before")
     market: str = Field(min_length=1, description="a name in configs/markets or a path")
     overrides: dict[str, JsonValue] = Field(default={}, description="laid over the market; mappings merge")
     randomise: dict[str, tuple[float, float]] = Field(
         default={}, description="laid over the market's own ranges, by key path; one of RANDOMISABLE"
     )
-    requires: tuple[TaskName, ...] = Field(default=(), description="tasks that must be mastered first")
+    requires: tuple[Slug, ...] = Field(default=(), description="tasks that must be mastered first")
     promote_at: float = Field(gt=0, le=1, description="mean reward from which on the task counts as mastered")
     demote_below: float = Field(ge=0, lt=1, description="mean reward below which it no longer does")
     window: PositiveInt = Field(default=5, le=1000, description="evaluations averaged, counted since the last verdict")

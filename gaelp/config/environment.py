@@ -1,7 +1,8 @@
 """Values given as text: GAELP__A__B variables, GAELP_HOME and --set a.b=c, one layer for each."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -13,9 +14,14 @@ from gaelp.config.schema import types_at
 from gaelp.config.secret_sources import PREFIX, secret_variables
 from gaelp.errors import ConfigError
 
-__all__ = ["environment_layers", "override_layers"]
+__all__ = ["environment_layers", "override_layers", "process_environment"]
 
 HOME_VARIABLE = "GAELP_HOME"
+
+
+def process_environment() -> MutableMapping[str, str]:
+    """The environment of this process, for libraries that can only be told things through it."""
+    return os.environ
 
 
 def environment_layers(model: type[BaseModel], environ: Mapping[str, str]) -> Iterator[Layer]:

@@ -1,10 +1,18 @@
-"""What a market is made of: one file under configs/markets/ is one MarketSpec."""
+"""What a market is made of: one file under configs/markets/ is one MarketSpec.
 
-from typing import Literal, Self
+Every number has a range wide enough for any campaign we have seen, within which the market computes with what its
+arrays can hold; what several numbers could do together is bounded by `market_extremes`.
+"""
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, PositiveInt, model_validator
 
 from gaelp.config.base import Frozen
+from gaelp.config.market_extremes import extremes_refused
+from gaelp.config.market_ranges import ranges_refused
+from gaelp.config.names import Name
+from gaelp.config.own_words import refuse_at
 
 __all__ = [
     "RANDOMISABLE",
@@ -21,6 +29,17 @@ __all__ = [
     "VolumeSpec",
 ]
 
+# Spreads of logarithms: 2 lets one segment in twenty differ from the typical one fifty times over.
+LogSd = Annotated[float, Field(ge=0, le=2)]
+HourlyLogSd = Annotated[float, Field(ge=0, le=1)]
+ForecastLogError = Annotated[float, Field(ge=0, le=1.5)]
+LogSwing = Annotated[float, Field(ge=0, le=2)]
+Rate = Annotated[float, Field(ge=1e-6, lt=1)]
+BudgetShare = Annotated[float, Field(ge=1e-6, le=10)]
+CapOverEven = Annotated[float, Field(ge=0.01, le=100)]
+# The market tabulates prices from a ten-thousandth to a thousand times their level.
+PriceRatio = Annotated[float, Field(ge=1e-4, le=1e3)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 RANDOMISABLE: tuple[str, ...] = (
     "volume.per_hour",
@@ -60,21 +79,24 @@ RANDOMISABLE: tuple[str, ...] = (
     "budget.daily_high",
 )
 
+_LOWEST_RATIO = 1e-4
+_LEAST_SHARE = 1e-3
+
 
 class PriceComponent(Frozen):
     """One log-normal part of a price distribution, in units of the segment's price level."""
 
-    weight: PositiveFloat
-    log_mean: float
-    log_sd: PositiveFloat
+    weight: float = Field(ge=1e-6, le=1e6)
+    log_mean: float = Field(ge=-9, le=6.5)
+    log_sd: float = Field(ge=0.01, le=5)
 
 
 class LandscapeSpec(Frozen):
     """How the highest rival bid is distributed: a log-normal mixture, or knots (price ratio, share at or below)."""
 
     name: str = Field(min_length=1)
-    mixture: tuple[PriceComponent, ...] = ()
-    knots: tuple[tuple[PositiveFloat, float], ...] = ()
+    mixture: tuple[PriceComponent, ...] = Field(default=(), max_length=64)
+    knots: tuple[tuple[PriceRatio, Share], ...] = Field(default=(), max_length=4096)
 
     @model_validator(mode="after")
     def _exactly_one_form(self) -> Self:
@@ -88,65 +110,75 @@ class LandscapeSpec(Frozen):
         shares = [share for _, share in self.knots]
         if self.knots and (len(self.knots) < 2 or ratios != sorted(set(ratios)) or shares != sorted(shares)):
             raise ValueError(f"landscape {self.name!r}: knots must be at least 2, with rising prices and shares")
-        if shares and not (shares[0] >= 0 and shares[-1] <= 1):
-            raise ValueError(f"landscape {self.name!r}: shares must lie in 0..1, seen {shares[0]}..{shares[-1]}")
+        # From 0 to the first knot the share rises in a straight line; the market reads it from the lowest ratio on.
+        if shares and shares[-1] - shares[0] * _LOWEST_RATIO / ratios[0] < _LEAST_SHARE:
+            raise ValueError(
+                f"landscape {self.name!r}: saw shares {shares[0]} to {shares[-1]} at the prices {ratios[0]} to"
+                f" {ratios[-1]}; allowed: at least {_LEAST_SHARE} of all prices above {_LOWEST_RATIO}. Add knots there"
+            )
         return self
 
 
 class VolumeSpec(Frozen):
     """Opportunities an hour: negative binomial around the persona's hour-of-week activity."""
 
-    per_hour: PositiveFloat = 120.0
-    segment_log_sd: NonNegativeFloat = 0.5
-    overdispersion: PositiveFloat = Field(default=0.15, description="variance of the hourly multiplier around 1")
-    prior_log_error: NonNegativeFloat = Field(default=0.2, description="error of the advertiser's volume forecast")
+    per_hour: float = Field(default=120.0, ge=0.001, le=50_000, description="in a typical segment")
+    segment_log_sd: float = Field(default=0.5, ge=0, le=1.5)
+    overdispersion: float = Field(
+        default=0.15, ge=1e-4, le=10, description="variance of the hourly multiplier around 1"
+    )
+    prior_log_error: ForecastLogError = Field(default=0.2, description="error of the advertiser's volume forecast")
 
 
 class PriceSpec(Frozen):
     """Price levels: log-normal between segments, drifting by AR(1) within a campaign."""
 
     payment: Literal["first", "second"] = "second"
-    level_micros: PositiveInt = Field(default=2000, description="typical price of one impression")
-    steepness: PositiveFloat = Field(default=1.0, description="power applied to price ratios; >1 spreads them out")
-    segment_log_sd: NonNegativeFloat = 0.4
-    campaign_log_sd: NonNegativeFloat = 0.2
-    common_drift_sd: NonNegativeFloat = 0.08
-    segment_drift_sd: NonNegativeFloat = 0.05
+    level_micros: PositiveInt = Field(default=2000, le=10**9, description="typical price of one impression")
+    steepness: float = Field(
+        default=1.0, ge=0.05, le=5, description="power applied to price ratios; >1 spreads them out"
+    )
+    segment_log_sd: LogSd = 0.4
+    campaign_log_sd: LogSd = 0.2
+    common_drift_sd: HourlyLogSd = 0.08
+    segment_drift_sd: HourlyLogSd = 0.05
     drift_persistence: float = Field(default=0.97, ge=0, lt=1)
-    hourly_noise_sd: NonNegativeFloat = 0.05
-    diurnal_amplitude: NonNegativeFloat = 0.2
-    jump_log_size: NonNegativeFloat = 0.0
-    prior_log_error: NonNegativeFloat = 0.15
+    hourly_noise_sd: HourlyLogSd = 0.05
+    diurnal_amplitude: float = Field(default=0.2, ge=0, le=1.5)
+    jump_log_size: LogSwing = 0.0
+    prior_log_error: ForecastLogError = 0.15
 
 
 class RivalSpec(Frozen):
     """Rivals who run out of budget in the evening, so that prices fall."""
 
-    depth: NonNegativeFloat = 0.15
-    randomness: NonNegativeFloat = 0.5
+    depth: float = Field(default=0.15, ge=0, le=3, description="log fall of prices once they have stopped")
+    randomness: float = Field(default=0.5, ge=0, le=2, description="how much depth and hour differ from day to day")
     around_hour: float = Field(default=20.0, ge=0, lt=24)
 
 
 class ResponseSpec(Frozen):
     """Clicks and conversions; what spreads them between segments is unknown to the bidder unless values_known."""
 
-    click_rate: float = Field(default=0.01, gt=0, lt=1)
-    conversion_rate: float = Field(default=0.06, gt=0, lt=1)
-    click_log_sd: NonNegativeFloat = 0.5
-    conversion_log_sd: NonNegativeFloat = 0.6
-    campaign_log_sd: NonNegativeFloat = 0.3
-    conversion_value_log_sd: NonNegativeFloat = 0.2
+    click_rate: Rate = 0.01
+    conversion_rate: Rate = 0.06
+    click_log_sd: LogSd = 0.5
+    conversion_log_sd: LogSd = 0.6
+    campaign_log_sd: LogSd = 0.3
+    conversion_value_log_sd: LogSd = 0.2
     price_value_correlation: float = Field(default=0.3, ge=-1, le=1)
-    daypart_amplitude: NonNegativeFloat = Field(default=0.0, description="log swing of conversion intent over a day")
-    persona_strength: NonNegativeFloat = Field(default=0.0, description="share of the personas' own rates that applies")
-    value_drift_sd: NonNegativeFloat = 0.0
+    daypart_amplitude: LogSwing = Field(default=0.0, description="log swing of conversion intent over a day")
+    persona_strength: float = Field(
+        default=0.0, ge=0, le=2, description="share of the personas' own rates that applies"
+    )
+    value_drift_sd: HourlyLogSd = 0.0
     values_known: bool = False
 
 
 class DelaySpec(Frozen):
     """From click to reported conversion: a share at once, the rest exponential, all inside the window."""
 
-    mean_hours: NonNegativeFloat = 0.0
+    mean_hours: float = Field(default=0.0, ge=0, le=2160)
     immediate_share: float = Field(default=0.0, ge=0, le=1)
     window_hours: PositiveInt = Field(default=72, le=720)
 
@@ -154,24 +186,24 @@ class DelaySpec(Frozen):
 class FatigueSpec(Frozen):
     """Click rates fall as the same audience sees the advert again and recover with a half-life."""
 
-    strength: NonNegativeFloat = 0.0
-    half_life_hours: PositiveFloat = 24.0
+    strength: float = Field(default=0.0, ge=0, le=10)
+    half_life_hours: float = Field(default=24.0, ge=0.1, le=8760)
 
 
 class CreativeSpec(Frozen):
     """How many creatives a campaign can choose from and how much personas differ about them."""
 
     count: PositiveInt = Field(default=1, le=16)
-    affinity_strength: NonNegativeFloat = 1.0
+    affinity_strength: float = Field(default=1.0, ge=0, le=3)
 
 
 class BudgetRange(Frozen):
     """Budgets as a share of what winning every opportunity would cost; daily caps around an even split."""
 
-    share_low: PositiveFloat = 0.06
-    share_high: PositiveFloat = 0.4
-    daily_low: PositiveFloat = 0.95
-    daily_high: PositiveFloat = 1.5
+    share_low: BudgetShare = 0.06
+    share_high: BudgetShare = 0.4
+    daily_low: CapOverEven = 0.95
+    daily_high: CapOverEven = 1.5
 
     @model_validator(mode="after")
     def _ranges_rise(self) -> Self:
@@ -187,7 +219,7 @@ class BudgetRange(Frozen):
 class MarketSpec(Frozen):
     """One family of campaigns: every number from which a market draws its episodes."""
 
-    name: str = Field(min_length=1)
+    name: Name
     label: str = Field(default="", description="what a reader should know, such as 'synthetic'")
     days: PositiveInt = Field(default=3, le=60)
     segments: PositiveInt = Field(default=8, le=256)
@@ -199,8 +231,8 @@ class MarketSpec(Frozen):
     fatigue: FatigueSpec = FatigueSpec()
     creatives: CreativeSpec = CreativeSpec()
     budget: BudgetRange = BudgetRange()
-    landscapes: tuple[LandscapeSpec, ...] = Field(default=(), description="empty: the built-in set")
-    hour_of_week: tuple[PositiveFloat, ...] = Field(
+    landscapes: tuple[LandscapeSpec, ...] = Field(default=(), max_length=256, description="empty: the built-in set")
+    hour_of_week: tuple[Annotated[float, Field(ge=1e-6, le=1e9)], ...] = Field(
         default=(), description="168 measured volume factors; empty: personas'"
     )
 
@@ -209,19 +241,22 @@ class MarketSpec(Frozen):
     )
 
     @model_validator(mode="after")
-    def _ranges_are_possible(self) -> Self:
-        for path, (low, high) in self.randomise.items():
-            if path not in RANDOMISABLE:
-                raise ValueError(
-                    f"randomise: {path!r} cannot vary between campaigns; allowed: {', '.join(RANDOMISABLE)}"
-                )
-            if low > high:
-                raise ValueError(f"randomise: {path} runs from {low} to {high}; the first must not exceed the second")
-            section, key = path.split(".")
-            for value in (low, high):
-                part = getattr(self, section)
-                type(part).model_validate({**part.model_dump(), key: value})
+    def _campaigns_are_possible(self) -> Self:
+        problems = ranges_refused(self, self.randomise, allowed=RANDOMISABLE)
+        problems = problems or extremes_refused(*self._ends(), days=self.days, segments=self.segments)
+        if problems:
+            refuse_at(problems)
         return self
+
+    def _ends(self) -> tuple[dict[str, float], dict[str, float]]:
+        """The least and the most that each number can be in a campaign, by key path."""
+        fixed = {path: self._value_at(path) for path in (*RANDOMISABLE, "volume.overdispersion")}
+        lowest = fixed | {path: low for path, (low, _) in self.randomise.items()}
+        return lowest, fixed | {path: high for path, (_, high) in self.randomise.items()}
+
+    def _value_at(self, path: str) -> float:
+        section, key = path.split(".")
+        return float(getattr(getattr(self, section), key))
 
     @model_validator(mode="after")
     def _week_is_whole(self) -> Self:

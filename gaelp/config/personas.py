@@ -1,16 +1,19 @@
 """Who sees the adverts and what they are shown: personas, creatives and the service that may rate them."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from gaelp.config.base import Frozen
+from gaelp.config.document import read_document
 from gaelp.config.load import load_model
+from gaelp.config.names import Slug
 from gaelp.config.places import find_folder, shown
 from gaelp.config.suggest import nearest
-from gaelp.errors import DataError
+from gaelp.errors import BadInput, DataError
 
 __all__ = [
     "Activity",
@@ -26,7 +29,6 @@ __all__ = [
     "load_personas",
 ]
 
-Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=40)]
 # The bounds catch an index written in percent (100 for average) or as a logarithm.
 Index = Annotated[float, Field(ge=0.05, le=20, strict=True)]
 Strength = Annotated[float, Field(ge=0, le=5, strict=True)]
@@ -143,8 +145,8 @@ def load_personas(folder: str | Path = "personas", creatives: CreativeSet | None
     A Path is read as it is, a name is looked up below configs/. With `creatives`, each persona must rate exactly
     these; without, all must rate the same ones.
     """
-    place = find_folder(folder, error=DataError)
-    files = sorted(path for path in place.iterdir() if path.suffix in (".yaml", ".yml"))
+    place = find_folder(folder, error=DataError, suits=_holds_personas)
+    files = _yaml_files(place)
     if not files:
         raise DataError(
             f"{shown(place)} holds no persona; allowed: at least one .yaml file. Write one, see docs/personas.md."
@@ -172,6 +174,17 @@ def check_affinities(personas: PersonaSet, creatives: Iterable[str], folder: Pat
                 f"{where}: creative_affinity.{missing[0]}: required key is missing; every creative needs a multiplier"
                 " from 0.2 to 5. Add it; 1 means an average response."
             )
+
+
+def _yaml_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
+
+
+def _holds_personas(folder: Path) -> bool:
+    """Whether a file of the folder rates creatives, which no other kind of file does."""
+    with suppress(BadInput):
+        return any("creative_affinity" in read_document(path).values for path in _yaml_files(folder))
+    return False
 
 
 def _load_persona(path: Path) -> Persona:

@@ -1,5 +1,6 @@
 """Where configuration files are looked for: configs/ of the current folder, then configs/ beside the package."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from gaelp.config.suggest import nearest
@@ -34,10 +35,13 @@ def shown(path: Path) -> str:
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.as_posix()
 
 
-def names_in(folder: str | Path = "", *, folders: bool = False) -> tuple[str, ...]:
+def names_in(
+    folder: str | Path = "", *, folders: bool = False, suits: Callable[[Path], bool] | None = None
+) -> tuple[str, ...]:
     """Every name that find_file (or, for folders, find_folder) accepts below configs/<folder>, sorted."""
     entries = [entry for place in _places(folder) if place.is_dir() for entry in place.iterdir()]
-    return tuple(sorted({entry.stem for entry in entries if (entry.is_dir() if folders else entry.suffix == _SUFFIX)}))
+    wanted = [entry for entry in entries if (entry.is_dir() if folders else entry.suffix == _SUFFIX)]
+    return tuple(sorted({entry.stem for entry in wanted if suits is None or suits(entry)}))
 
 
 def find_file(path_or_name: str | Path, folder: str | Path = "", *, error: type[BadInput] = ConfigError) -> Path:
@@ -46,9 +50,19 @@ def find_file(path_or_name: str | Path, folder: str | Path = "", *, error: type[
     return _first(candidates, path_or_name, folder, want_folder=False, error=error)
 
 
-def find_folder(path_or_name: str | Path, folder: str | Path = "", *, error: type[BadInput] = ConfigError) -> Path:
-    """The folder meant by a path, or by a name below configs/<folder> (or below an absolute folder)."""
-    return _first(_candidates(path_or_name, folder, suffix=""), path_or_name, folder, want_folder=True, error=error)
+def find_folder(
+    path_or_name: str | Path,
+    folder: str | Path = "",
+    *,
+    error: type[BadInput] = ConfigError,
+    suits: Callable[[Path], bool] | None = None,
+) -> Path:
+    """The folder meant by a path, or by a name below configs/<folder> (or below an absolute folder).
+
+    Where there is none, only folders that `suits` holds for are offered instead.
+    """
+    candidates = _candidates(path_or_name, folder, suffix="")
+    return _first(candidates, path_or_name, folder, want_folder=True, error=error, suits=suits)
 
 
 def _places(folder: str | Path) -> tuple[Path, ...]:
@@ -75,6 +89,7 @@ def _first(
     *,
     want_folder: bool,
     error: type[BadInput],
+    suits: Callable[[Path], bool] | None = None,
 ) -> Path:
     kind, other = ("folder", "file") if want_folder else ("file", "folder")
     try:
@@ -87,6 +102,7 @@ def _first(
     if wrong_kind:
         raise error(f"{', '.join(wrong_kind)} is a {other}; allowed: a {kind}. Name a {kind} instead.")
     searched = ", ".join(shown(path) for path in candidates) or "nowhere, the name is empty"
-    names = names_in(folder, folders=want_folder)
+    names = names_in(folder, folders=want_folder, suits=suits)
     known = f" Known names: {', '.join(names)}." if names else ""
-    raise error(f"{str(asked)!r} not found; searched: {searched}.{known}{nearest(str(asked), names)}")
+    meant = Path(asked).stem if _is_path(asked) else str(asked)  # known names have neither folder nor suffix
+    raise error(f"{str(asked)!r} not found; searched: {searched}.{known}{nearest(meant, names)}")

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic.fields import FieldInfo
 
 from gaelp.config.problems import KeyPath
 
-__all__ = ["holds_secret", "is_secret", "keys_at", "leaf_keys", "secret_keys", "types_at"]
+__all__ = ["constraints_at", "holds_secret", "is_secret", "keys_at", "leaf_keys", "secret_keys", "types_at"]
 
 
 def types_at(model: type[BaseModel], path: KeyPath) -> tuple[Any, ...]:
@@ -17,6 +18,18 @@ def types_at(model: type[BaseModel], path: KeyPath) -> tuple[Any, ...]:
     for key in path:
         found = tuple(choice for parent in found for below in _below(parent, key) for choice in _choices(below))
     return found
+
+
+def constraints_at(model: type[BaseModel], path: KeyPath) -> tuple[object, ...]:
+    """What a model asks of the value at a key path beyond its type: ranges and lengths, as annotated_types."""
+    if not path:
+        return ()
+    return tuple(
+        constraint
+        for parent in types_at(model, path[:-1])
+        for below in _below(parent, path[-1])
+        for constraint in _constraints(below)
+    )
 
 
 def keys_at(model: type[BaseModel], path: KeyPath) -> tuple[str, ...]:
@@ -55,7 +68,10 @@ def _is_model(kind: Any) -> bool:
 
 
 def _keys(model: type[BaseModel]) -> dict[str, Any]:
-    return {info.alias or name: info.annotation for name, info in model.model_fields.items()}
+    return {
+        info.alias or name: Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
+        for name, info in model.model_fields.items()
+    }
 
 
 def _choices(annotation: Any) -> Iterator[Any]:
@@ -68,6 +84,19 @@ def _choices(annotation: Any) -> Iterator[Any]:
             yield from _choices(argument)
     elif annotation is not type(None):
         yield annotation
+
+
+def _constraints(annotation: Any) -> Iterator[object]:
+    """All that is annotated to a type or one of its alternatives."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        for extra in annotation.__metadata__:
+            # Field(ge=0) inside a list's type keeps its constraints one level further down.
+            yield from extra.metadata if isinstance(extra, FieldInfo) else (extra,)
+        yield from _constraints(get_args(annotation)[0])
+    elif origin in (Union, types.UnionType):
+        for argument in get_args(annotation):
+            yield from _constraints(argument)
 
 
 def _below(kind: Any, key: str | int) -> Iterator[Any]:

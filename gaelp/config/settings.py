@@ -6,9 +6,10 @@ A new section is one class here, one field of Settings, and its values with thei
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt, StringConstraints, field_validator
+from pydantic import Field, PositiveInt, field_validator
 
 from gaelp.config.base import Frozen
+from gaelp.config.names import Name, Text
 from gaelp.config.rating_service import RatingService
 
 __all__ = [
@@ -18,19 +19,17 @@ __all__ = [
     "PersonaSettings",
     "RunSettings",
     "Settings",
+    "TrainingSettings",
 ]
 
 # What every random number generator in use takes as a seed.
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
-Text = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S(.*\S)?$")]
-# A run's name becomes a folder, an experiment and a label.
-FileName = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
 class RunSettings(Frozen):
     """What a run is called and the seed that all its randomness comes from."""
 
-    name: FileName
+    name: Name  # of the run's folder, experiment and label
     seed: Seed
 
 
@@ -42,10 +41,9 @@ class LoggingSettings(Frozen):
 
 
 class MarketSettings(Frozen):
-    """Which file of configs/markets/ (or path) describes the market, and how many campaigns run side by side."""
+    """Which file of configs/markets/ (or path) describes the market."""
 
     name: Text
-    campaigns: PositiveInt = Field(le=1_000_000)
 
 
 class PersonaSettings(Frozen):
@@ -58,8 +56,18 @@ class PersonaSettings(Frozen):
 class EvaluationSettings(Frozen):
     """How many episodes judge an agent, and the seed that draws them."""
 
-    episodes: PositiveInt = Field(le=1_000_000)
+    episodes: int = Field(ge=2, le=1_000_000, description="one episode alone says nothing about its error")
     seed: Seed
+
+
+class TrainingSettings(Frozen):
+    """Which recipe of configs/agents/ (or path) is trained, for how long, and along which curriculum, if any."""
+
+    agent: Text
+    rounds: PositiveInt | None = Field(le=10_000_000, description="none: as many as the recipe says")
+    curriculum: Text | None
+    threads: PositiveInt = Field(le=64, description="of torch; two on shared cores can be slower than one")
+    tracking: bool = Field(description="whether MLflow keeps the figures, in mlflow.db below the home")
 
 
 class Settings(Frozen):
@@ -71,6 +79,7 @@ class Settings(Frozen):
     market: MarketSettings
     personas: PersonaSettings
     evaluation: EvaluationSettings
+    training: TrainingSettings
 
     @field_validator("home", mode="before")
     @classmethod

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from gaelp.config.own_words import OWN_WORDS
 from gaelp.config.problems import KeyPath, Problem, describe_value, dotted, raise_problems
-from gaelp.config.schema import holds_secret, keys_at, leaf_keys, types_at
+from gaelp.config.schema import constraints_at, holds_secret, keys_at, leaf_keys, types_at
 from gaelp.config.suggest import nearest, nearest_key
+from gaelp.config.wording import allowed_kind, allowed_length, allowed_range
 from gaelp.errors import BadInput, ConfigError
 
 __all__ = ["validated"]
@@ -18,6 +21,13 @@ Model = TypeVar("Model", bound=BaseModel)
 
 _MAPPING_EXPECTED = ("model_type", "model_attributes_type", "dict_type")
 _AUTHORS_OWN_WORDS = ("value_error", "assertion_error")
+_OUT_OF_RANGE = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
+_WRONG_LENGTH = {
+    "too_short": "entries",
+    "too_long": "entries",
+    "string_too_short": "characters",
+    "string_too_long": "characters",
+}
 
 
 def validated(
@@ -67,15 +77,39 @@ def _text(model: type[BaseModel], path: KeyPath, seen: Any, detail: ErrorDetails
     if kind == "extra_forbidden":
         return _unknown_key(model, path)
     if kind == "missing":
-        keys = _with_keys(model, path)
-        return f"required key is missing{'; allowed: a mapping' if keys else ''}{keys}. Add it."
+        return _missing(model, path, detail)
+    if kind == OWN_WORDS:
+        return str(detail["msg"])
     if kind in _AUTHORS_OWN_WORDS:
         return str(detail["msg"]).partition(", ")[2]
     seen_text = "a value (not shown)" if any(map(holds_secret, types_at(model, path))) else describe_value(seen)
     if kind in _MAPPING_EXPECTED:
         return f"saw {seen_text}; allowed: a mapping{_with_keys(model, path)}."
-    allowed = str(detail["msg"]).removeprefix("Input should be ")
-    return f"saw {seen_text}; allowed: {allowed}.{_nearest_literal(seen, detail)}"
+    return f"saw {seen_text}; allowed: {_allowed(model, path, detail)}.{_nearest_literal(seen, detail)}"
+
+
+def _allowed(model: type[BaseModel], path: KeyPath, detail: ErrorDetails) -> str:
+    """What may stand there instead; a kind of error that nobody foresaw is told in pydantic's own words."""
+    kind, limits, context = detail["type"], constraints_at(model, path), detail.get("ctx", {})
+    in_words = ""
+    if kind in _OUT_OF_RANGE:
+        in_words = allowed_range(limits)
+    elif kind in _WRONG_LENGTH:
+        # A list of fixed length has no constraint of its own, but the error says how long it must be.
+        in_words = allowed_length(limits or [SimpleNamespace(**context)], _WRONG_LENGTH[kind])
+    elif kind.startswith("union_tag"):
+        tag = str(context.get("discriminator", "")).strip("'")
+        in_words = f"a mapping whose {tag} is one of {context.get('expected_tags', 'the known kinds')}"
+    else:
+        in_words = allowed_kind(kind, limits)
+    return in_words or str(detail["msg"]).removeprefix("Input should be ")
+
+
+def _missing(model: type[BaseModel], path: KeyPath, detail: ErrorDetails) -> str:
+    if isinstance(path[-1], int):
+        return f"saw a list of {len(detail['input'])}; allowed: one more entry, in place {path[-1] + 1}. Add it."
+    keys = _with_keys(model, path)
+    return f"required key is missing{'; allowed: a mapping' if keys else ''}{keys}. Add it."
 
 
 def _unknown_key(model: type[BaseModel], path: KeyPath) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from gaelp.config.base import Frozen
+from gaelp.config.document import parse_scalar
 from gaelp.config.places import shown
 from gaelp.errors import ConfigError
 
@@ -38,12 +39,26 @@ def write_models(files: Mapping[Path, Frozen]) -> None:
             draft.unlink(missing_ok=True)
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes every text that `read_document` would take for a number or a truth, such as 1e3."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = None if isinstance(parse_scalar(text), str) else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
 def _text(path: Path, model: Frozen) -> str:
     if path.suffix == ".json":
         return model.model_dump_json(indent=2) + "\n"
     if path.suffix == ".yaml":
         values = model.model_dump(mode="json")
-        return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+        return yaml.dump(
+            values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
+        )
     raise ConfigError(f"{shown(path)}: saw suffix {path.suffix!r}; allowed: .yaml or .json. Rename the file.")
 
 

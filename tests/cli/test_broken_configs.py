@@ -20,17 +20,23 @@ BROKEN = {
     "unknown-key": ("run:\n  sede: 1\n", "run.sede: unknown key; allowed here: name, seed. Did you mean run.seed?"),
     "key-in-the-wrong-section": ("seed: 1\n", "my.yaml:1: seed: unknown key"),
     "unknown-key-far-down": ("personas:\n  llm:\n    modle: x\n", "my.yaml:3: personas.llm.modle: unknown key"),
-    "text-for-a-number": ("run:\n  seed: seven\n", "my.yaml:2: run.seed: saw 'seven'; allowed: a valid integer"),
+    "text-for-a-number": (
+        "run:\n  seed: seven\n",
+        "my.yaml:2: run.seed: saw 'seven'; allowed: a whole number at least 0 and",
+    ),
     "quoted-number": ("run:\n  seed: '7'\n", "my.yaml:2: run.seed: saw '7'"),
-    "number-for-text": ("market:\n  name: 3\n", "my.yaml:2: market.name: saw 3; allowed: a valid string"),
-    "truth-for-a-number": ("market:\n  campaigns: true\n", "my.yaml:2: market.campaigns: saw true"),
-    "fraction-for-a-count": ("market:\n  campaigns: 1.5\n", "my.yaml:2: market.campaigns: saw 1.5"),
-    "null-for-a-number": ("market:\n  campaigns:\n", "my.yaml:2: market.campaigns: saw null"),
+    "number-for-text": ("market:\n  name: 3\n", "my.yaml:2: market.name: saw 3; allowed: text"),
+    "truth-for-a-number": ("evaluation:\n  episodes: true\n", "my.yaml:2: evaluation.episodes: saw true"),
+    "fraction-for-a-count": ("evaluation:\n  episodes: 1.5\n", "my.yaml:2: evaluation.episodes: saw 1.5"),
+    "null-for-a-number": ("evaluation:\n  episodes:\n", "my.yaml:2: evaluation.episodes: saw null"),
     "nan": ("evaluation:\n  episodes: .nan\n", "my.yaml:2: evaluation.episodes: saw nan"),
     "infinity": (LLM + "    timeout_seconds: .inf\n", "my.yaml:5: personas.llm.timeout_seconds: saw inf"),
-    "negative": ("market:\n  campaigns: -5\n", "my.yaml:2: market.campaigns: saw -5; allowed: greater than 0"),
+    "negative": ("evaluation:\n  episodes: -5\n", "my.yaml:2: evaluation.episodes: saw -5; allowed: from 2"),
     "zero": ("evaluation:\n  episodes: 0\n", "my.yaml:2: evaluation.episodes: saw 0"),
-    "too-large": ("run:\n  seed: 99999999999\n", "my.yaml:2: run.seed: saw 99999999999; allowed: less than"),
+    "too-large": (
+        "run:\n  seed: 99999999999\n",
+        "my.yaml:2: run.seed: saw 99999999999; allowed: at least 0 and less than",
+    ),
     "not-among-the-choices": ("logging:\n  level: inof\n", "logging.level: saw 'inof'; allowed: 'debug', 'info'"),
     "list-for-a-mapping": ("run:\n- seed\n", "my.yaml:1: run: saw a list of 1; allowed: a mapping"),
     "mapping-for-a-value": ("run:\n  seed: {a: 1}\n", "my.yaml:2: run.seed: saw a mapping of 1 keys"),
@@ -39,7 +45,14 @@ BROKEN = {
     "section-given-twice": ("run: {seed: 1}\nrun: {seed: 2}\n", "my.yaml:2: run: key given twice"),
     "alias": ("run: {seed: &s 1}\nevaluation: {seed: *s}\n", "my.yaml:2: evaluation.seed: saw a YAML alias"),
     "tag": ("run: {seed: !!int 1}\n", "my.yaml:1: run.seed: saw a YAML tag"),
-    "name-that-leaves-its-folder": ("run: {name: ../../etc}\n", "my.yaml:1: run.name: saw '../../etc'"),
+    "name-that-leaves-its-folder": (
+        "run: {name: ../../etc}\n",
+        "my.yaml:1: run.name: saw '../../etc'; allowed: 1 to 64 of the letters",
+    ),
+    "too-few-episodes-to-compare": (
+        "evaluation: {episodes: 1}\n",
+        "my.yaml:1: evaluation.episodes: saw 1; allowed: from 2 to 1000000",
+    ),
     "secret": (LLM + "    api_key: sk-planted\n", "my.yaml:5: personas.llm.api_key: saw a secret"),
     "password-in-an-address": (
         LLM.replace("//h", "//u:sk-planted@h"),
@@ -54,11 +67,33 @@ BROKEN = {
         "personas: {set: nobody}\n",
         "my.yaml:1: personas.set: 'nobody' not found; searched",
     ),
+    "market-with-the-suffix-of-its-file": ("market: {name: cal.yaml}\n", "Did you mean cal?"),
+    "personas-where-other-files-are": ("personas: {set: nobody}\n", "Known names: personas."),
     "market-that-is-no-market": ("market: {name: ./my.yaml}\n", "my.yaml:1: market.name: 2 problems"),
     "empty-home": ("home: ''\n", "my.yaml:1: home: saw ''"),
     "home-is-a-file": ("home: my.yaml\n", "home: 'my.yaml' cannot be written"),
     "home-below-a-file": ("home: my.yaml/below\n", "home: 'my.yaml/below' cannot be written"),
     "home-where-nothing-can-be": ("home: /proc/gaelp\n", "home: '/proc/gaelp' cannot be written"),
+}
+
+
+MARKETS = {
+    "spread-that-crashed": ("price: {segment_log_sd: 500}", "price.segment_log_sd: saw 500; allowed: from 0 to 2"),
+    "noise-that-gave-no-reward": (
+        "price: {hourly_noise_sd: 30}",
+        "price.hourly_noise_sd: saw 30; allowed: from 0 to 1",
+    ),
+    "volume-beyond-counting": ("volume: {per_hour: 1e7}", "volume.per_hour: saw 10000000.0; allowed: from 0.001 to 5"),
+    "price-beyond-money": (
+        "price: {level_micros: 99999999999999}",
+        "saw 99999999999999; allowed: greater than 0 and at",
+    ),
+    "overflow-together": ("volume: {per_hour: 50000, segment_log_sd: 1.5}", "opportunities in 3 days; allowed:"),
+    "ranges-at-odds": ("randomise: {budget.share_low: [0.1, 0.9]}", "randomise.budget.share_low[1]: a campaign could"),
+    "range-beyond-its-key": (
+        "randomise: {rivals.depth: [0, 40]}",
+        "randomise.rivals.depth[1]: saw 40; allowed: from 0",
+    ),
 }
 
 
@@ -84,6 +119,22 @@ def test_a_broken_config_exits_2_and_names_file_and_key(here, gaelp, content, wo
     result = gaelp("config", "check", "my.yaml", "--json")
     assert_refused(result.exit_code, result.stdout, result.stderr, words)
     assert [path.name for path in here.iterdir()] == ["my.yaml"]
+
+
+@pytest.mark.parametrize(("line", "words"), MARKETS.values(), ids=MARKETS)
+def test_a_market_that_could_not_be_played_exits_2_and_names_file_key_and_range(here, gaelp, line, words):
+    (here / "m.yaml").write_text(f"name: m\n{line}\n")
+    result = gaelp("config", "check", "--set", "market.name=m.yaml")
+    assert_refused(result.exit_code, result.stdout, result.stderr, words)
+    assert "m.yaml:2" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["../../../escaped", "x/y", "'a: b'"])
+def test_a_market_named_like_a_path_exits_2_and_says_what_a_name_is(here, gaelp, name):
+    (here / "m.yaml").write_text(f"name: {name}\n")
+    result = gaelp("config", "check", "--set", "market.name=m.yaml")
+    assert_refused(result.exit_code, result.stdout, result.stderr, "m.yaml:1: name: saw ")
+    assert "allowed: 1 to 64 of the letters" in result.stderr
 
 
 @pytest.mark.parametrize("case", ["unknown-key", "secret"])

@@ -59,6 +59,6 @@ def test_the_hash_survives_reordering_and_changes_with_a_value(here, gaelp):
         (here / "my.yaml").write_text(text)
         return json.loads(gaelp("config", "show", "--config", "my.yaml", "--json").stdout)["hash"]
 
-    first = shown_hash("run:\n  seed: 3\n  name: a\nmarket:\n  campaigns: 9\n")
-    assert first == shown_hash("market: {campaigns: 9}\n\n# reordered\nrun: {name: 'a', seed: 3}\n")
-    assert first != shown_hash("run:\n  seed: 4\n  name: a\nmarket:\n  campaigns: 9\n")
+    first = shown_hash("run:\n  seed: 3\n  name: a\nevaluation:\n  episodes: 9\n")
+    assert first == shown_hash("evaluation: {episodes: 9}\n\n# reordered\nrun: {name: 'a', seed: 3}\n")
+    assert first != shown_hash("run:\n  seed: 4\n  name: a\nevaluation:\n  episodes: 9\n")

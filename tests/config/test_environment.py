@@ -14,7 +14,7 @@ def test_text_stays_text_where_the_key_takes_text(here, text):
 
 
 def test_a_number_is_read_where_the_key_takes_a_number(here):
-    assert values({"GAELP__MARKET__CAMPAIGNS": "1_000"})["market.campaigns"] == 1000
+    assert values({"GAELP__EVALUATION__EPISODES": "1_000"})["evaluation.episodes"] == 1000
 
 
 def test_what_follows_the_first_equals_sign_is_the_value(here):

@@ -16,7 +16,7 @@ VALUES = {
     "home": "h",
     "run": {"name": "n", "seed": 1},
     "logging": {"level": "info", "format": "auto"},
-    "market": {"name": "cal", "campaigns": 5},
+    "market": {"name": "cal"},
     "personas": {
         "set": "s",
         "llm": {
@@ -29,6 +29,7 @@ VALUES = {
         },
     },
     "evaluation": {"episodes": 10, "seed": 2},
+    "training": {"agent": "a", "rounds": None, "curriculum": None, "threads": 1, "tracking": True},
 }
 WORDS = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -41,7 +42,6 @@ ALLOWED = {
     "logging.level": st.sampled_from(["debug", "info", "warning", "error"]),
     "logging.format": st.sampled_from(["auto", "human", "json"]),
     "market.name": WORDS,
-    "market.campaigns": COUNTS,
     "personas.set": WORDS,
     "personas.llm.endpoint": WORDS.map("http://h/{}".format),
     "personas.llm.model": WORDS,
@@ -49,8 +49,13 @@ ALLOWED = {
     "personas.llm.timeout_seconds": st.floats(1e-9, 600),
     "personas.llm.retries": st.integers(0, 20),
     "personas.llm.requests_max": COUNTS,
-    "evaluation.episodes": COUNTS,
+    "evaluation.episodes": st.integers(2, 1_000_000),
     "evaluation.seed": SEEDS,
+    "training.agent": WORDS,
+    "training.rounds": st.none() | COUNTS,
+    "training.curriculum": st.none() | WORDS,
+    "training.threads": st.integers(1, 64),
+    "training.tracking": st.booleans(),
 }
 
 

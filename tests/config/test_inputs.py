@@ -21,6 +21,7 @@ def test_each_wrong_file_is_told_with_the_key_that_led_there(here):
         check("market.name=market.yaml", "personas.set=nobody")
     assert "--set: market.name: market.yaml:2: day: unknown key" in str(caught.value)
     assert "--set: personas.set: 'nobody' not found" in str(caught.value)
+    assert str(caught.value).endswith("Known names: personas.")
 
 
 def test_a_persona_with_a_wrong_value_is_named(here):

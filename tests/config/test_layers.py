@@ -37,7 +37,7 @@ def test_the_process_environment_is_read_when_none_is_given(here, monkeypatch):
 
 
 def test_a_wrong_value_is_told_with_the_layer_it_came_from(here):
-    path = write(here, "run:\n  sede: 2\nmarket:\n  campaigns: -3\n")
+    path = write(here, "run:\n  sede: 2\nevaluation:\n  episodes: -3\n")
     with pytest.raises(ConfigError) as caught:
         load_settings(path, environ={"GAELP__LOGGING__FORM": "5"}, overrides=["logging.level=loud"])
     header, *lines = str(caught.value).splitlines()
@@ -46,7 +46,7 @@ def test_a_wrong_value_is_told_with_the_layer_it_came_from(here):
         "  --set: logging.level: saw 'loud'; allowed: 'debug', 'info', 'warning' or 'error'.",
         "  GAELP__LOGGING__FORM: logging.form: unknown key; allowed here: level, format. Did you mean logging.format?",
         "  my.yaml:2: run.sede: unknown key; allowed here: name, seed. Did you mean run.seed?",
-        "  my.yaml:4: market.campaigns: saw -3; allowed: greater than 0.",
+        "  my.yaml:4: evaluation.episodes: saw -3; allowed: from 2 to 1000000.",
     ]
 
 

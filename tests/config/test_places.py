@@ -67,3 +67,20 @@ def test_paths_are_shown_short_below_the_current_folder(here):
 def test_the_users_folder_is_meant_by_a_tilde(here, monkeypatch):
     monkeypatch.setenv("HOME", str(here))
     assert absolute("~/x") == here / "x"
+
+
+def test_a_path_to_nowhere_is_compared_with_names_by_its_own_name(here):
+    (here / "configs" / "markets").mkdir(parents=True)
+    for name in ("near", "nearby"):
+        (here / "configs" / "markets" / f"{name}.yaml").write_text("x: 1\n")
+    with pytest.raises(ConfigError, match=r"Did you mean near\?"):
+        find_file("near.yaml", "markets")
+    with pytest.raises(ConfigError, match=r"Did you mean nearby\?"):
+        find_file("old/nearby.yml", "markets")
+
+
+def test_only_folders_that_suit_are_offered(here):
+    for name in ("mine", "other"):
+        (here / "configs" / "sets" / name).mkdir(parents=True)
+    with pytest.raises(ConfigError, match=r"Known names: mine\.$"):
+        find_folder("nosuch", "sets", suits=lambda folder: folder.name == "mine")

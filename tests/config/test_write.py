@@ -68,3 +68,10 @@ def test_a_failure_while_writing_leaves_no_draft(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="No space left on device"):
         write_models({tmp_path / "note.yaml": NOTE})
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["1e3", "4E5", "null", "true", "123", "0x10", "1_000", ".5", "plain"])
+def test_a_text_that_looks_like_something_else_is_read_back_as_the_text(tmp_path, name):
+    path = tmp_path / "named.yaml"
+    write_models({path: Note(text=name)})
+    assert load_model(Note, path) == Note(text=name)
