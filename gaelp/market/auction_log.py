@@ -133,9 +133,10 @@ def _require_columns(path: Path, header: Sequence[str], columns: LogColumns) -> 
     for name in columns.names:
         if header.count(name) != 1:
             seen = ", ".join(header) or "nothing"
-            raise DataError(
-                f"{path}: column {name!r} must stand once in the header, seen {seen}: name the right column"
-            )
+            way_out = "name the right column"
+            if len(header) == 1 and (mark := next((mark for mark in ";\t|" if mark in header[0]), None)):
+                way_out = f"the header is separated by {mark!r}, save the file with commas"
+            raise DataError(f"{path}: column {name!r} must stand once in the header, seen {seen}: {way_out}")
 
 
 def _text_parts(

@@ -113,6 +113,9 @@ def test_a_bad_cell_of_a_table_is_named(tmp_path: Path, suffix: str, column: str
     ("name", "text", "seen"),
     [
         ("log.csv", "price,click,click_probability\n,0,0.1\n", "line 2, column 'price': nothing seen"),
+        ("log.csv", "price;click;click_probability\n1;0;0.1\n", "separated by ';', save the file with commas"),
+        ("log.csv", "price\tclick\tclick_probability\n", "separated by '\\t', save the file with commas"),
+        ("log.csv", "price,click,click,click_probability\n1,1,0,0.1\n", "column 'click' must stand once"),
         ("log.csv", "price,click\n1,0\n", "column 'click_probability' must stand once"),
         ("log.csv", "price,price,click,click_probability\n1,1,0,0.1\n", "column 'price' must stand once"),
         ("log.csv", "", "column 'price' must stand once"),

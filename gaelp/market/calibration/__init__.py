@@ -1,16 +1,10 @@
 """Calibration: fit a market to a log of auctions, with interval and goodness of fit of every statistic."""
 
-from gaelp.market.calibration.files import write_calibration
+from gaelp.market.calibration.files import check_target, write_calibration
 from gaelp.market.calibration.fit import calibrate
 from gaelp.market.calibration.fitted import Fitted
-from gaelp.market.calibration.goodness import (
-    HalfSplitReport,
-    PriceComparison,
-    compare,
-    compare_histogram_halves,
-    half_split_report,
-    split_half,
-)
+from gaelp.market.calibration.goodness import PriceComparison, compare, compare_histogram_halves
+from gaelp.market.calibration.half_split import HalfSplitReport, half_split_report, split_half
 from gaelp.market.calibration.kaplan_meier import PriceCurve, kaplan_meier
 from gaelp.market.calibration.knots import landscape_from_curve
 from gaelp.market.calibration.log_frame import BidLog
@@ -28,6 +22,7 @@ __all__ = [
     "PriceComparison",
     "PriceCurve",
     "calibrate",
+    "check_target",
     "compare",
     "compare_histogram_halves",
     "fit_mixture",

@@ -9,6 +9,7 @@ from scipy.special import expit, logit
 from scipy.stats import kstest
 
 from gaelp.config.market import DelaySpec
+from gaelp.market.calibration.evidence import weighed
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.likelihood import Likelihood, Maximum, maximise, profile_interval
 from gaelp.market.calibration.log_frame import BidLog
@@ -25,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class DelayFit:
-    """Both statistics and the delay to correct conversion rates with."""
+    """Both statistics and the delay the market gets, with which conversion rates are corrected."""
 
     mean_hours: Fitted | TooLittle
     immediate_share: Fitted | TooLittle
@@ -97,12 +98,15 @@ def _fit(clicks: _Clicks, base: DelaySpec) -> DelayFit:
     share, mean = float(expit(best.point[0])), math.exp(best.point[1])
     # The share at its lower bound means none at once; a logit cannot say 0.
     share = 0.0 if best.point[0] <= _BOUNDS[0][0] + 1e-6 else share
-    used = DelaySpec(mean_hours=mean, immediate_share=share, window_hours=base.window_hours)
-    return DelayFit(
-        mean_hours=_statistic(likelihood, best, 1, mean, clicks),
-        immediate_share=_statistic(likelihood, best, 0, share, clicks),
-        used=used,
+    mean_hours = weighed("delay.mean_hours", _statistic(likelihood, best, 1, mean, clicks), base.mean_hours)
+    at_once = _statistic(likelihood, best, 0, share, clicks)
+    immediate_share = weighed("delay.immediate_share", at_once, base.immediate_share)
+    used = DelaySpec(
+        mean_hours=mean_hours.value if isinstance(mean_hours, Fitted) else base.mean_hours,
+        immediate_share=immediate_share.value if isinstance(immediate_share, Fitted) else base.immediate_share,
+        window_hours=base.window_hours,
     )
+    return DelayFit(mean_hours, immediate_share, used)
 
 
 def _likelihood(clicks: _Clicks) -> Likelihood:

@@ -1,10 +1,16 @@
 """Fit a market to a log: run every estimator, put what was found into a MarketSpec, and report the rest."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from pydantic import ValidationError
+
 from gaelp.config.market import MarketSpec
+from gaelp.config.validation import validated
+from gaelp.errors import DataError
+from gaelp.market.calibration.evidence import weighed
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.landscapes import LandscapeFit, fit_landscapes, pays_its_bid
 from gaelp.market.calibration.log_frame import BidLog
@@ -21,6 +27,7 @@ __all__ = ["calibrate"]
 
 _OVERDISPERSION_MIN = 1e-4  # the market draws from a gamma distribution, which has no case 0
 _MARKET_PEAK_HOUR = 13.0  # when the market's own daily price wave is highest
+_PERSONAS_SWING = 0.4  # standard deviation of log volume over the week of a calm persona
 _Z = 1.959964
 
 Statistics = dict[str, Fitted | TooLittle]
@@ -44,18 +51,22 @@ class _Found:
 
 
 def calibrate(log: BidLog, *, name: str, base: MarketSpec) -> Calibration:
-    """A market like the log's; what the log is too thin for stays as in `base`, and the report says so."""
+    """A market like the log's; what the log is too thin for stays as in `base`, and the report says so.
+
+    A log that supports nothing at all is refused: its market would be the base market under another name.
+    """
     prices = fit_segment_prices(log)
     found = _Found(
         log=log,
-        volume=fit_volume(log),
+        volume=_weighed_week(fit_volume(log), base),
         prices=prices,
         moves=fit_price_moves(log, prices, base.rivals),
         landscapes=fit_landscapes(log, prices.level),
         responses=fit_responses(log, base.delay),
         correlation=fit_price_click_correlation(log, prices),
     )
-    statistics = _statistics(found)
+    statistics = _weighed_all(_statistics(found), base)
+    _refuse_empty(statistics, found)
     spec = _spec(base, name, statistics, found)
     return Calibration(spec, _report(base, spec, statistics, found))
 
@@ -90,11 +101,58 @@ def _statistics(found: _Found) -> Statistics:
     return statistics | prices
 
 
+def _weighed_all(statistics: Statistics, base: MarketSpec) -> Statistics:
+    """Each estimate, or why it cannot overrule the base market."""
+    return {
+        path: _weighed(path, found, base) if isinstance(found, Fitted) else found for path, found in statistics.items()
+    }
+
+
+def _weighed(path: str, estimate: Fitted, base: MarketSpec) -> Fitted | TooLittle:
+    section, key = path.split(".")
+    part = getattr(base, section)
+    try:
+        type(part).model_validate({**part.model_dump(), key: _allowed(path, estimate.value)})
+    except ValidationError as problem:
+        reason = f"{estimate.value:.3g} is beyond what a market computes with: {problem.errors()[0]['msg'].lower()}"
+        return TooLittle(observations=estimate.observations, reason=reason, estimate=estimate)
+    return weighed(path, estimate, _base_value(base, path))
+
+
+def _weighed_week(volume: VolumeFit, base: MarketSpec) -> VolumeFit:
+    """The same for the week, by how far its hours lie apart."""
+    if isinstance(volume.factors, TooLittle):
+        return volume
+    base_swing = float(np.log(base.hour_of_week).std()) if base.hour_of_week else _PERSONAS_SWING
+    swing = weighed("hour_of_week", volume.factors.swing, base_swing)
+    return replace(volume, factors=swing) if isinstance(swing, TooLittle) else volume
+
+
+def _base_value(base: MarketSpec, path: str) -> float:
+    section, key = path.split(".")
+    return float(getattr(getattr(base, section), key))
+
+
+def _refuse_empty(statistics: Statistics, found: _Found) -> None:
+    parts = [*statistics.values(), found.landscapes, found.volume.factors]
+    if not all(isinstance(part, TooLittle) for part in parts):
+        return
+    log = found.log
+    raise DataError(
+        f"{log.source}: saw {log.rows:,} auctions in {len(log.covered_hours):,} hours with"
+        f" {int(log.price_known.sum()):,} prices and {0 if log.click is None else int(log.click.sum()):,} clicks, which"
+        " is too little for any statistic; needed: 200 prices, or 24 hours, or 20 clicks. Export a longer period."
+    )
+
+
 def _level(prices: SegmentPrices, landscapes: LandscapeFit | TooLittle) -> Fitted | TooLittle:
     """Mean price of the typical segment: exp of the mean log level, times the mean of price over exp(level)."""
     if isinstance(landscapes, TooLittle):
         return landscapes
     used = prices.precision > 0
+    if not used.any():
+        reason = "no segment has enough prices for a level of its own: name fewer, larger segments"
+        return TooLittle(observations=0, reason=reason)
     level, noise = prices.level[used], 1 / prices.precision[used]
     centre, error = float(level[0]), math.sqrt(float(noise[0]))
     if len(level) > 1:
@@ -128,7 +186,8 @@ def _spec(base: MarketSpec, name: str, statistics: Statistics, found: _Found) ->
         values["price"]["steepness"] = 1.0
     if found.factors is not None:
         values["hour_of_week"] = found.factors.factor.round(6).tolist()
-    return MarketSpec.model_validate(values)
+    # Numbers that are fine one by one can be too large together.
+    return validated(MarketSpec, values, lambda _: f"the market fitted to {found.log.source}", error=DataError)
 
 
 def _allowed(path: str, value: float) -> float | int:
@@ -142,6 +201,7 @@ def _allowed(path: str, value: float) -> float | int:
 def _report(base: MarketSpec, spec: MarketSpec, statistics: Statistics, found: _Found) -> CalibrationReport:
     log, factors = found.log, found.factors
     fitted = {path: statistic for path, statistic in statistics.items() if isinstance(statistic, Fitted)}
+    # The same statistic an hour instead of in the long run, so it stands or falls with the other.
     if "price.common_drift_sd" in fitted and isinstance(found.moves.innovation_sd, Fitted):
         fitted["price.common_drift_innovation_sd"] = found.moves.innovation_sd
     if factors is not None:
@@ -167,9 +227,13 @@ def _report(base: MarketSpec, spec: MarketSpec, statistics: Statistics, found: _
 
 
 def _kept(base: MarketSpec, path: str, statistic: TooLittle) -> KeptDefault:
-    section, _, key = path.partition(".")
-    default = float(getattr(getattr(base, section), key)) if key else None
-    return KeptDefault(statistic=path, default=default, observations=statistic.observations, reason=statistic.reason)
+    return KeptDefault(
+        statistic=path,
+        default=_base_value(base, path) if "." in path else None,
+        observations=statistic.observations,
+        reason=statistic.reason,
+        estimate=statistic.estimate,
+    )
 
 
 def _notes(base: MarketSpec, spec: MarketSpec, fitted: dict[str, Fitted], found: _Found) -> list[str]:

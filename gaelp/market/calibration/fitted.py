@@ -24,7 +24,8 @@ class Fitted(Frozen):
 
 
 class TooLittle(Frozen):
-    """Why a statistic could not be fitted; the market's default stays."""
+    """Why a statistic is not taken from the log; the market's default stays."""
 
     observations: NonNegativeInt
     reason: str = Field(min_length=1)
+    estimate: Fitted | None = None  # what was found, where its interval says too little

@@ -14,6 +14,7 @@ __all__ = ["KNOTS_MAX", "KnotFit", "landscape_from_curve", "share_at_or_below", 
 
 KNOTS_MAX = 256
 _TOLERANCE = 1e-6
+_LOWEST_RATIO, _HIGHEST_RATIO = 1e-4, 1e3  # to the level, of the prices a market tabulates
 _CELLS = 8192  # prices finer than this many cells of equal log width are merged before knots are chosen
 
 Floats = npt.NDArray[np.float64]
@@ -42,7 +43,7 @@ def landscape_from_curve(curve: PriceCurve, name: str, *, limit: int = KNOTS_MAX
     chosen = _greedy(corner_price, corner_share, limit)
     knot_price, knot_share = corner_price[chosen], corner_share[chosen]
     mean = _mean(knot_price, knot_share)
-    ratio, level = _rounded(knot_price / mean, knot_share)
+    ratio, level = _rounded(*_within_reach(knot_price / mean, knot_share))
     spec = LandscapeSpec(name=name, knots=tuple(zip(ratio.tolist(), level.tolist(), strict=True)))
     error = np.abs(share_at_or_below(spec, without_zero(curve.price) / mean) - curve.share)
     return KnotFit(spec, mean, float(error.max()), 1.0 - float(level[-1]))
@@ -101,6 +102,16 @@ def _greedy(x: Floats, y: Floats, limit: int) -> list[int]:
 def _mean(price: Floats, share: Floats) -> float:
     middle = 0.5 * (price + np.concatenate([[0.0], price[:-1]]))
     return float((np.diff(share, prepend=0.0) * middle).sum() / share[-1])
+
+
+def _within_reach(ratio: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Prices below or above all that a market tabulates are read at the end of its table."""
+    if ratio[0] >= _LOWEST_RATIO and ratio[-1] <= _HIGHEST_RATIO:
+        return ratio, share
+    inner = ratio[(ratio > _LOWEST_RATIO) & (ratio < _HIGHEST_RATIO)]
+    low, high = max(float(ratio[0]), _LOWEST_RATIO), min(float(ratio[-1]), _HIGHEST_RATIO)
+    kept = np.unique(np.concatenate([[low], inner, [high]]))
+    return kept, np.interp(kept, ratio, share)
 
 
 def _rounded(ratio: Floats, share: Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 
 from gaelp.errors import DataError
 from gaelp.market.calibration.log_frame import BidLog
-from gaelp.market.calibration.log_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, log_from_table
+from gaelp.market.calibration.log_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, check_columns, log_from_table
+from gaelp.market.calibration.log_times import check_utc_offset
 
 __all__ = ["IPINYOU_COLUMNS", "read_ipinyou", "read_log"]
 
@@ -25,9 +26,11 @@ _NEEDED = set(REQUIRED_COLUMNS) | set(OPTIONAL_COLUMNS)
 
 def read_log(path: Path, *, utc_offset_hours: float = 0.0) -> BidLog:
     """Read a .csv or .parquet file with the columns that log_from_table declares."""
+    check_utc_offset(utc_offset_hours)
     if path.suffix == ".parquet":
         return log_from_table(_parquet(path), source=path.name, utc_offset_hours=utc_offset_hours)
     if path.suffix == ".csv":
+        check_columns(_header(path), path.name)
         frame = _text_table(path, sep=",", header=0, usecols=lambda name: name in _NEEDED)
         return log_from_table(frame, source=path.name, first_line=2, utc_offset_hours=utc_offset_hours)
     raise DataError(f"{path.name}: saw suffix {path.suffix!r}; allowed: .csv or .parquet. Convert or rename the file.")
@@ -64,6 +67,12 @@ def _in_micros(fen_cpm: pd.Series) -> pd.Series:
     return micros.where(micros.notna(), fen_cpm.astype("string"))
 
 
+def _header(path: Path) -> list[str]:
+    """The first line as it stands: the table reader would rename a column that is there twice."""
+    frame = _text_table(path, sep=",", header=None, nrows=1, encoding="utf-8-sig")
+    return [str(name) for name in frame.iloc[0]] if len(frame) else []
+
+
 def _text_table(path: Path, **options: object) -> pd.DataFrame:
     """Everything as text, so that a bad value can be shown as it stands in the file."""
     try:
@@ -76,7 +85,8 @@ def _text_table(path: Path, **options: object) -> pd.DataFrame:
 
 def _parquet(path: Path) -> pa.Table:
     try:
-        names = [name for name in pq.read_schema(path).names if name in _NEEDED]
-        return pq.read_table(path, columns=names)
+        names = pq.read_schema(path).names
+        check_columns(names, path.name)
+        return pq.read_table(path, columns=[name for name in names if name in _NEEDED])
     except (OSError, pa.ArrowInvalid) as problem:
         raise DataError(f"{path.name} cannot be read as Parquet: {problem}. Export it again.") from problem

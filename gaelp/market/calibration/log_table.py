@@ -1,5 +1,6 @@
 """Turn a table with declared columns into a checked log; every bad cell is named by line, column and value."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,15 +10,16 @@ import pyarrow as pa
 
 from gaelp.errors import DataError
 from gaelp.market.calibration.log_frame import UNKNOWN_PRICE, BidLog, make_log
-from gaelp.market.calibration.log_times import TIME_FORMS, hours_of
+from gaelp.market.calibration.log_times import TIME_FORMS, check_utc_offset, hours_of
 
-__all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "log_from_table"]
+__all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "check_columns", "log_from_table"]
 
 REQUIRED_COLUMNS = ("time", "bid_micros", "price_micros", "won")
 OPTIONAL_COLUMNS = ("segment", "click", "conversion", "conversion_time")
 MICROS_MAX = 10**12
 FAULTS_SHOWN = 10
 UNNAMED_SEGMENT = "(none)"
+_OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _WORDS = {"true": "1", "false": "0"}
 
 Floats = npt.NDArray[np.float64]
@@ -32,14 +34,35 @@ def log_from_table(
     Columns: time, bid_micros, price_micros (empty where lost), won; optional segment, click, conversion,
     conversion_time. Others are ignored.
     """
+    check_columns(
+        [str(name) for name in table.columns] if isinstance(table, pd.DataFrame) else table.column_names, source
+    )
+    check_utc_offset(utc_offset_hours)
     frame = table.to_pandas() if isinstance(table, pa.Table) else table
-    missing = [name for name in REQUIRED_COLUMNS if name not in frame.columns]
+    return _Checked(frame.reset_index(drop=True), source, first_line, utc_offset_hours).log()
+
+
+def check_columns(names: Sequence[str], source: str) -> None:
+    """Refuse a header that lacks a needed column or names one twice."""
+    missing = [name for name in REQUIRED_COLUMNS if name not in names]
     if missing:
         raise DataError(
-            f"{source}: column {missing[0]!r} is missing; seen: {', '.join(map(str, frame.columns)) or 'none'};"
-            f" needed: {', '.join(REQUIRED_COLUMNS)}. Rename or add it."
+            f"{source}: column {missing[0]!r} is missing; seen: {', '.join(names) or 'none'};"
+            f" needed: {', '.join(REQUIRED_COLUMNS)}. {_way_out(names)}"
         )
-    return _Checked(frame.reset_index(drop=True), source, first_line, utc_offset_hours).log()
+    repeated = [name for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if names.count(name) > 1]
+    if repeated:
+        raise DataError(
+            f"{source}: column {repeated[0]!r} stands {names.count(repeated[0])} times in the header; allowed: once."
+            " Rename or drop the one that is not meant."
+        )
+
+
+def _way_out(names: Sequence[str]) -> str:
+    for mark, called in _OTHER_MARKS.items():
+        if any(mark in name for name in names):
+            return f"The header is separated by {called}, not by commas: save the file with commas."
+    return "Rename or add it."
 
 
 @dataclass(slots=True)

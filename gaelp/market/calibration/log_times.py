@@ -4,17 +4,29 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["TIME_FORMS", "hours_of"]
+from gaelp.errors import DataError
+
+__all__ = ["TIME_FORMS", "check_utc_offset", "hours_of"]
 
 TIME_FORMS = "ISO 8601, epoch seconds or milliseconds, or yyyymmddHHMMSS with optional milliseconds; 1971 to 2099"
 _EARLIEST_S, _LATEST_S = 31_536_000.0, 4_102_444_800.0  # 1971-01-01, 2100-01-01
 _MILLISECONDS_FROM = 1e11  # larger numbers cannot be seconds before 2100
+_OFFSET_MIN_HOURS, _OFFSET_MAX_HOURS = -12.0, 14.0  # of all clocks in use
 _COMPACT = r"^\d{14}(?:\d{3})?$"
 _NUMBER = r"^\d+(?:\.\d+)?(?:[eE]\+?\d+)?$"
 _ZONED = r"(?:[zZ]|[+-]\d{2}:?\d{2})$"
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+
+
+def check_utc_offset(utc_offset_hours: float) -> None:
+    """Refuse an offset that no clock has; NaN is one."""
+    if not _OFFSET_MIN_HOURS <= utc_offset_hours <= _OFFSET_MAX_HOURS:
+        raise DataError(
+            f"saw an offset of {utc_offset_hours:g} hours from UTC; allowed: {_OFFSET_MIN_HOURS:g} to"
+            f" {_OFFSET_MAX_HOURS:g}. Give the market's clock, such as 5.5 for India."
+        )
 
 
 def hours_of(column: pd.Series, *, utc_offset_hours: float) -> tuple[Floats, Bools]:

@@ -68,4 +68,6 @@ def price_levels(log_value: Floats, seen: Bools, cell: Ints, cells: int) -> Pric
         variance = updated
         if done or not len(lost_bid):
             break
+    # Every cell's own mean is taken out of the scatter around it, which makes that scatter look smaller.
+    variance *= len(value) / max(len(value) - int(usable.sum()), 1)
     return PriceLevels(level, np.where(usable, information / variance, 0.0), math.sqrt(variance))

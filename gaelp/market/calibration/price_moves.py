@@ -1,7 +1,7 @@
 """How price levels move in time: the daily wave, drift of all segments together and of each alone, hourly noise."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ __all__ = ["PriceMoves", "fit_price_moves"]
 
 HOURS_MIN = 48
 RECENT_HOURS = 26 * 168
-PERSISTENCE_WIDTH_MAX = 0.6  # a wider interval says nothing about how long drift lasts
 _CELLS_MAX = 20_000  # segment-hours in one likelihood
 
 Floats = npt.NDArray[np.float64]
@@ -89,7 +88,19 @@ def _segment_drift(
         np.ones((span, 1)),
         persistence=min(max(persistence, 0.02), 0.999),
     )
-    return found, float((part**2).sum(axis=0)[total > 0].mean())
+    return _unmixed(found, part, precision), float((part**2).sum(axis=0)[total > 0].mean())
+
+
+def _unmixed(found: DriftFit, part: Floats, precision: Floats) -> DriftFit:
+    """Undo that each series lost its own part of the mean taken out: the more a segment weighs, the more it lost."""
+    left = 1 - 2 * part + (part**2).sum(axis=0)
+    told = (1 / (1 / np.maximum(precision, 1e-12) + found.noise_sd[0] ** 2 + found.sd[0] ** 2)) ** 2
+    scale = 1 / math.sqrt(float((told * left).sum() / told.sum()))
+    return replace(found, sd=_scaled(found.sd, scale), noise_sd=_scaled(found.noise_sd, scale))
+
+
+def _scaled(ends: tuple[float, float, float], scale: float) -> tuple[float, float, float]:
+    return ends[0] * scale, ends[1] * scale, ends[2] * scale
 
 
 def _moves(
@@ -107,22 +118,16 @@ def _moves(
     segment: Fitted | TooLittle = TooLittle(observations=hours, reason="fewer than 2 segments with prices in 48 hours")
     noise, remaining = drift.noise_sd, (0.0, 0.0, 0.0)
     if own is not None:
-        scale = 1 / math.sqrt(1 - own_share)
-        own_goodness = abs(own.innovation_correlation)
-        segment = _statistic((own.sd[0] * scale, own.sd[1] * scale, own.sd[2] * scale), hours, own_goodness, method)
-        noise = (own.noise_sd[0] * scale, own.noise_sd[1] * scale, own.noise_sd[2] * scale)
+        segment = _statistic(own.sd, hours, abs(own.innovation_correlation), method)
+        noise = own.noise_sd
         remaining = (own_share * segment.value**2,) * 3
     sd = tuple(math.sqrt(max(end**2 - left, 0.0)) for end, left in zip(drift.sd, remaining, strict=True))
     kept = drift.persistence
     fresh = math.sqrt(1 - kept[0] ** 2)
-    persistence: Fitted | TooLittle = _statistic(kept, hours, goodness, method)
-    if kept[2] - kept[1] > PERSISTENCE_WIDTH_MAX:
-        reason = f"the interval {kept[1]:.2f}..{kept[2]:.2f} is too wide: the drift is too small or the log too short"
-        persistence = TooLittle(observations=hours, reason=reason)
     return PriceMoves(
         common_drift_sd=_statistic((sd[0], sd[1], sd[2]), hours, goodness, method),
         segment_drift_sd=segment,
-        drift_persistence=persistence,
+        drift_persistence=_statistic(kept, hours, goodness, method),
         innovation_sd=_statistic((sd[0] * fresh, sd[1] * fresh, sd[2] * fresh), hours, goodness, method),
         hourly_noise_sd=_statistic(noise, hours, goodness, method),
         diurnal_amplitude=_diurnal(wave, common, total, hour),

@@ -1,23 +1,25 @@
 """Price levels of segments and their hours, how much segments differ, and whether dear ones are clicked more."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.log_frame import BidLog
-from gaelp.market.calibration.price_levels import log_prices, price_levels
+from gaelp.market.calibration.price_levels import PriceLevels, log_prices, price_levels
 from gaelp.market.calibration.rates import fit_correlation
 from gaelp.market.calibration.spread import spread_net_of_noise
 
-__all__ = ["SegmentPrices", "fit_price_click_correlation", "fit_segment_prices"]
+__all__ = ["SegmentPrices", "fit_price_click_correlation", "fit_segment_prices", "segment_levels"]
 
 SEGMENTS_MIN = 5
 CORRELATED_SEGMENTS_MIN = 8
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ def fit_segment_prices(log: BidLog) -> SegmentPrices:
     """Levels by segment and hour, each segment with its own scatter."""
     value, seen = log_prices(log)
     hours = len(log.covered_hours)
-    segment = price_levels(value, seen, log.segment, log.segments)
+    segment = segment_levels(value, seen, log.segment, log.segments)
     hourly = np.zeros((2, log.segments, hours))
     order = np.argsort(log.segment, kind="stable")
     ends = np.cumsum(np.bincount(log.segment, minlength=log.segments))
@@ -43,10 +45,15 @@ def fit_segment_prices(log: BidLog) -> SegmentPrices:
     for index, rows in enumerate(np.split(order, ends[:-1])):
         found = price_levels(value[rows], seen[rows], hour[rows], hours)
         hourly[:, index] = found.level, found.precision
-    used = segment.precision > 0
-    # A segment whose price was hardly ever seen stands at the level of the others.
-    level = np.where(used, segment.level, segment.level[used].mean() if used.any() else 0.0)
-    return SegmentPrices(level, segment.precision, hourly[0], hourly[1], _between(level, segment.precision))
+    between = _between(segment.level, segment.precision)
+    return SegmentPrices(segment.level, segment.precision, hourly[0], hourly[1], between)
+
+
+def segment_levels(log_value: Floats, seen: Bools, segment: Ints, segments: int) -> PriceLevels:
+    """Levels by segment; one whose price was hardly ever seen stands at the level of the others."""
+    found = price_levels(log_value, seen, segment, segments)
+    used = found.precision > 0
+    return replace(found, level=np.where(used, found.level, found.level[used].mean() if used.any() else 0.0))
 
 
 def _between(level: Floats, precision: Floats) -> Fitted | TooLittle:
@@ -88,12 +95,12 @@ def fit_price_click_correlation(log: BidLog, prices: SegmentPrices) -> Fitted | 
 def _correlate(clicks: Floats, shown: Floats, level: Floats, noise: Floats, name: str) -> Fitted | TooLittle:
     spread = spread_net_of_noise(level, noise)
     reliability = spread.sd**2 / (spread.sd**2 + float(noise.mean()))
-    if reliability < 0.2:
+    if spread.sd_low == 0 or reliability < 0.2:
         reason = f"price levels of {name} differ by no more than their noise"
         return TooLittle(observations=int(clicks.sum()), reason=reason)
     raw = fit_correlation(clicks, shown, (level - level.mean()) / level.std(), "clicks")
     if isinstance(raw, TooLittle):
-        return raw
+        return raw.model_copy(update={"reason": raw.reason.replace("units", name)})
     scale = 1 / math.sqrt(reliability)
     return raw.model_copy(
         update={

@@ -39,6 +39,8 @@ def fit_rates(successes: Floats, trials: Floats, what: str) -> RateFit | TooLitt
     total = int(successes.sum())
     if total < SUCCESSES_MIN:
         return TooLittle(observations=total, reason=f"{total} {what} seen, {SUCCESSES_MIN} needed")
+    if not used.any():
+        return TooLittle(observations=total, reason=f"{total} {what} seen, but no trial that is old enough to judge")
     if used.sum() < SEGMENTS_MIN:
         reason = f"{int(used.sum())} segments with trials seen, {SEGMENTS_MIN} needed for their spread"
         pooled = _pooled(successes[used], trials[used], what)
@@ -62,6 +64,10 @@ def fit_correlation(successes: Floats, trials: Floats, standardised: Floats, wha
 
     starts = [maximise(likelihood, (math.log(total / trials.sum()), math.log(0.5), rho), bounds) for rho in (-0.3, 0.3)]
     best = max(starts, key=lambda found: found.value)
+    # Where rates differ by chance alone, any correlation explains them: the likelihood is flat or peaks at an end.
+    if _sd(profile_interval(likelihood, best, 1, bounds)[0]) == 0:
+        reason = f"rates of {what} differ by no more than chance between {len(trials)} units"
+        return TooLittle(observations=total, reason=reason)
     low, high = profile_interval(likelihood, best, 2, bounds)
     without = maximise(lambda point: likelihood(np.append(point, 0.0)), best.point[:2], bounds[:2])
     return Fitted(

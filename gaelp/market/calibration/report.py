@@ -18,6 +18,7 @@ class KeptDefault(Frozen):
     default: float | None  # None where the default is not one number
     observations: NonNegativeInt
     reason: str
+    estimate: Fitted | None  # what the log said, where its interval says too little
 
 
 class LandscapeReport(Frozen):

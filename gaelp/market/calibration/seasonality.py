@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gaelp.market.calibration.fitted import Fitted, TooLittle
-from gaelp.market.calibration.spread import shrunk
+from gaelp.market.calibration.spread import shrunk, spread_net_of_noise
 
 __all__ = ["HourFactors", "fit_hour_factors"]
 
@@ -51,6 +51,16 @@ class _Hours:
         return self.cell // 24
 
 
+@dataclass(frozen=True, slots=True)
+class _Effects:
+    """Effects of hours of day, weekdays or hours of week, pulled towards 1."""
+
+    effect: Floats  # (groups,)
+    variance: Floats  # (groups,) relative, of what remains unknown
+    parameters: float  # degrees of freedom they are worth
+    spread: tuple[float, float]  # interval of their standard deviation: it starts at 0 where chance may be all there is
+
+
 def fit_hour_factors(count: Floats, exposure: Floats, hour_of_week: Ints) -> HourFactors | TooLittle:
     """Factors from the totals of T hours, each covered for `exposure` of an hour."""
     hours = _Hours(count, exposure, hour_of_week)
@@ -61,15 +71,15 @@ def fit_hour_factors(count: Floats, exposure: Floats, hour_of_week: Ints) -> Hou
         return TooLittle(observations=len(count), reason=reason)
     hour_effect, day_effect = _structure(hours)
     dispersion = _dispersion(hours, _mean(hours, hour_effect, day_effect), 30)
-    hour_effect, hour_variance, hour_used = _pulled(hours, hours.hour, hour_effect, day_effect[hours.day], dispersion)
-    day_effect, day_variance, day_used = _pulled(hours, hours.day, day_effect, hour_effect[hours.hour], dispersion)
-    hour_effect = _bridged(hour_effect, np.bincount(hours.hour, minlength=24) > 0)
-    plain = hour_effect[np.arange(168) % 24] * day_effect[np.arange(168) // 24]
-    own, own_variance, own_used = _own_habit(hours, plain, dispersion)
-    factor = plain * own
+    by_hour = _pulled(hours, hours.hour, hour_effect, day_effect[hours.day], dispersion)
+    by_day = _pulled(hours, hours.day, day_effect, by_hour.effect[hours.hour], dispersion)
+    hour_effect = _bridged(by_hour.effect, np.bincount(hours.hour, minlength=24) > 0)
+    plain = hour_effect[np.arange(168) % 24] * by_day.effect[np.arange(168) // 24]
+    own = _own_habit(hours, plain, dispersion)
+    factor = plain * own.effect
     factor /= factor.mean()
-    variance = hour_variance[np.arange(168) % 24] + day_variance[np.arange(168) // 24] + own_variance
-    return _result(hours, factor, variance, hour_used + day_used + own_used)
+    variance = by_hour.variance[np.arange(168) % 24] + by_day.variance[np.arange(168) // 24] + own.variance
+    return _result(hours, factor, variance, (by_hour, by_day, own))
 
 
 def _mean(hours: _Hours, hour_effect: Floats, day_effect: Floats) -> Floats:
@@ -100,10 +110,8 @@ def _dispersion(hours: _Hours, mean: Floats, parameters: int) -> float:
     return max(float(((hours.count - mean) ** 2 - mean).sum() / (mean**2).sum()) * len(mean) / degrees, 0.0)
 
 
-def _pulled(
-    hours: _Hours, group: Ints, effect: Floats, other: Floats, dispersion: float
-) -> tuple[Floats, Floats, float]:
-    """Effects pulled towards 1, their remaining relative variance, and the parameters they are worth."""
+def _pulled(hours: _Hours, group: Ints, effect: Floats, other: Floats, dispersion: float) -> _Effects:
+    """Effects pulled towards 1 as far as they may be chance."""
     groups = len(effect)
     expected = np.bincount(group, hours.exposure * other, groups)
     expected *= hours.count.sum() / max(expected.sum(), 1e-12)
@@ -112,7 +120,17 @@ def _pulled(
     pulled, variance, weight = shrunk(effect, noise, centre=1.0)
     variance = np.where(seen > 0, variance, np.maximum(variance, _UNSEEN_VARIANCE))
     pulled = np.maximum(pulled, _FACTOR_MIN)
-    return pulled / pulled.mean(), variance / pulled**2, max(float(weight.sum()) - 1, 0.0)
+    parameters = max(float(weight.sum()) - 1, 0.0)
+    return _Effects(pulled / pulled.mean(), variance / pulled**2, parameters, _spread(effect, noise))
+
+
+def _spread(effect: Floats, noise: Floats) -> tuple[float, float]:
+    """Interval of the standard deviation of effects that were seen with some noise; infinite where they were not."""
+    seen = np.isfinite(noise)
+    if seen.sum() < 2:
+        return 0.0, 0.0
+    found = spread_net_of_noise(effect[seen], np.maximum(noise[seen], 1e-12))
+    return found.sd_low, found.sd_high
 
 
 def _bridged(effect: Floats, seen: npt.NDArray[np.bool_]) -> Floats:
@@ -123,14 +141,14 @@ def _bridged(effect: Floats, seen: npt.NDArray[np.bool_]) -> Floats:
     return np.asarray(bridged / bridged.mean())
 
 
-def _own_habit(hours: _Hours, plain: Floats, dispersion: float) -> tuple[Floats, Floats, float]:
+def _own_habit(hours: _Hours, plain: Floats, dispersion: float) -> _Effects:
     """What single hours of the week do beyond hour of day x weekday; told from chance by weeks that repeat.
 
     Without repeats all of it may be chance or all of it habit: no factor is moved, the intervals allow for either.
     """
     seen = np.bincount(hours.cell, minlength=168)
     if (seen >= 2).sum() < REPEATED_MIN:
-        return np.ones(168), np.full(168, dispersion), 0.0
+        return _Effects(np.ones(168), np.full(168, dispersion), 0.0, (0.0, 0.0))
     mean = hours.exposure * plain[hours.cell]
     mean *= hours.count.sum() / mean.sum()
     ratio = hours.count / mean
@@ -141,10 +159,10 @@ def _own_habit(hours: _Hours, plain: Floats, dispersion: float) -> tuple[Floats,
     noise = np.where(seen > 0, within / np.maximum(seen, 1), np.inf)
     pulled, variance, weight = shrunk(centre, noise, centre=1.0)
     pulled = np.maximum(pulled, _FACTOR_MIN)
-    return pulled, variance / pulled**2, float(weight.sum())
+    return _Effects(pulled, variance / pulled**2, float(weight.sum()), _spread(centre, noise))
 
 
-def _result(hours: _Hours, factor: Floats, variance: Floats, parameters: float) -> HourFactors:
+def _result(hours: _Hours, factor: Floats, variance: Floats, effects: tuple[_Effects, ...]) -> HourFactors:
     mean = hours.exposure * factor[hours.cell]
     mean *= hours.count.sum() / mean.sum()
     flat = hours.exposure * hours.count.sum() / hours.exposure.sum()
@@ -153,13 +171,18 @@ def _result(hours: _Hours, factor: Floats, variance: Floats, parameters: float) 
     log_factor = np.log(factor)
     sd = float(log_factor.std())
     error = math.sqrt(float(((log_factor - log_factor.mean()) ** 2 * variance).mean()) / 168) / max(sd, 1e-9)
+    low, high = max(sd - _Z * error, 0.0), sd + _Z * error
+    if not any(part.spread[0] for part in effects):
+        low, high = 0.0, max(high, math.hypot(*(part.spread[1] for part in effects)))
     swing = Fitted(
         value=sd,
-        interval_low=max(sd - _Z * error, 0.0),
-        interval_high=sd + _Z * error,
+        interval_low=low,
+        interval_high=high,
         observations=len(hours.count),
         goodness=explained,
         method="hour of week shrunk towards hour of day x weekday; value: standard deviation of the log factors;"
         " goodness: share of the variance of hour totals explained, 1 is best",
     )
-    return HourFactors(factor, factor * np.exp(-half), factor * np.exp(half), swing, parameters)
+    return HourFactors(
+        factor, factor * np.exp(-half), factor * np.exp(half), swing, sum(part.parameters for part in effects)
+    )

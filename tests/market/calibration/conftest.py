@@ -93,8 +93,34 @@ def draw_log(truth: Truth, seed: int) -> BidLog:
     )
 
 
+def draw_flat_log(seed: int, *, rows: int = 3000, segments: int = 10, hours: int = 72) -> BidLog:
+    """A log in which nothing depends on anything: not on segment, hour or price."""
+    rng = np.random.default_rng(seed)
+    time = MONDAY_HOURS + rng.uniform(0, hours, rows)
+    click = rng.random(rows) < 0.03
+    delay = rng.exponential(3.0, rows)
+    conversion = click & (rng.random(rows) < 0.2) & (time + delay <= time.max())
+    return make_log(
+        source="flat",
+        time_hours=time,
+        bid_micros=np.full(rows, 10**6),
+        price_micros=np.maximum(rng.lognormal(7.3, 0.6, rows).round(), 1).astype(np.int64),
+        won=np.ones(rows, bool),
+        segment=np.array([f"segment-{index}" for index in range(segments)])[rng.integers(0, segments, rows)],
+        click=click,
+        conversion=conversion,
+        conversion_time_hours=np.where(conversion, time + delay, np.nan),
+    )
+
+
 def day_profile(hour: np.ndarray) -> np.ndarray:
     return 1 + 0.5 * np.sin(2 * np.pi * (hour - 9) / 24)
+
+
+@pytest.fixture
+def flat_log():
+    """Draw a log without any effect."""
+    return draw_flat_log
 
 
 @pytest.fixture(scope="session")

@@ -57,9 +57,20 @@ def test_conversions_after_the_window_are_said_to_be_left_out(inside):
 
 
 def test_nothing_at_once_is_a_share_of_zero():
-    fit = fit_delay(clicks(seed=5, immediate=0.0), BASE)
+    log = clicks(seed=5, immediate=0.0)
+    fit = fit_delay(log, DelaySpec(immediate_share=0.3))
     assert fit.immediate_share.interval_low == 0
     assert fit.immediate_share.value < 0.03
+    assert fit.used.immediate_share == fit.immediate_share.value
+    # Where the base market has none either, there is nothing to overrule.
+    assert isinstance(fit_delay(log, BASE).immediate_share, TooLittle)
+
+
+def test_rates_are_corrected_with_the_delay_that_the_market_gets():
+    log = clicks(seed=9, rows=300, hours=200, immediate=0.0, mean=3.0)
+    fit = fit_delay(log, DelaySpec(immediate_share=0.03))
+    assert isinstance(fit.immediate_share, TooLittle)
+    assert fit.used == DelaySpec(mean_hours=fit.mean_hours.value, immediate_share=0.03)
 
 
 def test_delays_that_are_not_exponential_are_seen_in_the_goodness():

@@ -1,6 +1,5 @@
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ from scipy.stats import norm
 
 from gaelp.config.market import LandscapeSpec, PriceComponent
 from gaelp.errors import DataError
-from gaelp.market.calibration import compare, compare_histogram_halves, half_split_report, kaplan_meier, split_half
+from gaelp.market.calibration import compare, compare_histogram_halves, kaplan_meier
 from gaelp.market.calibration.knots import landscape_from_curve
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -108,48 +107,3 @@ def test_halves_of_real_histograms_fit_each_other():
         count = np.array(json.loads(path.read_text())["price_counter_train"])
         found = compare_histogram_halves(np.arange(float(len(count))), count, np.random.default_rng(1))
         assert found.kl < KL_LIMIT, f"{path.name}: {found}"
-
-
-def test_halves_hold_whole_hours_and_every_row_once(won_log):
-    first, second = split_half(won_log, np.random.default_rng(1))
-    assert first.rows + second.rows == won_log.rows
-    assert not set(first.covered_hours) & set(second.covered_hours)
-    assert len(first.covered_hours) == len(won_log.covered_hours) // 2
-    again, _ = split_half(won_log, np.random.default_rng(1))
-    other, _ = split_half(won_log, np.random.default_rng(2))
-    assert again.covered_hours.tolist() == first.covered_hours.tolist() != other.covered_hours.tolist()
-    assert first.covered_hours.max() > second.covered_hours.min()  # spread over the whole log
-
-
-def test_a_log_of_one_hour_cannot_be_split(won_log):
-    hour = replace(won_log, covered_hours=won_log.covered_hours[:1], covered_share=won_log.covered_share[:1])
-    with pytest.raises(DataError, match="covers 1 hour"):
-        split_half(hour, np.random.default_rng(1))
-
-
-@pytest.mark.parametrize("name", ["won_log", "contested_log"])
-def test_a_fit_on_one_half_describes_the_other(name, request):
-    found = half_split_report(request.getfixturevalue(name), np.random.default_rng(2))
-    assert found.price.ks < 0.04
-    assert found.price.kl < KL_LIMIT
-    assert found.volume.absolute_error_share < 0.2 < found.volume.flat_error_share
-    assert found.volume.mean_absolute_percentage_error < 0.2
-    assert abs(found.clicks.standard_errors) < 3.5
-    assert abs(found.clicks.relative_error) < 0.15
-    assert found.missing == {}
-
-
-def test_a_market_that_changes_between_the_halves_is_seen(won_log):
-    steady = half_split_report(won_log, np.random.default_rng(3))
-    first, _ = split_half(won_log, np.random.default_rng(3))
-    changed = np.isin(np.floor(won_log.time_hours), first.covered_hours)
-    dearer = replace(won_log, price_micros=np.where(changed, won_log.price_micros, 2 * won_log.price_micros))
-    shifted = half_split_report(dearer, np.random.default_rng(3))
-    assert shifted.price.ks > 0.2 > steady.price.ks
-    assert shifted.price.kl > 0.2
-
-
-def test_what_cannot_be_compared_says_why(won_log):
-    found = half_split_report(replace(won_log, click=None), np.random.default_rng(4))
-    assert found.clicks is None
-    assert found.missing == {"clicks": "the log has no column click"}

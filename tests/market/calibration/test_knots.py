@@ -99,3 +99,13 @@ def test_any_log_gives_knots_that_a_market_accepts(prices, limit):
     assert 2 <= len(fit.landscape.knots) <= max(limit, 2)
     assert fit.landscape.knots[-1][1] == pytest.approx(1)
     build_landscapes([fit.landscape], first_price=True)
+
+
+def test_prices_beyond_the_markets_table_are_read_at_its_ends():
+    price = np.concatenate([np.full(10, 1.0), np.full(989, 1e6), [1e10]])
+    fit = landscape_from_curve(curve_of(price), "wide")
+    ratio, share = np.array(fit.landscape.knots).T
+    assert ratio[0] >= 1e-4
+    assert ratio[-1] <= 1e3
+    assert share[0] == pytest.approx(0.01, abs=0.001)
+    assert share_at_or_below(fit.landscape, np.array([1e6 / fit.mean_price])) == pytest.approx(0.999, abs=0.001)

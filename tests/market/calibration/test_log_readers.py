@@ -104,3 +104,48 @@ def test_a_file_with_too_few_columns_is_not_ipinyou(tmp_path):
     path.write_text("1\t2\t3\n")
     with pytest.raises(DataError, match="saw 3 columns; an iPinYou row has at least 27"):
         read_ipinyou(path)
+
+
+@pytest.mark.parametrize(("mark", "called"), [(";", "semicolons"), ("\t", "tabs"), ("|", "bars")])
+def test_a_file_with_another_separator_is_told_apart_from_a_missing_column(tmp_path, mark, called):
+    path = tmp_path / "bids.csv"
+    path.write_text(f"time{mark}bid_micros{mark}price_micros{mark}won\n")
+    with pytest.raises(DataError, match=f"separated by {called}, not by commas"):
+        read_log(path)
+
+
+def test_a_column_that_stands_twice_is_refused_by_name(tmp_path):
+    path = tmp_path / "bids.csv"
+    path.write_text("time,bid_micros,price_micros,won,click,click\n2024-01-01,100,80,1,1,0\n")
+    with pytest.raises(DataError, match=r"bids\.csv: column 'click' stands 2 times"):
+        read_log(path)
+    names = ["time", "bid_micros", "price_micros", "won", "won"]
+    table = pa.Table.from_arrays([pa.array([1704067800]), *(pa.array([1]) for _ in names[1:])], names=names)
+    pq.write_table(table, tmp_path / "bids.parquet")
+    with pytest.raises(DataError, match=r"bids\.parquet: column 'won' stands 2 times"):
+        read_log(tmp_path / "bids.parquet")
+
+
+def test_a_column_that_is_not_read_may_stand_twice(tmp_path):
+    path = tmp_path / "bids.csv"
+    path.write_text("time,bid_micros,price_micros,won,note,note\n2024-01-01,100,80,1,a,b\n")
+    assert read_log(path).rows == 1
+
+
+def test_a_missing_column_is_named_with_all_that_were_seen(tmp_path):
+    path = tmp_path / "bids.csv"
+    path.write_text("when,bid_micros,price_micros,won\n2024-01-01,100,80,1\n")
+    with pytest.raises(DataError, match=r"column 'time' is missing; seen: when, bid_micros"):
+        read_log(path)
+
+
+def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path):
+    path = tmp_path / "bids.csv"
+    path.write_text(CSV, encoding="utf-8-sig")
+    assert read_log(path).rows == 2
+
+
+@pytest.mark.parametrize("offset", [float("nan"), float("inf"), 1e9, -12.5, 14.5])
+def test_an_offset_that_no_clock_has_is_refused_before_the_file_is_read(tmp_path, offset):
+    with pytest.raises(DataError, match="hours from UTC; allowed: -12 to 14"):
+        read_log(tmp_path / "missing.csv", utc_offset_hours=offset)

@@ -47,3 +47,9 @@ def test_a_cell_with_hardly_a_price_has_no_precision():
 def test_nothing_but_losses_has_no_level():
     found = price_levels(np.ones(5), np.zeros(5, bool), np.zeros(5, np.int64), 1)
     assert found.precision.tolist() == [0]
+
+
+def test_cells_with_few_prices_do_not_look_more_certain_than_they_are():
+    _, cell, value, seen = cells(seed=6, censored=False, cells=2000, rows=4)
+    found = price_levels(value, seen, cell, 2000)
+    assert found.sd == pytest.approx(0.8, rel=0.03)

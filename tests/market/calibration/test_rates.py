@@ -99,3 +99,11 @@ def test_much_data_pins_the_correlation_down():
 def test_correlation_needs_units_that_differ():
     clicks, shown, _ = drawn(seed=8)
     assert isinstance(fit_correlation(clicks, shown, np.zeros(len(clicks)), "clicks"), TooLittle)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rates_that_differ_by_chance_alone_have_no_correlation_with_anything(seed):
+    clicks, shown, covariate = drawn(seed, segments=12, log_sd=0.0, trials=500)
+    found = fit_correlation(clicks, shown, covariate, "clicks")
+    assert isinstance(found, TooLittle)
+    assert "differ by no more than chance" in found.reason or "needed" in found.reason

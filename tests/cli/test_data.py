@@ -1,0 +1,181 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from gaelp.config.places import repository_root
+from gaelp.market.build import load_market_spec
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Two days and a half of auctions that are all won, without any effect in them."""
+    rng = np.random.default_rng(5)
+    at = 1_704_067_200 + rng.uniform(0, 60 * 3600, 1500)
+    price, click = rng.lognormal(7, 0.6, 1500), rng.random(1500) < 0.05
+    return [f"{s:.0f},1000000,{p + 1:.0f},1,{c:d}" for s, p, c in zip(at, price, click, strict=True)]
+
+
+@pytest.fixture
+def log(here, rows):
+    return written(here / "bids.csv", rows)
+
+
+def written(path, rows):
+    path.write_text("\n".join(["time,bid_micros,price_micros,won,click", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def files(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_market_is_written_beside_its_report_and_said_with_whole_paths_and_how_to_use_it(gaelp, here, log):
+    result = gaelp("data", "calibrate", log, "--name", "mine")
+    assert result.exit_code == 0, result.stderr
+    market = here / "configs" / "markets" / "mine.yaml"
+    assert f"Wrote {market}" in result.stderr
+    assert f"compare -m {market}" in result.stderr
+    assert files(here) == ["bids.csv", "configs/markets/mine.report.json", "configs/markets/mine.yaml"]
+    assert load_market_spec("mine") == load_market_spec(market)
+
+
+def test_what_the_log_does_not_support_is_not_in_the_table_and_its_reason_is_printed(gaelp, log):
+    result = gaelp("data", "calibrate", log, "--name", "mine")
+    fitted, _, kept = result.stdout.partition("kept ")
+    assert "price.level_micros" in fitted
+    for path in ("response.price_value_correlation", "price.common_drift_sd", "price.drift_persistence"):
+        assert path not in fitted
+        assert f"{path} at the base market's" in kept
+    assert "0 .. 0 " not in fitted
+
+
+def test_a_market_outside_of_configs_is_taken_by_its_path(gaelp, here, log):
+    (here / "elsewhere").mkdir()
+    made = gaelp("data", "calibrate", log, "--name", "mine", "--out", "elsewhere/mine.yaml")
+    assert made.exit_code == 0, made.stderr
+    path = here / "elsewhere" / "mine.yaml"
+    assert load_market_spec(str(path)).name == "mine"
+    checked = gaelp("config", "check", "--set", f"market.name={path}")
+    assert checked.exit_code == 0, checked.stderr
+    untuned = gaelp("market", "compare", "-m", path, "--episodes", 2)
+    assert "gaelp market tune" in untuned.stderr  # the market was found, its bidders are still to be tuned
+
+
+def test_json_names_the_market_and_both_files(gaelp, here, log):
+    told = json.loads(gaelp("data", "calibrate", log, "--name", "mine", "--json").stdout)
+    assert told["market"] == "mine"
+    assert told["market_path"] == str(here / "configs" / "markets" / "mine.yaml")
+    assert told["report_path"] == str(here / "configs" / "markets" / "mine.report.json")
+    assert told["kept"][0]["reason"]
+
+
+@pytest.mark.parametrize("name", ["mine", "cal"])
+def test_a_market_that_is_there_is_replaced_only_by_force(gaelp, here, log, name):
+    folder = here / "configs" / "markets"
+    folder.mkdir(parents=True)
+    if name == "mine":
+        (folder / "mine.yaml").write_text("name: mine\n", encoding="utf-8")
+    before = files(here)
+    refused = gaelp("data", "calibrate", log, "--name", name)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--force" in refused.stderr
+    assert "Reading" not in refused.stderr
+    assert files(here) == before
+    forced = gaelp("data", "calibrate", log, "--name", name, "--force")
+    assert forced.exit_code == 0, forced.stderr
+    assert load_market_spec(folder / f"{name}.yaml").label.startswith("calibrated on bids.csv")
+
+
+def test_a_log_named_like_a_shipped_market_does_not_take_its_place(gaelp, here, rows):
+    result = gaelp("data", "calibrate", written(here / "cal.csv", rows))
+    assert result.exit_code == 2
+    assert "a market called 'cal' exists" in result.stderr
+
+
+def test_a_report_that_is_there_is_not_replaced_either(gaelp, here, log):
+    (here / "mine.report.json").write_text("{}", encoding="utf-8")
+    result = gaelp("data", "calibrate", log, "--out", "mine.yaml")
+    assert result.exit_code == 2
+    assert "mine.report.json exists" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["../../evil", "a: b", "x/y", "", "mine.yaml", ".hidden"])
+def test_a_name_that_is_no_file_name_is_refused_before_the_log_is_read(gaelp, here, log, name):
+    result = gaelp("data", "calibrate", log, "--name", name)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"--name: saw '{name}'; allowed:" in result.stderr.replace('"', "'")
+    assert "Reading" not in result.stderr
+    assert files(here) == ["bids.csv"]
+
+
+def test_a_log_whose_name_is_no_market_name_asks_for_one(gaelp, here, rows):
+    result = gaelp("data", "calibrate", written(here / "my bids.csv", rows))
+    assert result.exit_code == 2
+    assert "give another with --name" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("out", "said"), [("nowhere/mine.yaml", "does not exist"), ("mine.txt", "ends in .yaml"), ("bids.csv/m.yaml", "")]
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_log_is_read(gaelp, here, log, out, said):
+    result = gaelp("data", "calibrate", log, "--out", out)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert "Reading" not in result.stderr
+    assert files(here) == ["bids.csv"]
+
+
+def test_one_auction_is_refused_with_what_is_needed(gaelp, here, rows):
+    result = gaelp("data", "calibrate", written(here / "one.csv", rows[:1]))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "saw 1 auctions" in result.stderr
+    assert "needed: 200 prices" in result.stderr
+    assert files(here) == ["one.csv"]
+
+
+@pytest.mark.parametrize("offset", ["nan", "1e9", "-13"])
+def test_an_offset_that_no_clock_has_exits_2(gaelp, log, offset):
+    result = gaelp("data", "calibrate", log, "--name", "mine", "--utc-offset-hours", offset)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "allowed: -12 to 14" in result.stderr
+
+
+def test_an_offset_is_not_silently_ignored_for_ipinyou(gaelp, log):
+    result = gaelp("data", "calibrate", log, "--name", "mine", "--format", "ipinyou", "--utc-offset-hours", "8")
+    assert result.exit_code == 2
+    assert "Leave the option out" in result.stderr
+
+
+def test_a_check_says_whether_held_out_prices_fit_and_writes_nothing(gaelp, here, log):
+    for seed in (1, 2):
+        result = gaelp("data", "calibrate", log, "--check", "--set", f"run.seed={seed}")
+        assert result.exit_code == 0, result.stderr
+        assert "Held-out prices fit: kl 0." in result.stdout
+        assert "for chance" in result.stdout
+    told = json.loads(gaelp("data", "calibrate", log, "--check", "--json").stdout)
+    assert told["price_judgement"]["fits"] is True
+    assert told["price_judgement"]["kl_limit"] > 0.05
+    assert files(here) == ["bids.csv"]
+
+
+def test_an_interruption_leaves_nothing_behind(here, rows):
+    written(here / "bids.csv", rows * 40)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gaelp.cli", "data", "calibrate", "bids.csv", "--name", "mine"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(repository_root())},
+    )
+    assert "Reading" in process.stderr.readline()
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode not in {0, 2}
+    assert files(here) == ["bids.csv"]
