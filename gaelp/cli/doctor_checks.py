@@ -2,6 +2,7 @@
 
 import http.client
 import platform
+import shlex
 import shutil
 import socket
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from packaging.specifiers import SpecifierSet
 from gaelp.cli.installation import required_python
 from gaelp.config import check_home
 from gaelp.config.home import existing_part
+from gaelp.config.places import repository_root
 from gaelp.errors import ConfigError
 
 __all__ = ["Check", "Status", "check_disk", "check_home_folder", "check_port", "check_python"]
@@ -40,9 +42,8 @@ def check_python(version: str | None = None) -> Check:
     wanted = required_python()
     if SpecifierSet(wanted).contains(seen, prereleases=True):
         return Check("Python", "ok", f"{seen}, needs {wanted}")
-    return Check(
-        "Python", "broken", f"{seen}, needs {wanted}", "install it and build the environment anew: make clean test"
-    )
+    anew = shlex.join(["make", "-C", str(repository_root()), "clean", "test"])
+    return Check("Python", "broken", f"{seen}, needs {wanted}", f"install it and build the environment anew: {anew}")
 
 
 def check_home_folder(home: Path) -> Check:

@@ -1,5 +1,6 @@
 """Whether the installed packages are those that were tried together, and which optional parts can be used."""
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,8 +11,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from gaelp.cli.doctor_checks import Check
-from gaelp.cli.installation import INSTALL, package_version
-from gaelp.config.places import shown
+from gaelp.cli.installation import install_command, package_version, pip_command
+from gaelp.config.places import repository_root, shown
 
 __all__ = ["COMPONENTS", "Component", "check_component", "check_packages", "check_peer"]
 
@@ -30,7 +31,7 @@ class Component:
     @property
     def install(self) -> str:
         """The command that installs it."""
-        return f"{INSTALL[:-1]}'.[{self.extra}]'"
+        return install_command(self.extra)
 
 
 COMPONENTS = (
@@ -80,8 +81,7 @@ def check_peer(folder: Path) -> Check:
     """Whether RTBGym, which needs old versions of everything, stands in an environment of its own."""
     name = "RTBGym (bench peer)"
     pythons = sorted(folder.glob("*/bin/python"))
-    home, wanted = shown(folder / "rtbgym"), shown(folder.parent / "rtbgym-requirements.txt")
-    way_out = f"python3.11 -m venv {home} && {home}/bin/pip install -r {wanted}"
+    way_out = shlex.join(["make", "-C", str(repository_root()), "bench-peers"])
     if not pythons:
         return Check(name, "absent", f"no environment in {shown(folder)}", way_out)
     failures = [_import_failure(str(python), ("rtbgym",)) for python in pythons]
@@ -93,9 +93,9 @@ def check_peer(folder: Path) -> Check:
 def _unusable(item: Requirement) -> Check | None:
     seen = package_version(item.name)
     if seen is None:
-        return Check(item.name, "broken", f"not installed, needs {item.specifier or 'any version'}", INSTALL)
+        return Check(item.name, "broken", f"not installed, needs {item.specifier or 'any version'}", install_command())
     if not item.specifier.contains(seen, prereleases=True):
-        return Check(item.name, "broken", f"{seen}, needs {item.specifier}", INSTALL)
+        return Check(item.name, "broken", f"{seen}, needs {item.specifier}", install_command())
     return None
 
 
@@ -105,7 +105,7 @@ def _is_pinned(_name: str, seen: str, pin: str) -> bool:
 
 
 def _differs(name: str, seen: str, pin: str) -> Check:
-    return Check(name, "warning", f"{seen}, pinned {pin}", f"pip install {name}=={pin}")
+    return Check(name, "warning", f"{seen}, pinned {pin}", pip_command(f"{name}=={pin}"))
 
 
 def _installed(pins: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

@@ -1,19 +1,27 @@
 """Turn whatever a command raises into one message without secrets and the exit code that belongs to it."""
 
+import errno
+import os
+import shutil
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from typer.core import TyperGroup
 
+from gaelp.cli.interruption import STOPPED, forget_watched, stop_message, stopped_by_hand
 from gaelp.cli.output import say, say_error
 from gaelp.config import known_secrets
+from gaelp.config.home import existing_part
 from gaelp.errors import GaelpError
 
 __all__ = ["FailureReporting", "report_failure"]
 
 DEBUG = "--debug"
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class FailureReporting(TyperGroup):
@@ -22,8 +30,13 @@ class FailureReporting(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         """Run the command line; what goes wrong is told on stderr and becomes the exit code."""
         given, debug = _without_debug(sys.argv[1:] if args is None else args)
+        forget_watched()
         try:
             return super().main(given, *rest, **extra)
+        except SystemExit as leaving:
+            if leaving.code == STOPPED and stopped_by_hand(leaving):
+                say(stop_message())
+            raise
         except Exception as error:  # noqa: BLE001 - the one place where every failure has to become a message
             sys.exit(report_failure(error, debug=debug))
 
@@ -36,12 +49,33 @@ def report_failure(error: Exception, *, debug: bool) -> int:
     register_secrets(known_secrets())
     if debug:
         say(mask_text("".join(traceback.format_exception(error))))
+    if stopped_by_hand(error):
+        say(stop_message())
+        return STOPPED
+    say_error(mask_text(_message(error, debug=debug)))
+    return error.exit_code if isinstance(error, GaelpError) else 1
+
+
+def _message(error: Exception, *, debug: bool) -> str:
     if isinstance(error, GaelpError):
-        say_error(mask_text(str(error)))
-        return error.exit_code
-    way_out = "" if debug else " Run it again with --debug to see where, and report it: this is a defect."
-    say_error(mask_text(f"unexpected {type(error).__name__}: {error}.{way_out}"))
-    return 1
+        return str(error)
+    look = "" if debug else " Run it again with --debug to see where"
+    if isinstance(error, OSError):
+        return _of_the_machine(error) + (look and f"{look}.")
+    if isinstance(error, MemoryError):
+        return f"this machine has too little memory for that ({error or 'no size was given'}): ask for less at a time."
+    return f"unexpected {type(error).__name__}: {error}." + (look and f"{look}, and report it: this is a defect.")
+
+
+def _of_the_machine(error: OSError) -> str:
+    """What the machine refused, where, and how much room there is."""
+    reason = error.strerror or str(error) or type(error).__name__
+    if not isinstance(error.filename, str | os.PathLike):
+        return f"the machine refused to read or write a file without a name, such as standard output: {reason}."
+    place = existing_part(Path(error.filename))
+    room = f"{shutil.disk_usage(place).free / 1e9:.1f} GB free at {place}"
+    way_out = "make room there, or name another place" if error.errno in _NO_SPACE else "check the path and its rights"
+    return f"{error.filename}: {reason} ({room}): {way_out}."
 
 
 def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:

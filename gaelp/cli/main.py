@@ -2,12 +2,16 @@
 
 from typing import Annotated
 
-import typer
+from gaelp.cli.interruption import told_when_stopped
 
-from gaelp.cli import bench, config, data, doctor, market
-from gaelp.cli.failures import FailureReporting
-from gaelp.cli.installation import installed_version
-from gaelp.cli.output import show_text
+with told_when_stopped():  # these imports are most of the time that a short command takes
+    import typer
+
+    from gaelp.cli import bench, config, data, doctor, market
+    from gaelp.cli.failures import FailureReporting
+    from gaelp.cli.installation import installed_version
+    from gaelp.cli.output import show_text
+    from gaelp.cli.train import train
 
 __all__ = ["app", "describe", "run"]
 
@@ -24,6 +28,7 @@ app.add_typer(config.app, name="config")
 app.add_typer(data.app, name="data")
 app.command("doctor")(doctor.doctor)
 app.add_typer(market.app, name="market")
+app.command("train")(train)
 
 
 def _show_version(wanted: bool) -> None:
@@ -51,12 +56,16 @@ def describe(
 
     - `gaelp config check my.yaml`: is this file right?
 
+    - `gaelp train --config quick-test`: train an agent, and see what it adds to the best rule
+
     **Settings** come from configs/base.yaml, `--config`, `GAELP__A__B` variables and `--set a.b=c`; the last wins.
 
-    **Exit codes**: 0 done, 2 bad input, 3 refused by a gate or guard, 4 waiting for a person, 1 anything else.
+    **Exit codes**: 0 done, 2 bad input, 3 refused by a gate or guard, 4 waiting for a person, 1 anything else,
+    130 stopped with Ctrl-C.
     """
 
 
 def run() -> None:
     """Entry point of the `gaelp` command."""
-    app(prog_name="gaelp")
+    with told_when_stopped():
+        app(prog_name="gaelp")

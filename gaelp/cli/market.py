@@ -1,26 +1,30 @@
 """`gaelp market`: tune rule-based bidders on a market, compare them, and replay published results."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaelp.cli.options import ConfigOption, JsonOption, SetOption
+from gaelp.cli.comparison_table import show_comparison
+from gaelp.cli.interruption import watch
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption, as_typed
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.config import Settings, names_in
+from gaelp.errors import BadInput
 
 if TYPE_CHECKING:
-    from gaelp.market.baselines.compare import Comparison, Estimate, Result
     from gaelp.market.market import Market
+    from gaelp.market.personas import PersonaTable
 
 __all__ = ["app", "compare_rules", "list_markets", "replay_published", "tune_rules"]
 
 app = typer.Typer(no_args_is_help=True, help="Tune and compare rule-based bidders on markets.")
 
 _SUITE = ("calm", "cal", "cal-first", "signals")
+_TRIALS_MAX = 10_000  # ten hours of search
 
 Progress = Callable[[str, int, int], None]
 
@@ -37,7 +41,16 @@ def compare_rules(
     suite: Annotated[bool, typer.Option("--all", help=f"The suite: {', '.join(_SUITE)}.", show_default=False)] = False,
     episodes: Annotated[
         int | None,
-        typer.Option("--episodes", min=2, help="Held-out episodes for each bidder.", show_default="of config"),
+        typer.Option("--episodes", help="Held-out episodes for each bidder, 2 to 1,000,000.", show_default="of config"),
+    ] = None,
+    tuned_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--tuned",
+            metavar="FILE",
+            help="What `gaelp market tune --out` wrote, for one market.",
+            show_default="configs/baselines/MARKET.yaml",
+        ),
     ] = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
@@ -45,11 +58,15 @@ def compare_rules(
     """Play every tuned bidder on the same held-out episodes: one table a market.
 
     **reward** is value won over the hindsight optimum, so 1 is perfect. **headroom** is how much of the way from the
-    constant bid to the optimum a bidder covers. Those marked *(informed)* are told how hour and price relate to value.
+    constant bid to the optimum a bidder covers, **lead** its reward against that of the best rule that is not informed,
+    **spent** the share of the budget it used, **p10** the reward that it misses in one episode of ten. Those marked
+    *(informed)* are told how hour and price relate to value.
 
     - `gaelp market compare --config quick-test`
 
     - `gaelp market compare --all --json`
+
+    - `gaelp market compare --market my-market.yaml --tuned tuned.yaml`
 
     The parameters come from configs/baselines/, found by `gaelp market tune` on other episodes.
     """
@@ -59,21 +76,24 @@ def compare_rules(
     settings = prepare(config, overrides).settings
     names = [*(markets or ()), *(_SUITE if suite else ())] or [settings.market.name]
     comparisons = []
-    for name in dict.fromkeys(names):
+    names = list(dict.fromkeys(names))
+    if tuned_file and len(names) > 1:
+        raise BadInput(f"--tuned: {len(names)} markets seen, 1 allowed: a file holds the bidders of one market")
+    for name in names:
         market = _market(name, settings)
-        tuned = load_tuned(market)
+        tuned = load_tuned(market, tuned_file, asked=as_typed(name, config, overrides))
         with _progress(f"{market.spec.name}: playing", len(tuned.kinds)) as progress:
             comparison = compare(
                 market,
                 tuned.build_all(),
                 constant=tuned.constant(),
-                episodes=episodes or settings.evaluation.episodes,
+                episodes=settings.evaluation.episodes if episodes is None else episodes,
                 seed=settings.evaluation.seed,
                 progress=progress,
             )
         comparisons.append(comparison)
         if not as_json:
-            _show_comparison(comparison)
+            show_comparison(comparison)
     if as_json:
         show_json({"comparisons": [comparison.model_dump() for comparison in comparisons]})
 
@@ -82,10 +102,18 @@ def compare_rules(
 def tune_rules(
     name: Annotated[str, typer.Argument(metavar="MARKET", help="A name from configs/markets or a path.")],
     config: ConfigOption = None,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Parameter sets tried for each bidder.")] = 60,
+    trials: Annotated[
+        int, typer.Option("--trials", min=1, max=_TRIALS_MAX, help="Parameter sets tried for each bidder.")
+    ] = 60,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where to write.", show_default="configs/baselines/MARKET.yaml")
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="The .yaml file to write.", show_default="configs/baselines/NAME.yaml"
+        ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace or hide a file that was tuned for another market.")
+    ] = False,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -95,19 +123,22 @@ def tune_rules(
 
     - `gaelp market tune my-market.yaml --trials 120 --out tuned.yaml`
 
-    Takes a minute or two with 60 trials. The same seed (`--set run.seed=7`) finds the same parameters.
+    Takes about 3.5 minutes of one processor with 60 trials. The same seed (`--set run.seed=7`) finds the same
+    parameters. They are configuration: without `--out` they go to configs/baselines/ of the current folder, under the
+    `name` inside the market's file, and are found there by that name.
     """
+    from gaelp.config.write import write_models  # noqa: PLC0415 - as below
     from gaelp.market.baselines.catalog import CATALOG  # noqa: PLC0415 - numba takes a second that `--help` need not spend
     from gaelp.market.baselines.tune import Search, tune  # noqa: PLC0415 - as above
-    from gaelp.market.baselines.tuned import as_yaml  # noqa: PLC0415 - as above
+    from gaelp.market.baselines.tuned_target import target_file  # noqa: PLC0415 - as above
 
     settings = prepare(config, overrides).settings
     market = _market(name, settings)
-    path = out or Path("configs", "baselines", f"{market.spec.name}.yaml")
+    path = target_file(market, out, replace=force)
+    watch(path)
     with _progress(f"{market.spec.name}: tuning", len(CATALOG)) as progress:
         tuned = tune(market, Search(trials=trials, seed=settings.run.seed), progress=progress)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(as_yaml(tuned), encoding="utf-8")
+    write_models({path: tuned})
     if as_json:
         show_json({"path": str(path), **tuned.model_dump()})
         return
@@ -125,6 +156,12 @@ def replay_published(
     """Replay the bidders of Cai et al. (WSDM 2017) auction by auction, beside the published figures.
 
     - `gaelp market replay --published ipinyou_2997`
+
+    The folder holds three files, from the project rlb-dp by han-cai on GitHub, which came with the paper:
+
+    - 2997_test.theta.txt and 2997_info.json: test.theta.txt and info.json of its folder data/ipinyou-data/2997
+
+    - lin_bid_b0.json: one line to write, `{"2997": {"0.03125": {"b0": 10}}}`, the base bid that it tuned
 
     Exits 0 if every figure is the published one, 1 if not.
     """
@@ -163,24 +200,47 @@ def replay_published(
 
 
 @app.command("list")
-def list_markets(as_json: JsonOption = False) -> None:
-    """List the markets of configs/markets and whether their bidders are tuned."""
-    from gaelp.market.build import load_market_spec  # noqa: PLC0415 - numba takes a second that `--help` need not spend
+def list_markets(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
+    """List the markets of configs/markets and whether there are bidders tuned for them.
 
-    tuned = names_in("baselines")
-    specs = {name: load_market_spec(name) for name in names_in("markets")}
-    entries = [
-        {"market": name, "label": spec.label, "days": spec.days, "segments": spec.segments, "tuned": name in tuned}
-        for name, spec in specs.items()
-    ]
+    *tuned* is yes where `gaelp market compare` would find bidders that fit the market and the personas as they are now.
+    A file that is wrong is listed with what is wrong in it (`problem` in JSON); the exit code is 0 then too.
+    """
+    from gaelp.market.build import configured_personas  # noqa: PLC0415 - numba takes a second that `--help` need not spend
+
+    personas = configured_personas(prepare(config, overrides).settings)
+    entries = [_entry(name, personas, as_typed(name, config, overrides)) for name in names_in("markets")]
     if as_json:
         show_json({"markets": entries})
         return
     columns = ("market", "label", "days", "segments", "tuned")
     show_table(columns, ([_word(entry[column]) for column in columns] for entry in entries))
+    for entry in entries:
+        if entry["problem"]:
+            show_text(f"\n{entry['market']}: {entry['problem']}")
+
+
+def _entry(name: str, personas: "PersonaTable", asked: Sequence[str]) -> dict[str, object]:
+    """What the list says of one market; what is wrong with it or with its tuned bidders is its `problem`."""
+    from gaelp.market.baselines.tuned import load_tuned  # noqa: PLC0415 - numba takes a second, as above
+    from gaelp.market.build import build_market, load_market_spec  # noqa: PLC0415 - as above
+
+    entry: dict[str, object] = {"market": name, "label": None, "days": None, "segments": None, "tuned": False}
+    try:
+        spec = load_market_spec(name)
+        market = build_market(spec, personas)
+        entry |= {"label": spec.label, "days": spec.days, "segments": spec.segments}
+        if spec.name in names_in("baselines"):
+            load_tuned(market, asked=asked)
+            entry["tuned"] = True
+    except BadInput as problem:
+        return entry | {"problem": str(problem)}
+    return entry | {"problem": None}
 
 
 def _word(value: object) -> str:
+    if value is None:
+        return "?"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
@@ -208,49 +268,3 @@ def _progress(title: str, bidders: int) -> Iterator[Progress]:
             bar.update(task, completed=sum(finished.values()), description=f"{title} {bidder}")
 
         yield show
-
-
-def _show_comparison(comparison: "Comparison") -> None:
-    show_text(f"Market {comparison.market} ({comparison.label}), {comparison.episodes} held-out episodes")
-    columns = (
-        "bidder",
-        "reward",
-        "headroom",
-        f"lead over {comparison.best_uninformed}",
-        "budget used",
-        "10th percentile",
-    )
-    show_table(columns, [_row(result) for result in comparison.results])
-    show_text(_meaning(comparison) + "\n")
-
-
-def _row(result: "Result") -> tuple[str, ...]:
-    return (
-        result.policy,
-        _with_interval(result.reward, 3),
-        _with_interval(result.headroom_share, 2),
-        _percent(result.lead_over_best),
-        f"{result.budget_used:.1%}",
-        f"{result.reward_p10:.3f}",
-    )
-
-
-def _with_interval(estimate: "Estimate", digits: int) -> str:
-    return f"{estimate.value:.{digits}f} ± {(estimate.upper_95 - estimate.lower_95) / 2:.{digits}f}"
-
-
-def _percent(estimate: "Estimate") -> str:
-    return f"{estimate.value:+.1%} ± {(estimate.upper_95 - estimate.lower_95) / 2:.1%}"
-
-
-def _meaning(comparison: "Comparison") -> str:
-    """What the table says, in one sentence."""
-    best, constant = comparison.of(comparison.best_uninformed), comparison.of(comparison.constant)
-    sentence = (
-        f"The best rule, {best.policy}, wins {best.reward.value:.1%} of what was possible, the constant bid "
-        f"{constant.reward.value:.1%}: an agent has to beat the rule, not the constant"
-    )
-    informed = max((one for one in comparison.results if one.informed), key=lambda one: one.reward.value, default=None)
-    if informed is None or informed.lead_over_best.lower_95 <= 0:
-        return sentence + "."
-    return f"{sentence}; knowing how hour and price relate to value is worth {informed.lead_over_best.value:.1%} more."

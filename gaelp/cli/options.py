@@ -1,12 +1,13 @@
 """Options that several commands share, so that each is spelled and explained once."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from gaelp.config import names_in
 
-__all__ = ["ConfigOption", "JsonOption", "SetOption"]
+__all__ = ["ConfigOption", "JsonOption", "SetOption", "as_typed"]
 
 
 def _complete_config(incomplete: str) -> list[str]:
@@ -31,3 +32,9 @@ SetOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.", show_default=False)
 ]
+
+
+def as_typed(name: str, config: str | None, overrides: Sequence[str] | None) -> list[str]:
+    """What was typed to mean this market, so that an advice built with it works when it is pasted."""
+    settings = [word for override in overrides or () for word in ("--set", override)]
+    return [name, *(("--config", config) if config else ()), *settings]

@@ -2,10 +2,13 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
+
+from gaelp.errors import GaelpError
 
 __all__ = ["say", "say_error", "show_json", "show_table", "show_text"]
 
@@ -15,12 +18,13 @@ _PIPE_COLUMNS = 400
 
 def show_json(value: Any) -> None:
     """Print one JSON value on stdout; NaN and infinity, which JSON does not have, are refused."""
-    typer.echo(json.dumps(value, indent=2, allow_nan=False))
+    show_text(json.dumps(value, indent=2, allow_nan=False))
 
 
 def show_text(text: str) -> None:
     """Print a result on stdout."""
-    typer.echo(text)
+    with _written_to_stdout():
+        typer.echo(text)
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -30,10 +34,12 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table  # noqa: PLC0415 - as above
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    table = Table(*columns, box=box.SIMPLE, pad_edge=False)
+    table = Table(*columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    Console(width=None if sys.stdout.isatty() else _PIPE_COLUMNS).print(table)
+    if sys.stdout is not None:  # None after `>&-`: there is nowhere to show it
+        with _written_to_stdout():
+            Console(width=None if sys.stdout.isatty() else _PIPE_COLUMNS).print(table)
 
 
 def say(text: str) -> None:
@@ -45,3 +51,17 @@ def say_error(text: str) -> None:
     """Tell why a command stopped."""
     typer.secho("error: ", err=True, nl=False, fg="red", bold=True)
     typer.echo(text, err=True)
+
+
+@contextmanager
+def _written_to_stdout() -> Iterator[None]:
+    """A full disk behind stdout is told as such; a reader that closed the pipe has seen enough and is left alone."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+        raise GaelpError(
+            f"standard output cannot be written: {reason}. Make room where it goes, or send it elsewhere."
+        ) from problem

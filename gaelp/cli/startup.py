@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gaelp.cli.interruption import watch
 from gaelp.config import LoadedSettings, check_home, known_secrets, load_settings
 
 __all__ = ["prepare"]
@@ -11,6 +12,7 @@ def prepare(config: str | None, overrides: Sequence[str] | None = None) -> Loade
     """Settings that a run could start with; from here on logs go where they say, without secrets."""
     loaded = load_settings(config, overrides=overrides or ())
     check_home(loaded.settings.home)
+    watch(loaded.settings.home)
     # Imported here because structlog takes a sixth of a second that `gaelp --help` need not spend.
     from gaelp.observability import configure  # noqa: PLC0415
 

@@ -1,3 +1,4 @@
+import shlex
 import sys
 from importlib.metadata import requires, version
 
@@ -36,6 +37,11 @@ def test_another_version_than_the_pinned_one_is_a_warning():
     assert statuses(["pydantic>=2"], {"pydantic": "2.0.0"}) == [("packages", "ok"), ("pydantic", "warning")]
 
 
+def test_the_way_back_to_a_pin_can_be_pasted_anywhere():
+    [_, check] = check_packages([Requirement("pydantic>=2")], {"pydantic": "2.0.0"})
+    assert shlex.split(check.way_out) == [sys.executable, "-m", "pip", "install", "pydantic==2.0.0"]
+
+
 def test_a_version_outside_the_range_is_broken():
     assert ("pydantic", "broken") in statuses(["pydantic<2"], {"pydantic": PYDANTIC})
 
@@ -51,7 +57,9 @@ def test_a_pin_of_something_not_installed_says_nothing():
 def test_a_component_that_is_not_installed_names_the_extra():
     check = check_component(Component("Thing", ("no-such-package",), ("no_such_module",), "thing"))
     assert check.status == "absent"
-    assert check.way_out == "pip install -c constraints.txt -e '.[thing]'"
+    words = shlex.split(check.way_out)
+    assert words[:4] == [sys.executable, "-m", "pip", "install"]
+    assert words[4:] == ["-c", str(pins_file()), "-e", f"{repository_root()}[thing]"]
 
 
 def test_a_component_that_can_be_imported_is_usable():
@@ -80,9 +88,8 @@ def test_each_component_is_installed_by_an_extra_that_exists():
 def test_a_peer_that_is_not_there_tells_how_to_build_it(here):
     check = check_peer(here / "bench" / ".peers")
     assert check.status == "absent"
-    peer = "bench/.peers/rtbgym"
-    assert check.way_out == f"python3.11 -m venv {peer} && {peer}/bin/pip install -r bench/rtbgym-requirements.txt"
-    assert (repository_root() / "bench" / "rtbgym-requirements.txt").is_file()
+    assert shlex.split(check.way_out) == ["make", "-C", str(repository_root()), "bench-peers"]
+    assert "\nbench-peers:" in (repository_root() / "Makefile").read_text(encoding="utf-8")
 
 
 def test_a_peer_that_cannot_import_its_package_is_not_usable(here):

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -51,6 +54,46 @@ def test_an_unknown_failure_says_how_to_learn_more():
     assert result.stderr.startswith("error: unexpected ZeroDivisionError: division by zero.")
     assert "--debug" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_what_the_machine_refuses_is_told_with_path_and_room_and_is_no_defect(tmp_path):
+    result = run(OSError(28, "No space left on device", str(tmp_path / "below" / "file")))
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: {tmp_path}/below/file: No space left on device (")
+    assert f"GB free at {tmp_path}): make room there" in result.stderr
+    assert "defect" not in result.stderr
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), TimeoutError(), OSError(9, "Bad descriptor", 3)])
+def test_what_the_machine_refuses_without_a_path_is_no_defect(error):
+    result = run(error)
+    assert "the machine refused" in result.stderr
+    assert "defect" not in result.stderr
+
+
+def test_too_little_memory_is_no_defect():
+    result = run(MemoryError("Unable to allocate 745. GiB"))
+    assert (result.exit_code, "defect" in result.stderr) == (1, False)
+    assert "745. GiB): ask for less" in result.stderr
+
+
+@pytest.mark.parametrize("args", [("config", "show", "--json"), ("config", "show"), ("--help",)])
+def test_a_full_disk_behind_stdout_is_told_as_such(here, args):
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gaelp.cli", *args], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert "standard output" in done.stderr
+    assert "No space left on device" in done.stderr
+    assert "defect" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_stdout_is_no_defect(gaelp_process):
+    command = f"{sys.executable} -m gaelp.cli config show >&-"
+    done = gaelp_process("-c", f"import subprocess; subprocess.run({command!r}, shell=True, check=True)")
+    assert (done.returncode, "error" in done.stderr) == (0, False)
 
 
 def test_debug_adds_the_traceback_and_keeps_message_and_code():

@@ -28,7 +28,8 @@ def test_help_teaches_with_examples_layers_and_exit_codes(gaelp):
     assert "gaelp config show --config quick-test --origin" in text
     assert "GAELP__A__B" in text
     assert (
-        "Exit codes: 0 done, 2 bad input, 3 refused by a gate or guard, 4 waiting for a person, 1 anything else" in text
+        "Exit codes: 0 done, 2 bad input, 3 refused by a gate or guard, 4 waiting for a person, 1 anything else, "
+        "130 stopped with Ctrl-C" in text
     )
 
 

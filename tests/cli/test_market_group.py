@@ -1,5 +1,14 @@
+import contextlib
+import fcntl
 import json
+import os
+import pty
 import re
+import shlex
+import struct
+import subprocess
+import sys
+import termios
 
 import numpy as np
 import pytest
@@ -34,12 +43,112 @@ def test_a_comparison_ends_with_what_it_means(gaelp):
     assert result.stdout.strip().splitlines()[-1].startswith("The best rule, ")
 
 
-def test_bidders_tuned_on_another_version_of_the_market_are_refused(here, gaelp):
+@pytest.fixture
+def copied(here):
+    """A market file that says `name: calm` and is another market."""
     shipped = (repository_root() / "configs" / "markets" / "calm.yaml").read_text(encoding="utf-8")
-    (here / "changed.yaml").write_text(shipped.replace("per_hour: 80", "per_hour: 81"), encoding="utf-8")
-    result = gaelp("market", "compare", "--market", "changed.yaml", "--episodes", 2)
+    (here / "my copy.yaml").write_text(shipped.replace("per_hour: 80", "per_hour: 81"), encoding="utf-8")
+    return "my copy.yaml"
+
+
+def advised(stderr):
+    """The arguments of the first command in backticks, as a shell would split them."""
+    words = shlex.split(re.search(r"`(gaelp [^`]*)`", stderr)[1])
+    assert words[0] == "gaelp"
+    return words[1:]
+
+
+def test_bidders_tuned_for_another_market_are_refused_and_the_advice_works_when_pasted(gaelp, copied):
+    asked = ("--market", copied, "--set", "run.seed=3", "--episodes", 2)
+    result = gaelp("market", "compare", *asked)
     assert result.exit_code == 2
-    assert "gaelp market tune calm" in result.stderr
+    command = advised(result.stderr)
+    assert command[:5] == ["market", "tune", copied, "--set", "run.seed=3"]
+    tuned = gaelp(*command, "--trials", 1, "--json")
+    assert tuned.exit_code == 0, tuned.stderr
+    assert json.loads(tuned.stdout)["seed"] == 3
+    again = gaelp("market", "compare", *asked, "--tuned", "tuned-calm.yaml")
+    assert again.exit_code == 0, again.stderr
+
+
+def test_a_market_that_was_never_tuned_is_told_how_as_it_was_typed(here, gaelp):
+    (here / "own.yaml").write_text(SMALL, encoding="utf-8")
+    result = gaelp("market", "compare", "--market", "own.yaml")
+    assert result.exit_code == 2
+    assert advised(result.stderr) == ["market", "tune", "own.yaml"]
+
+
+def test_a_market_with_a_shipped_name_does_not_replace_or_hide_what_is_shipped(here, gaelp, copied):
+    result = gaelp("market", "tune", copied, "--trials", 1)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--force" in result.stderr
+    assert [path.name for path in here.iterdir()] == [copied]
+
+
+@pytest.mark.parametrize("out", [".", "small.yaml", "small.yaml/tuned.yaml", "tuned.txt"])
+def test_a_place_that_cannot_take_the_result_is_refused_before_the_search(here, gaelp, monkeypatch, out):
+    (here / "small.yaml").write_text(SMALL, encoding="utf-8")
+    monkeypatch.setattr("gaelp.market.baselines.tune.tune", lambda *_, **__: pytest.fail("searched"))
+    result = gaelp("market", "tune", "small.yaml", "--out", out)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "defect" not in result.stderr
+    assert (here / "small.yaml").read_text(encoding="utf-8") == SMALL
+
+
+def test_one_file_of_tuned_bidders_is_for_one_market(gaelp):
+    result = gaelp("market", "compare", "--all", "--tuned", "tuned.yaml")
+    assert result.exit_code == 2
+    assert "4 markets seen, 1 allowed" in result.stderr
+
+
+def test_more_episodes_than_memory_holds_exit_2(gaelp):
+    result = gaelp("market", "compare", "--market", "calm", "--episodes", 100_000_000_000)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "1000000 or fewer allowed" in result.stderr
+
+
+def test_the_list_survives_wrong_files_and_claims_no_tuned_bidders_that_cannot_be_used(here, gaelp, copied):
+    for folder in ("markets", "baselines"):
+        (here / "configs" / folder).mkdir(parents=True)
+    (here / "configs" / "markets" / "wrong.yaml").write_text("days: many\n", encoding="utf-8")
+    (here / "configs" / "markets" / "empty.yaml").write_text(SMALL.replace("small", "empty"), encoding="utf-8")
+    (here / "configs" / "baselines" / "empty.yaml").touch()
+    (here / copied).rename(here / "configs" / "markets" / "copy.yaml")
+    result = gaelp("market", "list", "--json")
+    assert result.exit_code == 0
+    entries = {entry["market"]: entry for entry in json.loads(result.stdout)["markets"]}
+    assert {name for name, entry in entries.items() if entry["problem"]} == {"wrong", "empty", "copy"}
+    assert not any(entries[name]["tuned"] for name in ("wrong", "empty", "copy"))
+    assert (entries["calm"]["tuned"], entries["calm"]["problem"]) == (True, None)
+    table = gaelp("market", "list")
+    assert table.exit_code == 0
+    assert re.search(r"\nwrong: .*configs/markets/wrong\.yaml:1", table.stdout, re.DOTALL)
+
+
+def test_a_comparison_is_not_folded_in_a_terminal_of_80_columns(here):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+    command = [sys.executable, "-m", "gaelp.cli", "market", "compare", "-m", "calm", "--episodes", "3"]
+    env = {**os.environ, "PYTHONPATH": str(repository_root())}
+    running = subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=env)
+    os.close(theirs)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", all_of(ours)).splitlines()
+    assert running.wait() == 0
+    assert any(line.split() == ["bidder", "reward", "headroom", "lead", "%", "spent", "p10"] for line in lines)
+    rows = [line for line in lines if re.match(r"[a-z].* ± .* ± .* ± ", line)]
+    assert len(rows) == len(CATALOG)
+    assert max(map(len, rows)) <= 80
+    assert not any("…" in row for row in rows)
+
+
+def all_of(descriptor):
+    """What is written to a terminal until its other end is closed."""
+    parts = []
+    with contextlib.suppress(OSError):  # how the last reader learns that nobody writes any more
+        while part := os.read(descriptor, 65536):
+            parts.append(part)
+    os.close(descriptor)
+    return b"".join(parts).decode()
 
 
 def test_a_market_that_does_not_exist_is_named(gaelp):
@@ -52,7 +161,9 @@ def test_a_market_is_tuned_then_compared(here, gaelp):
     (here / "small.yaml").write_text(SMALL, encoding="utf-8")
     tuned = gaelp("market", "tune", "small.yaml", "--trials", 1, "--json")
     assert tuned.exit_code == 0, tuned.stderr
-    assert json.loads(tuned.stdout)["bidders"].keys() == {kind.key for kind in CATALOG}
+    told = json.loads(tuned.stdout)
+    assert told["bidders"].keys() == {kind.key for kind in CATALOG}
+    assert told["path"] == str(here / "configs" / "baselines" / "small.yaml")
     assert (here / "configs" / "baselines" / "small.yaml").is_file()
     compared = gaelp("market", "compare", "--market", "small.yaml", "--episodes", 2, "--json")
     assert compared.exit_code == 0, compared.stderr
@@ -83,3 +194,4 @@ def test_a_folder_without_the_released_files_exits_2(gaelp, here):
     result = gaelp("market", "replay", "--published", here)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "2997_test.theta.txt" in result.stderr
+    assert "rlb-dp" in result.stderr

@@ -1,7 +1,7 @@
 """Compare policies on held-out episodes, all on the same ones: rewards, headroom and leads with 95% intervals."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,13 +10,15 @@ from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.episodes import Played, held_out_seeds, play
+from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
 
-__all__ = ["Comparison", "Estimate", "Result", "compare"]
+__all__ = ["Comparison", "Estimate", "Result", "compare", "headroom", "lead"]
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]  # policy, episodes done, episodes in all
 
+_EPISODES_MAX = 1_000_000  # more would only narrow an interval that is already a thousandth
 _BATCH_EPISODES = 256  # bounds memory: about 40 MB with 72 hours and 8 segments
 _Z_95 = 1.959963984540054
 _INFORMED = "(informed)"
@@ -40,8 +42,11 @@ class Result(Frozen):
     difference_to_best: Estimate  # in reward, against the best uninformed rule on the same episodes
     lead_over_best: Estimate  # the same relative to that rule's reward
     lead_over_constant: Estimate  # relative to the constant bid's reward
+    lead_over_informed: Estimate | None = None  # relative to the best rule that is told the signals, if one was played
     budget_used: float
     reward_p10: float
+    success_rate: float  # share of episodes with at least the constant bid's reward
+    last_50_z: float | None = None  # standard errors between the last 50 episodes and those before; None below 100
 
 
 class Comparison(Frozen):
@@ -53,6 +58,7 @@ class Comparison(Frozen):
     seed: int
     constant: str
     best_uninformed: str
+    best_informed: str | None = None
     results: tuple[Result, ...]
 
     def of(self, policy: str) -> Result:
@@ -78,10 +84,14 @@ def compare(
     policies = _unique([constant, *rules, *candidates])
     if episodes < 2:
         raise BadInput(f"episodes={episodes} seen, 2 or more allowed: an interval needs several")
+    if episodes > _EPISODES_MAX:
+        raise BadInput(f"episodes={episodes} seen, {_EPISODES_MAX} or fewer allowed: choose a thousand or so")
     seeds = held_out_seeds(seed, episodes)
     played = {policy.name: _play_in_batches(market, policy, seeds, progress) for policy in policies}
-    means = {rule.name: played[rule.name].reward.mean() for rule in [constant, *rules] if _INFORMED not in rule.name}
-    best = max(means, key=lambda name: float(means[name]))
+    names = [rule.name for rule in [constant, *rules]]
+    best = _best(played, [name for name in names if _INFORMED not in name])
+    told = [name for name in names if _INFORMED in name]
+    informed = _best(played, told) if told else None
     return Comparison(
         market=market.spec.name,
         label=market.spec.label,
@@ -89,8 +99,15 @@ def compare(
         seed=seed,
         constant=constant.name,
         best_uninformed=best,
+        best_informed=informed,
         results=tuple(
-            _result(policy.name, played[policy.name], played[constant.name].reward, played[best].reward)
+            _result(
+                policy.name,
+                played[policy.name],
+                constant=played[constant.name].reward,
+                best=played[best].reward,
+                informed=played[informed].reward if informed else None,
+            )
             for policy in policies
         ),
     )
@@ -113,18 +130,25 @@ def _play_in_batches(
     return Played(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _result(name: str, played: Played, constant: Floats, best: Floats) -> Result:
+def _best(played: Mapping[str, Played], names: Sequence[str]) -> str:
+    return max(names, key=lambda name: float(played[name].reward.mean()))
+
+
+def _result(name: str, played: Played, *, constant: Floats, best: Floats, informed: Floats | None) -> Result:
     reward = played.reward
     return Result(
         policy=name,
         informed=_INFORMED in name,
         reward=_estimate(float(reward.mean()), reward - reward.mean()),
-        headroom_share=_headroom(reward, constant),
+        headroom_share=headroom(reward, constant),
         difference_to_best=_estimate(float((reward - best).mean()), reward - best - (reward - best).mean()),
-        lead_over_best=_lead(reward, best),
-        lead_over_constant=_lead(reward, constant),
+        lead_over_best=lead(reward, best),
+        lead_over_constant=lead(reward, constant),
+        lead_over_informed=None if informed is None else lead(reward, informed),
         budget_used=float(played.budget_used.mean()),
         reward_p10=float(np.quantile(reward, 0.1)),
+        success_rate=float((reward >= constant).mean()),
+        last_50_z=last_episodes_z(reward) if len(reward) >= 2 * LAST_EPISODES else None,
     )
 
 
@@ -132,16 +156,16 @@ def _result(name: str, played: Played, constant: Floats, best: Floats) -> Result
 # its standard deviation over the square root of the number of episodes is the ratio's standard error.
 
 
-def _headroom(reward: Floats, constant: Floats) -> Estimate:
-    """(agent - constant) / (1 - constant)."""
+def headroom(reward: Floats, constant: Floats) -> Estimate:
+    """How much of the way from the constant bid to the optimum: (agent - constant) / (1 - constant)."""
     mean, base = float(reward.mean()), float(constant.mean())
     room = 1.0 - base
     influence = (reward - mean) / room - (constant - base) * (1.0 - mean) / room**2
     return _estimate((mean - base) / room, influence)
 
 
-def _lead(reward: Floats, reference: Floats) -> Estimate:
-    """reward / reference - 1."""
+def lead(reward: Floats, reference: Floats) -> Estimate:
+    """How far ahead of a reference in the same episodes: reward / reference - 1."""
     mean, base = float(reward.mean()), float(reference.mean())
     influence = (reward - mean) / base - (reference - base) * mean / base**2
     return _estimate(mean / base - 1.0, influence)

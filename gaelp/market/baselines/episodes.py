@@ -8,7 +8,7 @@ import numpy.typing as npt
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.market import Market, seeds_from
 
-__all__ = ["Played", "held_out_seeds", "play", "training_seeds"]
+__all__ = ["Played", "held_out_seeds", "play", "training_seeds", "validation_seeds"]
 
 Floats = npt.NDArray[np.float64]
 Seeds = npt.NDArray[np.uint64]
@@ -31,6 +31,11 @@ def training_seeds(seed: int, campaigns: int, batch: int = 0) -> Seeds:
 def held_out_seeds(seed: int, campaigns: int, batch: int = 0) -> Seeds:
     """Episodes to judge on: odd seeds, so that none was ever trained on."""
     return seeds_from(seed, campaigns, batch) | _ONE
+
+
+def validation_seeds(seed: int, campaigns: int) -> Seeds:
+    """Episodes to choose between checkpoints on: odd seeds too, another batch than the one that judges the choice."""
+    return held_out_seeds(seed, campaigns, batch=1)
 
 
 def play(market: Market, policy: Bidder, seeds: Seeds) -> Played:

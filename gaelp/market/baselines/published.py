@@ -28,6 +28,13 @@ from gaelp.types import Policy
 
 __all__ = ["PUBLISHED", "Figures", "PublishedRow", "PublishedSetting", "published_table"]
 
+_ORIGIN = (
+    "2997_test.theta.txt and 2997_info.json are test.theta.txt and info.json from data/ipinyou-data/2997 of the "
+    "project rlb-dp by han-cai on GitHub, which came with the paper (Cai et al., WSDM 2017, on iPinYou's data for "
+    'research); lin_bid_b0.json is one line to write, {"2997": {"0.03125": {"b0": 10}}}, with the base bid that the '
+    "project keeps in bid-model/lin-bid_1000_0.03125_clk_14205.pickle"
+)
+
 _MICROS_PER_UNIT = 10  # a fen for a thousand impressions, in micros of a yuan for one
 
 
@@ -90,6 +97,7 @@ def published_table(data_folder: Path, setting: PublishedSetting = PUBLISHED) ->
     The folder holds the released files, the campaign's number in front: <campaign>_test.theta.txt, <campaign>_info.json
     and lin_bid_b0.json.
     """
+    _require_files(data_folder, setting)
     log = read_space_separated(data_folder / f"{setting.campaign}_test.theta.txt", micros_per_unit=_MICROS_PER_UNIT)
     history = _history(data_folder / f"{setting.campaign}_info.json")
     budget_units = int(history.mean_price_units * setting.budget_share * setting.episode_auctions)
@@ -102,6 +110,13 @@ def published_table(data_folder: Path, setting: PublishedSetting = PUBLISHED) ->
     )
     bidders = _bidders(history, _base_bid_units(data_folder / "lin_bid_b0.json", setting))
     return tuple(_row(bidder, _play(replay, bidder), setting) for bidder in bidders)
+
+
+def _require_files(folder: Path, setting: PublishedSetting) -> None:
+    wanted = (f"{setting.campaign}_test.theta.txt", f"{setting.campaign}_info.json", "lin_bid_b0.json")
+    missing = [name for name in wanted if not (folder / name).is_file()]
+    if missing:
+        raise DataError(f"{folder}: {', '.join(missing)} not there; all of {', '.join(wanted)} are needed. {_ORIGIN}.")
 
 
 def _history(path: Path) -> PriceHistory:

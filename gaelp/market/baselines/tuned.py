@@ -1,7 +1,8 @@
 """Tuned parameters as data: one file per market, refused when the market is no longer the one they were tuned on."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,9 @@ from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.catalog import CATALOG, CONSTANT, Kind
 from gaelp.market.market import Market
 
-__all__ = ["TunedBidder", "TunedRules", "as_yaml", "load_tuned", "market_fingerprint"]
+__all__ = ["FOLDER", "TunedBidder", "TunedRules", "load_tuned", "market_fingerprint"]
 
-_FOLDER = "baselines"
+FOLDER = "baselines"  # below configs/
 
 
 class TunedBidder(Frozen):
@@ -83,28 +84,47 @@ def market_fingerprint(market: Market) -> str:
     return digest.hexdigest()
 
 
-def load_tuned(market: Market, path_or_name: str | Path | None = None) -> TunedRules:
-    """The tuned parameters for a market: configs/baselines/<market>.yaml, or the file that is named."""
+def load_tuned(
+    market: Market, path_or_name: str | Path | None = None, *, asked: Sequence[str] | None = None
+) -> TunedRules:
+    """The tuned parameters for a market: configs/baselines/<market>.yaml, or the file that is named.
+
+    `asked` is what somebody has to type behind `gaelp market tune` to mean this market; its name if nothing is given.
+    """
     name = market.spec.name
-    if path_or_name is None and name not in (known := names_in(_FOLDER)):
+    asked = [name] if asked is None else asked
+    if path_or_name is None and name not in (known := names_in(FOLDER)):
         raise DataError(
             f"no bidders were tuned for market {name!r}, only for {', '.join(known) or 'none'}: "
-            f"run `gaelp market tune {name}` first"
+            f"run `{_tune_command(asked)}` first"
         )
     source = path_or_name or name
-    tuned = load_model(TunedRules, source, _FOLDER, error=DataError)
+    tuned = load_model(TunedRules, source, FOLDER, error=DataError)
     seen, wanted = tuned.fingerprint, market_fingerprint(market)
     if seen != wanted:
         raise DataError(
-            f"the bidders of {str(source)!r} were tuned on a market with fingerprint {seen[:12]}, "
-            f"market {name!r} now has {wanted[:12]}: tune them again with `gaelp market tune {name}`"
+            f"the bidders of {str(source)!r} were tuned for a market with fingerprint {seen[:12]}, {name!r} now "
+            f"has {wanted[:12]}: {_way_out(asked, Path(f'tuned-{name}.yaml'))}"
         )
     _check_bidders(tuned, str(source))
     return tuned
 
 
+def _way_out(asked: Sequence[str], file: Path) -> str:
+    """A file of its own: the one that was found may be right for the market that it was tuned for."""
+    replaced = ["--force"] if file.exists() else []
+    command = _tune_command([*asked, "--out", str(file), *replaced])
+    return f"tune for this one with `{command}`, then give `--tuned {shlex.quote(str(file))}`"
+
+
+def _tune_command(arguments: Sequence[str]) -> str:
+    return shlex.join(["gaelp", "market", "tune", *arguments])
+
+
 def _check_bidders(tuned: TunedRules, source: str) -> None:
     kinds = {kind.key: kind for kind in CATALOG}
+    if CONSTANT.key not in tuned.bidders:
+        raise DataError(f"{source}: no bidder {CONSTANT.key!r}, from which every comparison measures: tune again.")
     for key, bidder in tuned.bidders.items():
         if key not in kinds:
             raise DataError(f"{source}: bidder {key!r} is not known; allowed: {', '.join(kinds)}. Remove it.")
@@ -114,21 +134,3 @@ def _check_bidders(tuned: TunedRules, source: str) -> None:
 
 def _at(place: str, _path: object) -> str:
     return place
-
-
-def as_yaml(tuned: TunedRules) -> str:
-    """The text of the file that `load_tuned` reads."""
-    head = (
-        "# Written by `gaelp market tune`: parameters found by search on training episodes, with their reward there.\n"
-    )
-    return head + "".join(_lines(tuned.model_dump(), 0))
-
-
-def _lines(values: Mapping[str, Any], depth: int) -> Iterator[str]:
-    for key, value in values.items():
-        start = f"{'  ' * depth}{key}:"
-        if isinstance(value, Mapping):
-            yield f"{start}\n"
-            yield from _lines(value, depth + 1)
-        else:
-            yield f"{start} {value}\n"

@@ -89,7 +89,7 @@ SPECS = st.fixed_dictionaries(
             [
                 {},
                 {"share_low": 1e-4, "share_high": 1e-3, "daily_low": 0.05, "daily_high": 0.1},
-                {"share_low": 5, "share_high": 20, "daily_low": 1, "daily_high": 30},
+                {"share_low": 5, "share_high": 10, "daily_low": 1, "daily_high": 10},
             ]
         ),
     }

@@ -94,12 +94,17 @@ def test_intervals_agree_with_a_paired_bootstrap():
     draws = rng.integers(0, 400, (4000, 400))
     a, c = agent[draws].mean(axis=1), constant[draws].mean(axis=1)
     for estimate, resampled in (
-        (compare_module._headroom(agent, constant), (a - c) / (1 - c)),
-        (compare_module._lead(agent, constant), a / c - 1),
+        (compare_module.headroom(agent, constant), (a - c) / (1 - c)),
+        (compare_module.lead(agent, constant), a / c - 1),
     ):
         low, high = np.quantile(resampled, [0.025, 0.975])
         assert estimate.lower_95 == pytest.approx(low, abs=0.1 * (high - low))
         assert estimate.upper_95 == pytest.approx(high, abs=0.1 * (high - low))
+
+
+def test_more_episodes_than_memory_holds_are_refused(market):
+    with pytest.raises(BadInput, match="episodes=100000000000 seen, 1000000 or fewer allowed"):
+        compare(market, [], constant=CONSTANT.build(), episodes=100_000_000_000)
 
 
 def test_one_episode_is_too_few(market):

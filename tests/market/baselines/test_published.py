@@ -108,8 +108,8 @@ def test_a_figure_that_differs_is_told(folder: Path) -> None:
         ("own_info.json", "{", "cannot be read as JSON"),
         ("own_info.json", '{"clk_train": 5}', "'price_counter_train' is missing"),
         ("lin_bid_b0.json", '{"own": {}}', "'0.125' is missing"),
-        ("lin_bid_b0.json", None, "cannot be read as JSON"),
-        ("own_test.theta.txt", None, "cannot be read"),
+        ("lin_bid_b0.json", None, "rlb-dp by han-cai on GitHub"),
+        ("own_test.theta.txt", None, "WSDM 2017"),
     ],
 )
 def test_a_file_that_is_missing_or_broken_is_named(folder: Path, name: str, text: str | None, seen: str) -> None:

@@ -1,8 +1,9 @@
 import pytest
 
+from gaelp.config.write import write_models
 from gaelp.errors import DataError
 from gaelp.market.baselines.catalog import CATALOG
-from gaelp.market.baselines.tuned import TunedBidder, TunedRules, as_yaml, load_tuned, market_fingerprint
+from gaelp.market.baselines.tuned import TunedBidder, TunedRules, load_tuned, market_fingerprint
 from gaelp.market.market import Market
 from gaelp.market.personas import neutral_table
 
@@ -19,7 +20,7 @@ def tuned(small_market):
 @pytest.fixture
 def written(tuned, tmp_path):
     path = tmp_path / "tuned.yaml"
-    path.write_text(as_yaml(tuned), encoding="utf-8")
+    write_models({path: tuned})
     return path
 
 
@@ -29,9 +30,7 @@ def test_what_is_written_is_what_is_read(small_market, tuned, written):
 
 def test_a_file_is_found_by_the_market_it_is_named_after(small_market, tuned, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "configs" / "baselines" / "test.yaml"
-    path.parent.mkdir(parents=True)
-    path.write_text(as_yaml(tuned), encoding="utf-8")
+    write_models({tmp_path / "configs" / "baselines" / "test.yaml": tuned})
     assert load_tuned(small_market) == tuned
 
 
@@ -44,6 +43,31 @@ def test_parameters_of_a_market_that_changed_are_refused(make_market, written):
     changed = make_market(days=2, segments=2, delay={"mean_hours": 3})
     with pytest.raises(DataError, match=r"fingerprint [0-9a-f]{12}.*now has.*gaelp market tune test"):
         load_tuned(changed, written)
+
+
+def test_the_advice_repeats_what_was_typed_quoted_for_a_shell(make_market):
+    asked = ["my market.yaml", "--set", "personas.set=a b"]
+    with pytest.raises(DataError, match=r"`gaelp market tune 'my market\.yaml' --set 'personas\.set=a b'`"):
+        load_tuned(make_market(name="novel"), asked=asked)
+
+
+def test_the_advice_after_a_mismatch_writes_a_file_of_its_own(make_market, written, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    changed = make_market(days=2, segments=2, delay={"mean_hours": 3})
+    with pytest.raises(
+        DataError, match=r"tune copy\.yaml --out tuned-test\.yaml`, then give `--tuned tuned-test\.yaml`"
+    ):
+        load_tuned(changed, written, asked=["copy.yaml"])
+    (tmp_path / "tuned-test.yaml").touch()
+    with pytest.raises(DataError, match=r"--out tuned-test\.yaml --force`"):
+        load_tuned(changed, written, asked=["copy.yaml"])
+
+
+def test_a_file_without_the_constant_bid_is_refused(small_market, tuned, tmp_path):
+    path = tmp_path / "none.yaml"
+    write_models({path: tuned.model_copy(update={"bidders": {}})})
+    with pytest.raises(DataError, match="no bidder 'constant'"):
+        load_tuned(small_market, path)
 
 
 def test_a_name_or_label_does_not_change_a_market(make_market):
@@ -60,8 +84,8 @@ def test_other_personas_make_another_market(make_market, landscapes):
 @pytest.mark.parametrize(
     ("was", "becomes", "told"),
     [
-        ("    proportional: 20.0\n", "    proportionl: 20.0\n", "proportionl"),
-        ("    step: 0.35\n", "    step: 7\n", "step"),
+        ("proportional: 20.0", "proportionl: 20.0", "proportionl"),
+        ("step: 0.35", "step: 7", "step"),
         ("  pid:\n", "  pit:\n", "'pit' is not known"),
     ],
 )

@@ -1,0 +1,67 @@
+"""Ctrl-C: one line that says whether anything was written, and exit code 130.
+
+Imported before everything else, so that an interruption of the slow imports is told as well: standard library only.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["STOPPED", "forget_watched", "stop_message", "stopped_by_hand", "told_when_stopped", "watch"]
+
+STOPPED = 130  # what shells report for a process that Ctrl-C ended
+
+# A file system stamps its files with a clock that may be a few milliseconds behind.
+_CLOCK_LAG_NS = 10_000_000
+
+_watched_since_ns: dict[Path, int] = {}
+
+
+def watch(path: Path) -> None:
+    """Say that the command may write this file, or below this folder, from now on."""
+    _watched_since_ns[Path.cwd() / path] = time.time_ns() - _CLOCK_LAG_NS
+
+
+def forget_watched() -> None:
+    """Begin anew, as each command does."""
+    _watched_since_ns.clear()
+
+
+def stop_message() -> str:
+    """What an interrupted command leaves behind."""
+    written = [str(path) for path, since_ns in _watched_since_ns.items() if _was_written(path, since_ns)]
+    if not written:
+        return "stopped; nothing was written"
+    return f"stopped; what was written until then is in {', '.join(written)}"
+
+
+def stopped_by_hand(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an exception, also where a library turned it into another one."""
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, KeyboardInterrupt):
+        seen = seen.__cause__ or seen.__context__
+    return seen is not None
+
+
+@contextmanager
+def told_when_stopped() -> Iterator[None]:
+    """Turn Ctrl-C inside into its line and its exit code, instead of a traceback."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{stop_message()}\n")
+        raise SystemExit(STOPPED) from None
+
+
+def _was_written(path: Path, since_ns: int) -> bool:
+    files = path.rglob("*") if path.is_dir() else (path,)
+    return any(_modified_ns(file) >= since_ns for file in files if not file.is_dir())
+
+
+def _modified_ns(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return 0  # gone, or never there

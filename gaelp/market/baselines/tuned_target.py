@@ -1,0 +1,59 @@
+"""Where tuned parameters are written; a place that cannot or should not be used is refused before the search."""
+
+import tempfile
+from pathlib import Path
+
+from gaelp.config.home import existing_part
+from gaelp.config.load import load_model
+from gaelp.config.places import absolute, find_file, names_in, shown
+from gaelp.errors import DataError
+from gaelp.market.baselines.tuned import FOLDER, TunedRules, market_fingerprint
+from gaelp.market.market import Market
+
+__all__ = ["target_file"]
+
+_SUFFIX = ".yaml"
+
+
+def target_file(market: Market, out: Path | None, *, replace: bool) -> Path:
+    """The absolute path to write to: `out`, else configs/baselines/<market>.yaml of the current folder.
+
+    What was tuned for another market is neither replaced nor hidden by a file of the same name, unless asked for.
+    """
+    path = absolute(out) if out else Path.cwd() / "configs" / FOLDER / f"{market.spec.name}{_SUFFIX}"
+    _check_writable(path)
+    if path.exists():
+        if not replace:
+            _check_same_market(path, market, effect="replaced")
+    elif out is None and not replace and market.spec.name in names_in(FOLDER):
+        _check_same_market(find_file(market.spec.name, FOLDER, error=DataError), market, effect="hidden")
+    return path
+
+
+def _check_writable(path: Path) -> None:
+    if path.is_dir():
+        raise DataError(f"--out: {shown(path)} is a folder, a file allowed: name a file in it, such as tuned{_SUFFIX}")
+    if path.suffix != _SUFFIX:
+        raise DataError(f"--out: {path.name!r} seen, a name that ends in {_SUFFIX} allowed: add {_SUFFIX}")
+    try:
+        with tempfile.TemporaryFile(dir=existing_part(path.parent)):
+            pass
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+        raise DataError(
+            f"{shown(path)} cannot be written: {reason}. Name a file in a folder that can be written, with --out."
+        ) from None
+
+
+def _check_same_market(found: Path, market: Market, *, effect: str) -> None:
+    wanted = market_fingerprint(market)
+    way_out = "Name another file with --out, or insist with --force"
+    try:
+        seen = load_model(TunedRules, found, FOLDER, error=DataError).fingerprint
+    except DataError as problem:
+        raise DataError(f"{shown(found)} is no file of tuned bidders and would be {effect}. {way_out}.") from problem
+    if seen != wanted:
+        raise DataError(
+            f"{shown(found)} was tuned for another market (fingerprint {seen[:12]}, {market.spec.name!r} here has "
+            f"{wanted[:12]}) and would be {effect}. {way_out}; a market of your own is best given a `name:` of its own."
+        )

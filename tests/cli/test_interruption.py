@@ -1,0 +1,87 @@
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gaelp.cli.interruption import forget_watched, stop_message, stopped_by_hand, watch
+from gaelp.config.places import repository_root
+
+NOTHING = "stopped; nothing was written\n"
+
+# Ctrl-C at a known moment: when the module named first is about to be imported.
+INTERRUPTED_IMPORT = """
+import os, runpy, signal, sys
+
+_, module, entry, *arguments = sys.argv
+sys.argv = ["gaelp", *arguments]
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+if entry == "script":
+    from gaelp.cli.main import run
+    run()
+else:
+    runpy.run_module("gaelp.cli", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(("entry", "module"), [("script", "typer"), ("module", "pydantic"), ("script", "numba")])
+def test_ctrl_c_during_the_imports_is_one_line_and_130(gaelp_process, entry, module):
+    done = gaelp_process("-c", INTERRUPTED_IMPORT, module, entry, "market", "compare", "--episodes", "2")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", NOTHING)
+
+
+def test_ctrl_c_during_a_search_is_one_line_and_130(here):
+    (here / "small.yaml").write_text("name: small\ndays: 1\nsegments: 2\n", encoding="utf-8")
+    command = [sys.executable, "-m", "gaelp.cli", "market", "tune", "small.yaml", "--trials", "10000"]
+    env = {**os.environ, "PYTHONPATH": str(repository_root())}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as running:
+        assert running.stderr.readline() == "small: tuning 12 bidders ...\n"
+        running.send_signal(signal.SIGINT)
+        out, told = running.communicate(timeout=60)
+    assert (running.returncode, out, told) == (130, "", NOTHING)
+    assert [path.name for path in here.iterdir()] == ["small.yaml"]
+
+
+@pytest.fixture
+def watched(tmp_path):
+    forget_watched()
+    (tmp_path / "old").touch()
+    os.utime(tmp_path / "old", (1, 1))
+    watch(tmp_path)
+    watch(tmp_path.parent / "never-made.yaml")
+    yield tmp_path
+    forget_watched()
+
+
+def test_what_was_there_before_was_not_written(watched):
+    assert stop_message() + "\n" == NOTHING
+
+
+def test_what_was_written_is_named_by_its_place(watched):
+    (watched / "runs").mkdir()
+    (watched / "runs" / "checkpoint").touch()
+    assert stop_message() == f"stopped; what was written until then is in {watched}"
+
+
+def test_a_place_is_watched_from_the_current_folder_on(watched, monkeypatch):
+    monkeypatch.chdir(watched)
+    watch(Path("tuned.yaml"))
+    (watched / "tuned.yaml").touch()
+    assert str(watched / "tuned.yaml") in stop_message()
+
+
+def test_an_interruption_is_seen_behind_the_exception_of_a_library():
+    def of(error, behind=None):
+        error.__cause__ = behind
+        return error
+
+    assert stopped_by_hand(of(RuntimeError(), of(ImportError(), KeyboardInterrupt())))
+    assert not stopped_by_hand(of(RuntimeError(), ValueError()))
