@@ -2,11 +2,13 @@
 
 Numba notices a change in the file that holds a function, but not in the functions it calls elsewhere; a market would
 then go on with old random numbers or an old reward. So compiled code older than any source is dropped before use.
+Where that cannot be done, or numba finds no folder to write to, every process compiles for itself.
 """
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba as nb
 
@@ -15,10 +17,12 @@ __all__ = ["compiled", "drop_stale", "inlined", "summing"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_PACKAGE = Path(__file__).parent
 
-def drop_stale(package: Path) -> int:
-    """Delete compiled code below a package if any of its sources is newer; returns how many files went."""
-    kept = {path: _changed_at(path) for path in package.rglob("*.nb[ci]")}
+
+def drop_stale(folder: Path, package: Path) -> int:
+    """Delete the compiled code in a folder if any source of the package is newer; returns how many files went."""
+    kept = {path: _changed_at(path) for path in folder.glob("*.nb[ci]")}
     newest = max((_changed_at(source) for source in package.rglob("*.py")), default=0)
     if all(changed >= newest for changed in kept.values()):
         return 0
@@ -36,8 +40,7 @@ def _changed_at(path: Path) -> int:
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function at its first call and keep the result on disk."""
-    result: Callable[P, R] = nb.njit(cache=True, error_model="numpy")(function)
-    return result
+    return _kept(function)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -48,11 +51,26 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 def summing(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a loop that adds up many numbers; the compiler may reorder the sum, the same way each time."""
-    result: Callable[P, R] = nb.njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "nnan", "contract"})(
-        function
-    )
-    return result
+    return _kept(function, fastmath={"reassoc", "nsz", "nnan", "contract"})
 
 
-# Not at the first call: numba reads its index when a function is decorated.
-drop_stale(Path(__file__).parent)
+def _kept(function: Callable[P, R], **options: Any) -> Callable[P, R]:
+    try:
+        result = nb.njit(cache=True, error_model="numpy", **options)(function)
+        # Numba's own switch for debugging, NUMBA_DISABLE_JIT, leaves functions as they are.
+        usable = result is function or _only_fresh_code_in(result.stats.cache_path)
+    except RuntimeError:  # numba found no folder it may write to
+        usable = False
+    # Numba reads its index at the first call, so what was dropped until then is compiled anew.
+    kept: Callable[P, R] = result if usable else nb.njit(error_model="numpy", **options)(function)
+    return kept
+
+
+@cache
+def _only_fresh_code_in(folder: str) -> bool:
+    """Whether a folder of numba's (beside the source, of the user, or NUMBA_CACHE_DIR) now holds nothing stale."""
+    try:
+        drop_stale(Path(folder), _PACKAGE)
+    except OSError:
+        return False
+    return True

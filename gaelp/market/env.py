@@ -32,6 +32,7 @@ class AdMarketEnv(gym.Env[Singles, npt.NDArray[Any]]):
         self._batch = AdMarketVectorEnv(
             1, market=market, personas=personas, actions=actions, groups=groups, truncate_hours=truncate_hours
         )
+        self._over = False
         self.observation_space = self._batch.single_observation_space
         self.action_space = self._batch.single_action_space
 
@@ -42,12 +43,15 @@ class AdMarketEnv(gym.Env[Singles, npt.NDArray[Any]]):
         super().reset(seed=seed)
         chosen = seed if seed is not None else int(self.np_random.integers(2**32))
         vectors, info = self._batch.reset(seed=chosen, options=options)
+        self._over = False
         return vectors[0], info
 
     def step(self, action: npt.NDArray[Any]) -> tuple[Singles, float, bool, bool, dict[str, Any]]:
-        """Run one hour."""
+        """Run one hour; after the last one the environment has to be reset first."""
+        if self._over:
+            raise gym.error.ResetNeeded("the episode is over: call reset() before the next step()")
         vectors, reward, terminated, truncated, info = self._batch.step(np.asarray(action)[None])
-        ended = bool(terminated[0] or truncated[0])
+        self._over = ended = bool(terminated[0] or truncated[0])
         last = info["final_obs"][0] if ended else vectors[0]
         told = {"clipped": info["clipped"]}
         if ended:

@@ -14,6 +14,7 @@ _SMALLEST_SHARE = 1e-3
 _SMALLEST_PRESENCE = 0.02
 _WEEK_HOURS = 168
 
+Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 Counts = npt.NDArray[np.int32]
 Money = npt.NDArray[np.int64]
@@ -24,10 +25,12 @@ class FeatureMaker:
 
     def __init__(self, brief: Brief) -> None:
         self._brief = brief
-        plan = _volume_plan(brief)
+        volume_by_hour, near_by_hour = _by_hour(brief)
+        plan = volume_by_hour / volume_by_hour.sum(axis=1, keepdims=True)
         self._plan = plan.astype(np.float32)  # (N, T) share of the flight's volume in each hour
-        ahead = np.cumsum(plan[:, ::-1], axis=1)[:, ::-1]
-        self._ahead_log = np.log(np.maximum(ahead, _SMALLEST_SHARE)).astype(np.float32)  # (N, T) share still to come
+        self._ahead_log = np.log(np.maximum(_from_here(plan), _SMALLEST_SHARE)).astype(
+            np.float32
+        )  # (N, T) share still to come
         self._activity_log = np.log(brief.activity + 1e-3)
         self._price_mean_log = brief.price_forecast_log.mean(axis=1, keepdims=True)
         self._prior_log = np.log(brief.click_rate * brief.conversion_rate * brief.conversion_value_micros)[:, None]
@@ -35,6 +38,8 @@ class FeatureMaker:
         self._volume = volume.sum(axis=1)
         self._volume_share_log = np.log(volume / volume.mean(axis=1, keepdims=True))
         self._traits = brief.persona_traits[brief.persona].transpose(2, 0, 1)
+        self._rhythm_now = (near_by_hour / volume_by_hour).astype(np.float32)  # (N, T)
+        self._rhythm_ahead = (_from_here(near_by_hour) / _from_here(volume_by_hour)).astype(np.float32)  # (N, T)
         self._budget = brief.budget_micros.astype(np.float32)
 
     def __call__(self, obs: Observation) -> Singles:
@@ -91,6 +96,8 @@ class FeatureMaker:
             0.3 * np.log1p(clicks),
             0.5 * np.log1p(bought),
             0.3 * np.log1p(obs.maturing_clicks @ np.ones(brief.segments, np.float32)),
+            self._rhythm_now[:, hour],
+            self._rhythm_ahead[:, hour],
             np.log((bought + 1) * value / (total_cost + value)),
         ]
         assert len(features) == len(GLOBAL_FEATURES)  # noqa: S101 - a feature without a description is a mistake here
@@ -125,12 +132,20 @@ class FeatureMaker:
             np.float32(0.3) * np.log1p(obs.maturing_clicks),
             obs.exposure,
             obs.creative / np.float32(brief.creatives),
-            *self._traits,
+            *self._rhythm(hour),
+            *self._traits[2:],
         )
         parts = np.empty((len(SEGMENT_FEATURES), brief.campaigns, brief.segments), np.float32)
         for part, feature in zip(parts, features, strict=True):
             part[:] = feature
         return parts
+
+    def _rhythm(self, hour: int) -> tuple[Singles, Singles]:
+        """Where the coming hour lies in the day of each segment's persona, whose peak is at an angle of 0."""
+        angle = 2 * np.pi * (hour % self._brief.hours_per_day) / self._brief.hours_per_day
+        sine, cosine = np.float32(np.sin(angle)), np.float32(np.cos(angle))
+        peak_sine, peak_cosine = self._traits[0], self._traits[1]
+        return cosine * peak_cosine + sine * peak_sine, sine * peak_cosine - cosine * peak_sine
 
     def _values(
         self, obs: Observation, won: Singles, clicks: Singles, bought: Singles
@@ -149,13 +164,24 @@ class FeatureMaker:
         return click, conversion, click + conversion, log_sd
 
 
-def _volume_plan(brief: Brief) -> npt.NDArray[np.float64]:
-    """Share of a flight's forecast volume in each hour, shape (N, T)."""
+def _by_hour(brief: Brief) -> tuple[Floats, Floats]:
+    """Forecast volume of each hour of a flight, and that volume times how near each persona is to its peak, (N, T)."""
     index = (brief.start_hour_of_week[:, None] + np.arange(brief.hours)) % _WEEK_HOURS
-    hourly = np.zeros((brief.campaigns, brief.hours))
+    angle = 2 * np.pi * (np.arange(brief.hours) % brief.hours_per_day) / brief.hours_per_day
+    circle = np.stack([np.sin(angle), np.cos(angle)])
+    near_peak = (brief.persona_traits[:, :2] @ circle).astype(np.float32)  # (P, T)
+    volume, near = np.zeros((2, brief.campaigns, brief.hours))
     for s in range(brief.segments):
-        hourly += brief.volume_forecast[:, s, None] * brief.activity[brief.persona[:, s, None], index]
-    return np.asarray(hourly / hourly.sum(axis=1, keepdims=True))
+        persona = brief.persona[:, s]
+        weight = brief.volume_forecast[:, s, None] * brief.activity[persona[:, None], index]
+        volume += weight
+        near += weight * near_peak[persona]
+    return volume, near
+
+
+def _from_here(hourly: Floats) -> Floats:
+    """Sums over each hour and all that follow it, (N, T)."""
+    return np.asarray(hourly[:, ::-1].cumsum(axis=1)[:, ::-1])
 
 
 @compiled

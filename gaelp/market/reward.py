@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gaelp.market.compiled import compiled, inlined, summing
 from gaelp.market.landscape import CELLS_PER_LOG, GRID_LOW, LAST_POSITION
 
-__all__ = ["Case", "headroom_share", "hindsight_optimum"]
+__all__ = ["Case", "bought", "headroom_share", "hindsight_optimum"]
 
 _SPAN = 12.0  # a price of budget this far (log) from the mean worth buys everything or nothing
 _USUAL_SLOPE = -1.2  # of log cost by log price: where the search starts, as are the two below
@@ -48,7 +48,7 @@ def headroom_share(agent: float, constant: float, optimum: float = 1.0) -> float
 
 
 @summing
-def _bought(
+def bought(
     worth: Series, weight: Series, table: Tables, kinds: npt.NDArray[np.int32], price: float, first: int, last: int
 ) -> float:
     """Sum over segments and the hours from `first` to before `last`: weight x the table at worth less log price."""
@@ -73,7 +73,7 @@ def _capped_cost(case: Case, table: Tables, price: float, first: int, last: int,
     worth, weight, kinds, day_hours = case.worth, case.weight, case.kinds, case.day_hours
     total = 0.0
     for start in range(first, last, day_hours):
-        total += min(cap, _bought(worth, weight, table, kinds, price, start, min(start + day_hours, last)))
+        total += min(cap, bought(worth, weight, table, kinds, price, start, min(start + day_hours, last)))
     return total
 
 
@@ -132,8 +132,8 @@ def hindsight_optimum(
             price = max(found, shared)
             value += (math.exp(price) - math.exp(shared)) * cap
         price_log[day] = price
-        bought = _bought(case.worth, case.weight, best_cost, case.kinds, price, first, last)
-        won = _bought(case.worth, case.gain, best_win, case.kinds, price, first, last)
-        value += won - math.exp(price) * bought
-        spend += bought
+        paid = bought(case.worth, case.weight, best_cost, case.kinds, price, first, last)
+        won = bought(case.worth, case.gain, best_win, case.kinds, price, first, last)
+        value += won - math.exp(price) * paid
+        spend += paid
     return value, spend

@@ -53,6 +53,11 @@ GLOBAL_FEATURES: tuple[tuple[str, str], ...] = (
     ("clicks", "0.3 log(1 + clicks since launch)"),
     ("conversions", "0.5 log(1 + conversions reported since launch)"),
     ("maturing", "0.3 log(1 + clicks whose conversion may still come)"),
+    (
+        "rhythm_now",
+        "cosine of the time from each persona's most engaged hour, mean over the campaign's volume this hour",
+    ),
+    ("rhythm_ahead", "the same over all that is still to come"),
     ("return_on_spend", "log of value of reported conversions over spend, both with a small prior"),
 )
 
@@ -75,8 +80,8 @@ SEGMENT_FEATURES: tuple[tuple[str, str], ...] = (
     ("maturing", "0.3 log(1 + clicks whose conversion may still come)"),
     ("exposure", "recent impressions per person in the audience"),
     ("creative", "last creative over the number on offer"),
-    ("rhythm_sin", "the persona's most engaged hour on a circle"),
-    ("rhythm_cos", "the persona's most engaged hour on a circle"),
+    ("rhythm_now", "cosine of the time from the persona's most engaged hour: 1 then, -1 half a day away"),
+    ("rhythm_past", "sine of the same: above 0 after that hour, below 0 before it"),
     ("income", "log of the persona's income over the average"),
     ("age", "the persona's age, centred and scaled"),
     ("mobile", "1 for a persona on a phone"),

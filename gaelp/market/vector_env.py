@@ -1,5 +1,7 @@
 """N campaigns as one Gymnasium vector environment: native batches, no Python loop, same-step autoreset."""
 
+import operator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,7 +11,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from gaelp.errors import ConfigError
+from gaelp.errors import BadInput, ConfigError
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.features import FeatureMaker
 from gaelp.market.market import Market, seeds_from
@@ -62,6 +64,8 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDAr
         groups: int = 0,
         truncate_hours: int | None = None,
     ) -> None:
+        if num_envs < 1:
+            raise ConfigError(f"num_envs={num_envs} is too few; allowed: 1 and more. Give at least one campaign.")
         if not isinstance(market, Market):
             market = build_market(load_market_spec(market), load_persona_table(personas))
         if truncate_hours is not None and not 0 < truncate_hours <= market.hours:
@@ -75,18 +79,21 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDAr
         self.single_action_space = self._decoder.space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._seed: int | None = None
+        self._seed: int | list[int] | None = None
         self._episode = 0
 
     def reset(
         self,
         *,
-        seed: int | None = None,
+        seed: int | Sequence[int] | None = None,
         options: dict[str, Any] | None = None,  # noqa: ARG002 - part of Gymnasium's signature
     ) -> tuple[Singles, dict[str, Any]]:
-        """Begin the first episodes of a seed, or the next ones when no seed is given."""
+        """Begin the first episodes of a seed, or the next ones when no seed is given.
+
+        One seed draws all campaigns. Of a sequence each campaign gets its own, and plays as it would alone with it.
+        """
         if seed is not None:
-            self._seed, self._episode = seed, 0
+            self._seed, self._episode = _checked_seed(seed, self.num_envs), 0
         elif self._seed is None:
             self._seed = int(np.random.SeedSequence().generate_state(1)[0])
         else:
@@ -95,12 +102,14 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDAr
 
     def _begin(self) -> Singles:
         assert self._seed is not None  # noqa: S101  # reset sets it
-        obs = self.market.reset(seeds_from(self._seed, self.num_envs, self._episode))
+        obs = self.market.reset(_campaign_seeds(self._seed, self.num_envs, self._episode))
         self._features = FeatureMaker(self.market.brief)
         return self._features(obs)
 
     def step(self, actions: npt.NDArray[Any]) -> tuple[Singles, Singles, Flags, Flags, dict[str, Any]]:
         """Run one hour for all campaigns."""
+        if self._seed is None:
+            raise gym.error.ResetNeeded("no episode has begun: call reset() before the first step()")
         action, clipped = self._decoder.decode(actions, self.market.brief)
         obs, outcome = self.market.step(action)
         vectors = self._features(obs)
@@ -119,12 +128,36 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDAr
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Everything needed to continue bit for bit."""
+        if self._seed is None:
+            raise gym.error.ResetNeeded("no episode has begun: call reset() before save()")
         place = {"env_seed": np.array(self._seed), "env_episode": np.array(self._episode)}
         return place | self.market.save()
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Singles:
         """Continue from `save`; returns the observation that was current then."""
-        self._seed, self._episode = int(saved["env_seed"]), int(saved["env_episode"])
+        self._seed, self._episode = saved["env_seed"].tolist(), int(saved["env_episode"])
         obs = self.market.restore(saved)
         self._features = FeatureMaker(self.market.brief)
         return self._features(obs)
+
+
+def _checked_seed(seed: int | Sequence[int], campaigns: int) -> int | list[int]:
+    if not isinstance(seed, Sequence | np.ndarray):
+        return _whole(seed)
+    if len(seed) != campaigns:
+        raise BadInput(f"saw {len(seed)} seeds; allowed: one, or one for each of the {campaigns} campaigns.")
+    return [_whole(each) for each in seed]
+
+
+def _whole(seed: object) -> int:
+    # True is 1 to Python, but nobody means it as a seed.
+    number = operator.index(seed) if hasattr(seed, "__index__") and not isinstance(seed, bool) else -1
+    if not 0 <= number < 2**63:
+        raise BadInput(f"seed {seed!r} cannot be used; allowed: a whole number from 0 to 2**63 - 1.")
+    return number
+
+
+def _campaign_seeds(seed: int | list[int], campaigns: int, episode: int) -> npt.NDArray[np.uint64]:
+    if isinstance(seed, int):
+        return seeds_from(seed, campaigns, episode)
+    return np.concatenate([seeds_from(each, 1, episode) for each in seed])

@@ -58,10 +58,14 @@ def test_reading_between_grid_points_is_linear_and_vanishes_below(landscapes):
         {"name": "x", "mixture": ({"weight": 1, "log_mean": 0, "log_sd": 1},), "knots": ((1, 0.1), (2, 0.2))},
         {"name": "x", "knots": ((2.0, 0.1), (1.0, 0.2))},
         {"name": "x", "knots": ((1.0, 0.3), (2.0, 0.2))},
-        {"name": "x", "knots": ((1.0, 0.3), (2.0, 1.2))},
         {"name": "x", "knots": ((1.0, 0.3),)},
     ],
 )
 def test_an_impossible_landscape_is_refused(wrong):
     with pytest.raises(ValidationError, match="landscape 'x'"):
         LandscapeSpec.model_validate(wrong)
+
+
+def test_a_share_above_one_is_refused():
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        LandscapeSpec.model_validate({"name": "x", "knots": ((1.0, 0.3), (2.0, 1.2))})

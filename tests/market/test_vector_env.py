@@ -6,7 +6,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-from gaelp.errors import ActionError, ConfigError, DataError
+from gaelp.errors import ActionError, BadInput, ConfigError, DataError
 from gaelp.market import ENVIRONMENT_ID
 from gaelp.market.env import AdMarketEnv
 from gaelp.market.vector_env import AdMarketVectorEnv
@@ -129,3 +129,62 @@ def test_bad_arguments_are_refused(short):
     env.reset(seed=0)
     with pytest.raises(ActionError, match=r"action\[1, 0\] is nan"):
         env.step(np.array([[0, 0, 0, 0], [np.nan, 0, 0, 0]], np.float32))
+
+
+def test_a_step_without_an_episode_is_refused_as_gymnasium_says(short):
+    for env in (AdMarketVectorEnv(2, market=short), AdMarketEnv(market=short)):
+        with pytest.raises(gym.error.ResetNeeded, match=r"call reset\(\)"):
+            env.step(env.action_space.sample())
+    with pytest.raises(gym.error.ResetNeeded, match=r"before save\(\)"):
+        AdMarketVectorEnv(2, market=short).save()
+
+
+@pytest.mark.parametrize("hours", [None, 3])
+def test_a_single_environment_does_not_play_on_after_its_end(short, hours):
+    env = AdMarketEnv(market=short, truncate_hours=hours)
+    env.reset(seed=1)
+    ended = False
+    while not ended:
+        _, _, terminated, truncated, _ = env.step(np.zeros(env.action_space.shape, np.float32))
+        ended = terminated or truncated
+    with pytest.raises(gym.error.ResetNeeded, match="the episode is over"):
+        env.step(np.zeros(env.action_space.shape, np.float32))
+    env.reset()
+    assert env.step(np.zeros(env.action_space.shape, np.float32))[0].shape == env.observation_space.shape
+
+
+def test_one_seed_a_campaign_plays_each_as_it_would_alone(short):
+    seeds = [11, 5, 2**40]
+    many = AdMarketVectorEnv(3, market=short)
+    first, _ = many.reset(seed=seeds)
+    for _ in range(24):
+        second = many.step(batch(many))[0]
+    for i, seed in enumerate(seeds):
+        alone = AdMarketVectorEnv(1, market=short)
+        assert np.array_equal(alone.reset(seed=seed)[0][0], first[i])
+        assert np.array_equal(alone.reset()[0][0], second[i])
+    assert np.array_equal(many.reset(seed=np.array(seeds))[0], first)
+    assert np.array_equal(many.reset(seed=tuple(reversed(seeds)))[0], first[::-1])
+
+
+def test_seeds_of_their_own_are_saved_and_restored(short):
+    env, other = AdMarketVectorEnv(2, market=short), AdMarketVectorEnv(2, market=short)
+    env.reset(seed=[3, 4])
+    saved = env.save()
+    ahead = [env.step(batch(env))[0] for _ in range(30)]
+    other.restore(saved)
+    for obs in ahead:
+        assert np.array_equal(other.step(batch(other))[0], obs)
+
+
+@pytest.mark.parametrize("seed", [[1], [1, 2, 3], [], [1, -1], [1, None], [1, 0.5], -1, 1.5, 2**63, True, "ab"])
+def test_seeds_that_fit_no_campaign_are_refused(short, seed):
+    env = AdMarketVectorEnv(2, market=short)
+    with pytest.raises(BadInput, match=r"allowed: (one|a whole number)"):
+        env.reset(seed=seed)
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_an_environment_without_campaigns_is_refused(short, count):
+    with pytest.raises(ConfigError, match=f"num_envs={count} is too few"):
+        AdMarketVectorEnv(count, market=short)

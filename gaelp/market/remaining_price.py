@@ -1,0 +1,127 @@
+"""What one more unit of money is worth for the rest of a flight, hour by hour, with everything to come known.
+
+The price of budget of the hindsight optimum holds for a flight that is played perfectly. Once a bidder has spent more
+or less than that, what is left has another price: the one at which the best use of the rest spends it. Only training
+may know it; to the reward of the project it adds nothing.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.market.compiled import compiled
+from gaelp.market.landscape import Landscapes
+from gaelp.market.reward import bought
+from gaelp.market.world import DAY_HOURS, World
+
+__all__ = ["RemainingPrices"]
+
+Singles = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int32]
+Money = npt.NDArray[np.int64]
+
+_TOLERANCE = 0.02  # of the money: the price is then right to about as much
+_MAX_EVALUATIONS = 24
+_SPAN = 3.0  # log: how far the price may move from the flight's
+_USUAL_SLOPE = -1.2  # of log cost by log price
+_FLAT = 1e-2
+
+
+class RemainingPrices:
+    """For one batch of flights; ask once an hour, in order: the last hour's price is where the search begins."""
+
+    def __init__(self, world: World, landscapes: Landscapes) -> None:
+        worth = np.log(np.maximum(world.value_micros, 1e-12)) - world.level_log
+        self._worth = np.ascontiguousarray(worth.transpose(1, 2, 0), np.float32)  # (N, S, T)
+        weight = world.volume * world.level_micros
+        self._weight = np.ascontiguousarray(weight.transpose(1, 2, 0), np.float32)
+        self._landscape, self._best_cost = world.landscape, landscapes.best_cost
+        self._cap = world.daily_cap_micros.astype(np.float64)
+        self._optimum_log = world.budget_price_log
+        self._flight_log = world.budget_price_log.min(axis=1)
+        self._today_log = world.budget_price_log[:, 0].copy()
+
+    def __call__(self, hour: int, left_micros: Money, day_left_micros: Money) -> Doubles:
+        """Log value of a micro more for the coming hour, (N,); where no money is left, the last price it had."""
+        money = (left_micros.astype(np.float64), day_left_micros.astype(np.float64), self._cap)
+        tables = (self._worth, self._weight, self._landscape, self._best_cost)
+        usual_log = self._optimum_log[:, hour // DAY_HOURS]
+        _solve(hour, tables, money, usual_log, self._flight_log, self._today_log)
+        return self._today_log
+
+
+@compiled
+def _solve(
+    hour: int,
+    tables: tuple[Singles, Singles, Index, Singles],
+    money: tuple[Doubles, Doubles, Doubles],
+    usual_log: Doubles,
+    flight_log: Doubles,
+    today_log: Doubles,
+) -> None:
+    """Move the prices of the rest of the flight and of today, (N,) each, from the last hour's to this hour's."""
+    worth, weight, landscape, best_cost = tables
+    left, day_left, cap = money
+    hours = worth.shape[2]
+    today_end = min((hour // DAY_HOURS + 1) * DAY_HOURS, hours)
+    for n in range(len(left)):
+        if left[n] <= 0.0 or day_left[n] <= 0.0:
+            continue
+        one = (worth[n], weight[n], best_cost, landscape[n])
+        span, caps = (hour, today_end, hours), (day_left[n], cap[n])
+        to_spend = min(left[n], day_left[n] + cap[n] * math.ceil((hours - today_end) / DAY_HOURS))
+        flight_log[n] = _price_log(one, span, caps, to_spend, usual_log[n], flight_log[n])
+        today_log[n] = flight_log[n]
+        today, no_cap = (hour, today_end, today_end), (math.inf, 0.0)
+        if _planned(one, flight_log[n], today, no_cap) > day_left[n] * (1.0 + _TOLERANCE):
+            found = _price_log(one, today, no_cap, day_left[n], usual_log[n], flight_log[n])
+            today_log[n] = max(found, flight_log[n])
+
+
+@compiled
+def _price_log(
+    one: tuple[Singles, Singles, Singles, Index],
+    span: tuple[int, int, int],
+    caps: tuple[float, float],
+    money: float,
+    usual: float,
+    guess: float,
+) -> float:
+    """The price at which the rest of the flight, or of the day, spends the money; an end of the span if none does."""
+    low, high = usual - _SPAN, usual + _SPAN
+    x, slope = min(max(guess, low), high), _USUAL_SLOPE
+    last_x, last_f = x, 0.0
+    for evaluation in range(_MAX_EVALUATIONS):
+        f = math.log(max(_planned(one, x, span, caps), 1e-9) / money)
+        if abs(f) <= _TOLERANCE or high - low < _TOLERANCE:
+            break
+        if f > 0.0:
+            low = x
+        else:
+            high = x
+        if evaluation > 0 and x != last_x:
+            slope = (f - last_f) / (x - last_x)
+        last_x, last_f = x, f
+        secant = x - f / slope if slope < -_FLAT else math.inf
+        x = secant if low < secant < high and evaluation % 4 < 3 else 0.5 * (low + high)
+    return x
+
+
+@compiled
+def _planned(
+    one: tuple[Singles, Singles, Singles, Index],
+    price_log: float,
+    span: tuple[int, int, int],
+    caps: tuple[float, float],
+) -> float:
+    """Spend of the rest of the flight at a price of budget, no day more than its cap."""
+    worth, weight, best_cost, kinds = one
+    hour, today_end, hours = span
+    day_left, cap = caps
+    total = min(day_left, bought(worth, weight, best_cost, kinds, price_log, hour, today_end))
+    for start in range(today_end, hours, DAY_HOURS):
+        end = min(start + DAY_HOURS, hours)
+        total += min(cap, bought(worth, weight, best_cost, kinds, price_log, start, end))
+    return total
