@@ -142,6 +142,14 @@ class Collection:
         self._next_obs, self._drawn = step.next_obs, None
         self._count += 1
 
+    def cut(self) -> None:
+        """End the episodes that run, for they are not continued: the last step of every row counts as truncated."""
+        self._drawn = None
+        if self._count:
+            self._end(torch.ones_like(self._kept["ended"][0]))
+        elif self._scaler:  # whose sums otherwise end with the steps that were just marked
+            self._scaler.cut()
+
     def take(self) -> Collected:
         """Everything collected; the next step starts a new collection."""
         if not self.full:
@@ -210,13 +218,16 @@ class Collection:
 
     def _end_where_rows_jumped(self, obs: Tensor) -> None:
         """Rows that were reset from outside do not go on from where their last step led: it was their last one."""
-        before = self._count - 1
-        ended = self._kept["ended"][before]
-        if torch.equal(torch.where(ended.unsqueeze(1), obs, self._next_obs), obs):
-            return
-        jumped = (obs != self._next_obs).any(1) & ~ended
-        self._keep_last(before, self._next_obs, jumped)
-        ended |= jumped
+        ended = self._kept["ended"][self._count - 1]
+        if not torch.equal(torch.where(ended.unsqueeze(1), obs, self._next_obs), obs):
+            self._end((obs != self._next_obs).any(1))
+
+    def _end(self, rows: Tensor) -> None:
+        """Let the last step be the last one of its episode in these rows (N,), cut short where it was not already."""
+        last = self._count - 1
+        ended = self._kept["ended"][last]
+        self._keep_last(last, self._next_obs, rows & ~ended)
+        ended |= rows
 
     def _keep_last(self, at: int, next_obs: Tensor, cut_short: Tensor) -> None:
         """Remember the last observations of episodes that go on unseen: their future has a value."""

@@ -63,6 +63,13 @@ class Learner(Protocol):
         """Take in the step that the last explored actions led to."""
         ...
 
+    def cut(self) -> None:
+        """The environment is about to be reset from outside: episodes that run are not continued.
+
+        The last step of every row counts as truncated, and an action that was drawn and not yet observed is forgotten.
+        """
+        ...
+
     def update(self, progress: float) -> Update | None:
         """Learn if there is enough to learn from, else None; `progress` (0..1) drives the schedules."""
         ...

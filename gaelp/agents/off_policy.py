@@ -149,6 +149,10 @@ class OffPolicyLearner:
         """Remember one step of all rows; one that is not finite is refused and leaves no trace."""
         self._memory.take_in(step)
 
+    def cut(self) -> None:
+        """Rows are about to be reset from outside: their last steps count as truncated."""
+        self._memory.cut()
+
     def update(self, progress: float) -> Update | None:
         """Make the gradient steps that are due: so many for every `train_every` steps since the warm-up."""
         rate = self.config.learning_rate.value(progress)

@@ -81,6 +81,12 @@ class Memory:
         if not self.warming_up:
             self._waiting += 1
 
+    def cut(self) -> None:
+        """End the episodes that run, for they are not continued: what waits for more steps is completed."""
+        self.replay.cut()
+        if self._scaler:
+            self._scaler.cut()
+
     def due(self) -> int:
         """How many gradient steps are to be made for the steps that came in since the last call."""
         rounds, self._waiting = divmod(self._waiting, self._config.train_every)

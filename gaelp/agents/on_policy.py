@@ -85,6 +85,10 @@ class OnPolicyLearner(ABC):
         """Take in the step that the actions drawn last led to; BadInput if it is not finite or not theirs."""
         self._collection.observe(step)
 
+    def cut(self) -> None:
+        """Rows are about to be reset from outside: what is collected stays, its last steps count as truncated."""
+        self._collection.cut()
+
     def update(self, progress: float) -> Update | None:
         """Learn once `steps_per_update` steps are collected."""
         return self._learn(self._collection.take(), progress) if self._collection.full else None

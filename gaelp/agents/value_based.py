@@ -138,6 +138,12 @@ class ValueLearner:
         if self._replay.size >= self.config.learning_starts:
             self._waiting += 1
 
+    def cut(self) -> None:
+        """Rows are about to be reset from outside: their last steps count as truncated."""
+        self._replay.cut()
+        if self._scaler:
+            self._scaler.cut()
+
     def update(self, progress: float) -> Update | None:
         """Make the gradient steps that are due: so many for every `train_every` steps since replay began to suffice."""
         rate = self.config.learning_rate.value(progress)

@@ -175,6 +175,10 @@ class RewardScaler:
     def unfreeze(self) -> None:
         """Learn again, with sums that start anew: what happened meanwhile was not seen."""
         self.frozen = False
+        self.cut()
+
+    def cut(self) -> None:
+        """Start all sums anew: the episodes that run are not continued."""
         self._running = torch.zeros_like(self._running)
 
     def state(self) -> State:

@@ -211,3 +211,46 @@ def test_episodes_that_the_pendulum_cuts_short_are_bootstrapped():
     assert taken.cut_places.tolist() == [398, 399]
     assert not torch.equal(taken.cut_obs, collector.obs)
     assert not taken.terminated.any()
+
+
+@pytest.mark.parametrize("length", [2, LENGTH])
+def test_rows_that_are_cut_end_there_and_are_worth_what_their_last_observation_is(length):
+    made, networks = collection(length=length)
+    world = World()
+    world.step(made)
+    last = world.step(made, terminated=[0], truncated=[1])
+    made.cut()
+    world.obs = world.draw()
+    while not made.full:
+        world.step(made)
+    collected = made.take()
+    assert collected.ended[1].all()
+    assert collected.terminated[1].tolist() == [True, False, False, False]
+    after = collected.valued(networks).next_values[1]
+    torch.testing.assert_close(after[1:], networks.all_values(last.next_obs)[1:])
+
+
+def test_cutting_forgets_the_action_that_was_drawn():
+    made, _ = collection()
+    world = World()
+    step = world.step(made)
+    made.act(world.obs, explore=True)
+    made.cut()
+    with pytest.raises(BadInput, match="no action was drawn"):
+        made.observe(step)
+
+
+@pytest.mark.parametrize("length", [2, 4])
+def test_the_running_sum_of_rewards_does_not_outlive_a_cut(length):
+    """Neither in the middle of a collection nor between two."""
+    made, _ = collection(length=length, scale_rewards=True)
+    world = World()
+    for _ in range(2):
+        world.step(made)
+    if made.full:
+        made.take()
+    made.cut()
+    world.obs = world.draw()
+    rewards = [world.step(made).reward.double() for _ in range(2)]
+    made.take()
+    torch.testing.assert_close(made.state()["scaler"]["running"], 0.9 * rewards[0] + rewards[1])

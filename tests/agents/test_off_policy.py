@@ -335,3 +335,19 @@ def test_a_tally_averages_what_was_applied_and_counts_what_was_not():
         "clip_fraction": 1 / 3,
     }
     assert tally.skipped == {"actor_loss": 1}
+
+
+@both
+@pytest.mark.parametrize("settings", [PLAIN, EVERYTHING], ids=["plain", "everything"])
+def test_a_learner_restored_after_a_cut_goes_on_bit_for_bit(name, settings):
+    first, second = build(name, **settings), build(name, seed=5, **settings)
+    go_on(first, 0, 12)
+    first.cut()
+    second.load_state(unflatten(*flatten(first.state())))
+    for learner in (first, second):
+        go_on(learner, 30, 40)
+        learner.cut()
+    assert parameter_hash(first) == parameter_hash(second)
+    before, after = flatten(first.state()), flatten(second.state())
+    assert before[1] == after[1]
+    assert all(before[0][key].tobytes() == after[0][key].tobytes() for key in before[0])

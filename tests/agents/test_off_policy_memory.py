@@ -153,3 +153,26 @@ def test_the_state_of_a_memory_with_other_scales_is_refused(other):
         memory().load_state(memory(**other).state())
     with pytest.raises(BadInput, match="normalise_obs and scale_rewards"):
         memory(**other).load_state(memory().state())
+
+
+def test_a_cut_completes_what_waits_and_ends_the_running_sum_of_rewards():
+    kept = memory(n_step=3, scale_rewards=True)
+    kept.take_in(step_at(0))
+    kept.take_in(step_at(1))
+    assert kept.replay.size == 0
+    kept.cut()
+    assert kept.replay.size == 2 * ROWS
+    state = kept.state()
+    assert not state["scaler.running"].any()
+    # From the first step: two rewards, then the value where the second led.
+    assert torch.equal(state["replay.stored.next_obs"], step_at(1).next_obs.repeat(2, 1))
+    torch.testing.assert_close(state["replay.stored.discounts"], torch.tensor([0.99**2] * ROWS + [0.99] * ROWS))
+    kept.cut()
+    assert kept.replay.size == 2 * ROWS
+
+
+@pytest.mark.parametrize("settings", [{}, {"priorities": {}}, {"n_step": 3, "priorities": {}}])
+def test_cutting_a_memory_that_saw_nothing_does_nothing(settings):
+    kept = memory(**settings)
+    kept.cut()
+    assert kept.replay.size == 0

@@ -13,6 +13,7 @@ from gaelp.agents.ppo import PpoConfig, VTrace, build_ppo
 from gaelp.agents.schedules import Constant, Linear
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
+from gaelp.experience.returns import gae
 from gaelp.experience.transitions import Batch
 from gaelp.training.state_tree import flatten, unflatten
 
@@ -235,3 +236,30 @@ def test_explained_variance_is_one_for_the_truth_and_zero_for_a_constant():
     assert explained_variance(targets, targets) == 1
     assert explained_variance(torch.zeros(3), targets) == pytest.approx(0)
     assert explained_variance(torch.zeros(3), torch.ones(3)) == 0
+
+
+@pytest.mark.parametrize("steps", [LENGTH, LENGTH + 1, 2 * LENGTH - 1])
+def test_a_learner_restored_after_a_cut_goes_on_bit_for_bit(kind, spaces, steps):
+    first, second = build(kind, spaces, **EVERYTHING), build(kind, spaces, seed=7, **EVERYTHING)
+    run(first, steps)
+    first.cut()
+    run(second, 3)
+    second.load_state(unflatten(*flatten(first.state())))
+    for learner in (first, second):
+        run(learner, 2 * LENGTH, start=500)  # where rows are elsewhere
+    before, after = flatten(first.state()), flatten(second.state())
+    assert before[1] == after[1]
+    assert all(before[0][name].tobytes() == after[0][name].tobytes() for name in before[0])
+
+
+def test_what_comes_after_a_cut_changes_nothing_of_what_came_before_it(kind):
+    advantages = []
+    for reward in (0.0, 1000.0):
+        learner = build(kind)
+        run(learner, 2)
+        learner.cut()
+        for index in range(2, LENGTH):
+            observe(learner, index, reward=torch.full((ROWS,), reward))
+        steps = learner._collection.take().valued(learner.networks)
+        advantages.append(gae(steps, gamma=0.9, gae_lambda=0.9).advantages[:2])
+    assert torch.equal(*advantages)

@@ -464,3 +464,31 @@ def test_the_same_learner_runs_in_a_real_environment(algorithm):
         made += report.gradient_steps if report else 0
     env.close()
     assert made > 60
+
+
+def test_a_cut_completes_what_waits_and_ends_the_running_sum_of_rewards(algorithm):
+    learner = build(algorithm, n_step=4, scale_rewards=True)
+    nothing = torch.zeros(ROWS, dtype=torch.bool)
+    for index in range(3):
+        observe(learner, index, terminated=nothing, truncated=nothing)
+    assert learner.state()["replay"]["size"] == 0
+    learner.cut()
+    state = learner.state()
+    assert state["replay"]["size"] == 3 * ROWS
+    assert not state["scaler"]["running"].any()
+    last = step_of(2, torch.zeros(ROWS, dtype=torch.int64)).next_obs
+    assert torch.equal(state["replay"]["stored.next_obs"], last.repeat(3, 1))
+
+
+@pytest.mark.parametrize("settings", [{}, EVERYTHING], ids=["plain", "everything"])
+def test_a_learner_restored_after_a_cut_goes_on_bit_for_bit(algorithm, settings):
+    first, second = build(algorithm, **settings), build(algorithm, seed=5, **settings)
+    run(first, 0, 12)
+    first.cut()
+    second.load_state(unflatten(*flatten(first.state())))
+    for learner in (first, second):
+        run(learner, 30, 40)
+        learner.cut()
+    before, after = flatten(first.state()), flatten(second.state())
+    assert before[1] == after[1]
+    assert all(before[0][key].tobytes() == after[0][key].tobytes() for key in before[0])

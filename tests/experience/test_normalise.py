@@ -215,3 +215,13 @@ def test_what_does_not_fit_is_refused():
         ObservationNormaliser((3,), clip=5.0).load_state(ObservationNormaliser((3,)).state())
     with pytest.raises(BadInput, match=r"saved mean is torch\.float64 \(2,\)"):
         RunningMoments((3,)).load_state(RunningMoments((2,)).state())
+
+
+def test_a_cut_starts_the_sums_anew_and_keeps_the_scale():
+    scaler = RewardScaler((2,), gamma=0.5)
+    none = torch.zeros(1, 2, dtype=torch.bool)
+    scaler.observe(torch.tensor([[1.0, 3.0]]), none)
+    scaler.cut()
+    scaler.observe(torch.tensor([[2.0, 4.0]]), none)
+    assert scaler.moments.mean.item() == (1 + 3 + 2 + 4) / 4
+    assert scaler.moments.count == 4
