@@ -1,0 +1,119 @@
+"""What a gate asks for: one file under configs/gates/ is one Gate, and each of its rules is one Criterion."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
+
+from gaelp.config.base import Frozen
+from gaelp.config.load import load_model
+from gaelp.config.names import Slug
+from gaelp.types import Phase
+
+__all__ = ["Bound", "Compared", "Criterion", "Gate", "load_gate"]
+
+Bound = Literal["above", "at_least", "at_most"]
+Compared = Literal["value", "lower_95", "upper_95"]
+
+_CAUTIOUS: dict[Bound, Compared] = {"above": "lower_95", "at_least": "lower_95", "at_most": "upper_95"}
+_INTERVAL_ENDS = ("_lower_95", "_upper_95")
+
+
+def _without_interval_end(metric: str) -> str:
+    if metric.endswith(_INTERVAL_ENDS):
+        raise ValueError(f"saw {metric!r}; allowed: the metric itself. Say under compare which of its bounds counts.")
+    return metric
+
+
+Metric = Annotated[
+    str, Field(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_]*$"), AfterValidator(_without_interval_end)
+]
+
+
+class Criterion(Frozen):
+    """One rule: a metric, the bound it must keep, and how much data it must rest on.
+
+    With `compare` other than "value" the figure is read from `<metric>_<compare>`, such as `reward_lower_95`; the value
+    never stands in for it. The bound that flatters the agent cannot be chosen.
+    """
+
+    metric: Metric
+    bound: Bound
+    threshold: float
+    compare: Compared
+    sample_metric: Metric = Field(description="the metric that holds the size of the sample behind this one")
+    minimum_sample: PositiveInt = Field(description="with fewer the rule is inconclusive, whatever the figure says")
+    maximum_age_hours: PositiveFloat | None = Field(default=None, description="older evidence fails; none: no limit")
+    sequential: bool = Field(
+        default=False, description="the bound comes from a confidence sequence at the gate's alpha"
+    )
+    why: str = Field(min_length=1, max_length=400, description="what would go wrong without this rule")
+
+    @model_validator(mode="after")
+    def _compares_the_cautious_bound(self) -> Self:
+        cautious = _CAUTIOUS[self.bound]
+        if self.compare not in ("value", cautious):
+            raise ValueError(
+                f"{self.metric}: {self.bound} compares {self.compare}, the hopeful bound; allowed: value, {cautious}"
+            )
+        if self.sequential and self.compare == "value":
+            raise ValueError(
+                f"{self.metric}: sequential compares value, which has no error that could hold at every look;"
+                f" allowed: {cautious}"
+            )
+        return self
+
+    @property
+    def figure(self) -> str:
+        """The name of the figure that is compared."""
+        return self.metric if self.compare == "value" else f"{self.metric}_{self.compare}"
+
+    def holds(self, figure: float) -> bool:
+        """Whether the figure keeps the bound; NaN never does."""
+        match self.bound:
+            case "above":
+                return figure > self.threshold
+            case "at_least":
+                return figure >= self.threshold
+            case "at_most":
+                return figure <= self.threshold
+
+
+class Gate(Frozen):
+    """The rules an agent must keep, all of them, to leave a phase."""
+
+    name: Slug
+    follows: Phase
+    alpha: float | None = Field(
+        default=None, gt=0, le=0.5, description="chance of ever being wrong, for rules watched while their data grow"
+    )
+    criteria: tuple[Criterion, ...] = Field(min_length=1, max_length=64)
+
+    @model_validator(mode="after")
+    def _rules_are_stated_once(self) -> Self:
+        for metric in _repeated((rule.metric, rule.bound) for rule in self.criteria):
+            raise ValueError(f"two rules ask for {metric[1]} of {metric[0]!r}: keep the stricter one")
+        return self
+
+    @model_validator(mode="after")
+    def _alpha_belongs_to_sequential_rules(self) -> Self:
+        watched = [rule.metric for rule in self.criteria if rule.sequential]
+        if watched and self.alpha is None:
+            raise ValueError(f"{', '.join(watched)}: sequential, but the gate has no alpha: give one, such as 0.05")
+        if not watched and self.alpha is not None:
+            raise ValueError(f"alpha={self.alpha}, but no rule is sequential: mark the rule it is for, or remove it")
+        return self
+
+
+def load_gate(path_or_name: str | Path) -> Gate:
+    """Read a gate by its name in configs/gates (a phase's name) or by path; ConfigError names what is wrong."""
+    return load_model(Gate, path_or_name, "gates")
+
+
+def _repeated(keys: Iterator[tuple[str, Bound]]) -> Iterator[tuple[str, Bound]]:
+    seen: set[tuple[str, Bound]] = set()
+    for key in keys:
+        if key in seen:
+            yield key
+        seen.add(key)

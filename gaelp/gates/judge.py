@@ -1,0 +1,124 @@
+"""Hold evidence against a gate: doubt never passes, and each rule says why it went as it did.
+
+In the order in which a rule is looked at: evidence that is too old or from the future fails; a metric, its bound or its
+sample size that is missing, NaN or infinite fails; too small a sample is inconclusive, whatever the figure says; what
+is left is compared.
+"""
+
+import math
+from datetime import UTC, datetime, timedelta
+
+from gaelp.errors import BadInput, DataError
+from gaelp.gates.criteria import Criterion, Gate
+from gaelp.gates.evidence import Evidence
+from gaelp.gates.verdict import Outcome, RuleResult, Verdict, evidence_hash, overall
+
+__all__ = ["check_replay", "judge"]
+
+_CLOCKS_DIFFER = timedelta(minutes=1)  # between the machine that measured and the one that judges
+_SECONDS_PER_HOUR = 3600
+_BOUND_IN_WORDS = {"above": "above", "at_least": "at least", "at_most": "at most"}
+_COMPARED_IN_WORDS = {"value": "", "lower_95": "the lower 95% bound of ", "upper_95": "the upper 95% bound of "}
+_OUTCOME_IN_WORDS = {
+    "pass": "passes, all {count} rules hold",
+    "fail": "fails, {failed} of {count} rules",
+    "inconclusive": "holds, {held} of {count} rules have too little data",
+}
+_NOTHING_LEARNED = "Nothing was learned: this is a tuned rule, judged like any agent."
+
+
+def judge(gate: Gate, evidence: Evidence, now: datetime) -> Verdict:
+    """Hold every rule against the evidence; `now` is an aware instant, such as a clock gives."""
+    if now.utcoffset() is None:
+        raise BadInput(f"{now.isoformat()} has no time zone: give an aware datetime, such as clock.now() returns")
+    results = tuple(_rule_result(rule, gate, evidence, now) for rule in gate.criteria)
+    outcome = overall(result.outcome for result in results)
+    return Verdict(
+        outcome=outcome,
+        summary=_summary(gate, evidence, outcome, results),
+        gate=gate,
+        evidence=evidence,
+        results=results,
+        judged_at=now.astimezone(UTC),
+        evidence_hash=evidence_hash(gate, evidence),
+    )
+
+
+def check_replay(verdict: Verdict) -> None:
+    """Refuse a stored verdict that its own gate and evidence do not lead to."""
+    again = judge(verdict.gate, verdict.evidence, verdict.judged_at)
+    if again.canonical_json() != verdict.canonical_json():
+        raise DataError(
+            f"the verdict on run {verdict.evidence.run_id!r} at gate {verdict.gate.name!r} says {verdict.outcome}"
+            f" (evidence {verdict.evidence_hash[:12]}); its evidence gives {again.outcome}"
+            f" ({again.evidence_hash[:12]}): it was changed after it was judged. Judge the run again."
+        )
+
+
+def _rule_result(rule: Criterion, gate: Gate, evidence: Evidence, now: datetime) -> RuleResult:
+    outcome, reason = _outcome(rule, gate, evidence, now)
+    metrics = evidence.metrics
+    return RuleResult(
+        criterion=rule,
+        outcome=outcome,
+        value=_finite(metrics.get(rule.metric)),
+        compared=_finite(metrics.get(rule.figure)),
+        sample=_finite(metrics.get(rule.sample_metric)),
+        reason=reason,
+    )
+
+
+def _outcome(rule: Criterion, gate: Gate, evidence: Evidence, now: datetime) -> tuple[Outcome, str]:
+    metrics = evidence.metrics
+    if problem := _wrong_time(rule, evidence.measured_at, now):
+        return "fail", problem
+    for name in (rule.metric, rule.figure, rule.sample_metric):
+        if problem := _no_number(name, metrics.get(name)):
+            return "fail", problem
+    sample = metrics[rule.sample_metric]
+    if sample < rule.minimum_sample:
+        return "inconclusive", (
+            f"{rule.sample_metric} is {sample:g}, the rule needs {rule.minimum_sample} or more: collect more"
+        )
+    figure = metrics[rule.figure]
+    return ("pass" if rule.holds(figure) else "fail"), _comparison(rule, gate, figure)
+
+
+def _wrong_time(rule: Criterion, measured_at: datetime, now: datetime) -> str | None:
+    age = now - measured_at
+    if age < -_CLOCKS_DIFFER:
+        return f"measured at {measured_at.isoformat()}, after it is judged: set the clocks right and measure again"
+    hours = age.total_seconds() / _SECONDS_PER_HOUR
+    if rule.maximum_age_hours is not None and hours > rule.maximum_age_hours:
+        return f"measured {hours:.2f} hours ago, at most {rule.maximum_age_hours:g} are allowed: measure again"
+    return None
+
+
+def _no_number(name: str, value: float | None) -> str | None:
+    if value is None:
+        return f"{name} is missing: no evidence, no graduation"
+    if not math.isfinite(value):
+        return f"{name} is {'NaN' if math.isnan(value) else 'infinite'}: what was not measured proves nothing"
+    return None
+
+
+def _comparison(rule: Criterion, gate: Gate, figure: float) -> str:
+    seen, limit = f"{figure:.6g}", f"{rule.threshold:.6g}"
+    if seen == limit and figure != rule.threshold:
+        seen, limit = repr(figure), repr(rule.threshold)
+    watched = f" (holds at every look, alpha {gate.alpha:g})" if rule.sequential and gate.alpha is not None else ""
+    subject = f"{_COMPARED_IN_WORDS[rule.compare]}{rule.metric}"
+    return f"{subject} is {seen}{watched}; asked: {_BOUND_IN_WORDS[rule.bound]} {limit}"
+
+
+def _summary(gate: Gate, evidence: Evidence, outcome: Outcome, results: tuple[RuleResult, ...]) -> str:
+    outcomes = [result.outcome for result in results]
+    said = _OUTCOME_IN_WORDS[outcome].format(
+        count=len(outcomes), failed=outcomes.count("fail"), held=outcomes.count("inconclusive")
+    )
+    text = f"Gate {gate.name}: {evidence.agent} {said}."
+    return text if evidence.learned else f"{text} {_NOTHING_LEARNED}"
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
