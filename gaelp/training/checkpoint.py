@@ -110,7 +110,7 @@ def load(path: Path, *, config_hash: str | None = None, allow_other_config: bool
     return checkpoint
 
 
-_ANOTHER = "Load another one; latest_good finds the newest that is whole."
+_ANOTHER = "Use another one: a run goes on from the newest that is whole."
 
 
 def check_config(checkpoint: Checkpoint, config_hash: str) -> None:

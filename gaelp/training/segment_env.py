@@ -2,24 +2,26 @@
 
 The action of a row moves its bid up or down against what the rule would bid; with zeros the rule is played unchanged.
 The training reward of a row is its own part of the value minus what its spend was worth elsewhere: (value - share x
-price of budget x cost) / optimum. That price comes from the episode's hindsight optimum, which only training may know.
+price of budget x cost) / optimum. That price is what more money would have been worth; only training may know it.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
-from pydantic import Field, PositiveFloat
+from pydantic import Field, PositiveFloat, model_validator
 
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.episodes import training_seeds
 from gaelp.market.features import FeatureMaker
 from gaelp.market.market import Market
+from gaelp.market.remaining_price import RemainingPrices
 from gaelp.market.spaces import FEATURE_LIMIT, GLOBAL_FEATURES, SEGMENT_FEATURES
 from gaelp.market.view import Action, Brief, Observation
+from gaelp.market.world import DAY_HOURS
 from gaelp.types import Policy
 
 __all__ = ["EXTRA_FEATURES", "ResidualSpec", "SegmentEnv", "SegmentFeatures", "moved", "residuals", "row_space"]
@@ -39,10 +41,21 @@ class ResidualSpec(Frozen):
     """How rows act and what they are paid."""
 
     scale: PositiveFloat = Field(default=0.6, description="log bid at an action of 1; three times that at the bounds")
-    centred: bool = Field(default=True, description="residuals of a campaign average to zero: the rule keeps the pace")
-    budget_price_share: float = Field(default=0.85, ge=0, le=2, description="how dear spend is in the training reward")
+    centred: bool = Field(
+        default=False, description="residuals of a campaign average to zero in every hour: the rule keeps the pace"
+    )
+    budget_price: Literal["flight", "remaining"] = Field(
+        default="remaining", description="what spend is charged: the optimum's price, or that of what is left this hour"
+    )
+    budget_price_share: float = Field(default=0.9, ge=0, le=2, description="how dear spend is in the training reward")
     actions: Literal["continuous", "discrete"] = "continuous"
-    choices: int = Field(default=9, ge=3, le=51, description="residuals on offer to discrete learners")
+    choices: int = Field(default=9, ge=3, le=51, description="residuals on offer to discrete learners, an odd number")
+
+    @model_validator(mode="after")
+    def _the_middle_is_nothing(self) -> Self:
+        if self.choices % 2 == 0:
+            raise ValueError(f"choices={self.choices} has no middle one that leaves the rule alone: give an odd number")
+        return self
 
 
 def row_space(spec: ResidualSpec) -> gym.Space[Any]:
@@ -100,6 +113,9 @@ class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._seed, self._batch = 0, 0
+        self.finished_rewards: list[
+            float
+        ] = []  # the project's reward, mean over the campaigns of each batch that ended
 
     def reset(
         self,
@@ -115,6 +131,7 @@ class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any
         obs = self.market.reset(training_seeds(self._seed, self.campaigns, self._batch))
         self.rule.begin(self.market.brief)
         self._features = SegmentFeatures(self.market.brief)
+        self._remaining = RemainingPrices(self.market.world, self.market.landscapes)
         self._last = np.zeros((self.campaigns, self.market.spec.segments))
         self.episode_reward = np.zeros(self.campaigns)
         return self._look(obs)
@@ -127,10 +144,10 @@ class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any
         self, actions: npt.NDArray[Any]
     ) -> tuple[Singles, Singles, npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
         """Run one hour; rewards are per row and for training only, `info["market_reward"]` is the project's reward."""
-        base, day = self._base, self.market.hour // 24
+        base, price_log = self._base, self._price_log()
         self._last = residuals(self.residual, actions, base.bid_micros.shape)
         obs, outcome = self.market.step(moved(base, self._last))
-        reward = self._row_rewards(outcome.value_micros, obs.cost_micros, day)
+        reward = self._row_rewards(outcome.value_micros, obs.cost_micros, price_log)
         self.episode_reward += outcome.reward
         ended = self.market.done
         info: dict[str, Any] = {}
@@ -138,14 +155,24 @@ class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any
             flags = np.ones(self.num_envs, np.bool_)
             final = self._features(obs, base.bid_micros, self._last)
             info = {"final_obs": final, "_final_obs": flags, "market_reward": self.episode_reward}
+            self.finished_rewards.append(float(self.episode_reward.mean()))
             self._batch += 1
         rows = self._begin() if ended else self._look(obs)
         return rows, reward, np.full(self.num_envs, ended), np.zeros(self.num_envs, np.bool_), info
 
+    def _price_log(self) -> npt.NDArray[np.float64]:
+        """Log price of budget in the coming hour, (N,)."""
+        market, state = self.market, self.market.state
+        if self.residual.budget_price == "remaining":
+            return self._remaining(market.hour, state.left_micros, state.day_left_micros)
+        return np.asarray(market.world.budget_price_log[:, market.hour // DAY_HOURS])
+
     def _row_rewards(
-        self, value_micros: npt.NDArray[np.float64], cost_micros: npt.NDArray[np.int64], day: int
+        self,
+        value_micros: npt.NDArray[np.float64],
+        cost_micros: npt.NDArray[np.int64],
+        price_log: npt.NDArray[np.float64],
     ) -> Singles:
-        world = self.market.world
-        price = self.residual.budget_price_share * np.exp(world.budget_price_log[:, day])[:, None]
-        surplus = (value_micros - price * cost_micros) / world.optimum_micros[:, None]
+        price = self.residual.budget_price_share * np.exp(price_log)[:, None]
+        surplus = (value_micros - price * cost_micros) / self.market.world.optimum_micros[:, None]
         return np.asarray(_REWARD_SCALE * surplus.reshape(-1), dtype=np.float32)

@@ -50,12 +50,13 @@ def test_rows_are_segments_and_episodes_end_together(market, rule):
     assert env.observation_space.contains(obs)
     obs, _, terminated, _, info = env.step(nothing(env))
     assert terminated.all()
+    assert env.finished_rewards == [pytest.approx(info["market_reward"].mean())]
     assert (info["final_obs"][:, 0] == 1).all()
     assert (obs[:, 0] == 0).all()
 
 
 def test_row_rewards_are_value_less_the_price_of_what_was_spent(market, rule):
-    env = SegmentEnv(market, rule, ResidualSpec(budget_price_share=0.5), campaigns=4)
+    env = SegmentEnv(market, rule, ResidualSpec(budget_price="flight", budget_price_share=0.5), campaigns=4)
     env.reset(seed=1)
     for _ in range(3):
         _, reward, *_ = env.step(nothing(env))
@@ -67,17 +68,25 @@ def test_row_rewards_are_value_less_the_price_of_what_was_spent(market, rule):
 
 def test_centred_residuals_leave_the_mean_bid_alone():
     actions = np.random.default_rng(0).uniform(-2, 2, (12, 1))
-    change = residuals(CONTINUOUS, actions, (3, 4))
-    assert np.allclose(change.mean(axis=1), 0)
-    free = residuals(ResidualSpec(centred=False), actions, (3, 4))
-    assert np.abs(free).max() == pytest.approx(1.8)
+    assert np.allclose(residuals(ResidualSpec(centred=True), actions, (3, 4)).mean(axis=1), 0)
+    assert np.abs(residuals(ResidualSpec(centred=False), actions, (3, 4))).max() == pytest.approx(1.8)
 
 
 def test_discrete_choices_span_the_same_range_and_the_middle_is_nothing():
-    spec = ResidualSpec(actions="discrete", centred=False)
-    change = residuals(spec, np.arange(9), (9, 1))
+    change = residuals(ResidualSpec(actions="discrete"), np.arange(9), (9, 1))
     assert change[4] == 0
     assert (change[0], change[-1]) == (pytest.approx(-1.8), pytest.approx(1.8))
+
+
+def test_spend_is_charged_the_price_of_what_is_left(market, rule):
+    rewards = {}
+    for kind in ("flight", "remaining"):
+        env = SegmentEnv(market, rule, ResidualSpec(budget_price=kind), campaigns=8)
+        env.reset(seed=1)
+        half_spent = market.state.left_micros // 2
+        market.state.left_micros[:] = half_spent
+        rewards[kind] = env.step(nothing(env))[1]
+    assert rewards["remaining"].sum() < rewards["flight"].sum()  # with half the money gone, what is left is dear
 
 
 def test_the_rule_is_among_the_features(market, rule):

@@ -1,0 +1,141 @@
+"""Where a learner trains and how it is judged: what the loop needs to know of an environment, and nothing else."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
+from gaelp.errors import BadInput
+from gaelp.experience.collect import Collector, open_env
+
+__all__ = ["Arena", "GymArena", "Round", "round_seed"]
+
+Rewards = npt.NDArray[np.float64]
+Act = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Episodes begun anew for one round.
+
+    `reward` tells the mean reward of the episodes that ended in it; without, it is the mean of what was collected.
+    """
+
+    task: str
+    collector: Collector
+    steps: int
+    reward: Callable[[], float] | None = None
+
+
+class Arena(Protocol):
+    """A round depends on its number and on what was recorded before it alone, so training can go on from any round."""
+
+    @property
+    def spaces(self) -> Spaces:
+        """What the learner is built for."""
+        ...
+
+    def begin(self, number: int) -> Round:
+        """Begin round `number` from seeds of its own."""
+        ...
+
+    def validate(self, act: Act) -> Rewards:
+        """Rewards of the validation episodes, the same ones each time, (episodes,)."""
+        ...
+
+    def figures(self, rewards: Rewards) -> Mapping[str, float]:
+        """What else can be said of rewards in those episodes, for the goals of training."""
+        ...
+
+    def reference(self) -> Rewards | None:
+        """Rewards in those episodes without learning, if there is something to do then."""
+        ...
+
+    def record(self, act: Act) -> Mapping[str, float]:
+        """Look at how far the learner has come, where that decides what later rounds play; figures to report."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """What `record` has led to so far, as plain data."""
+        ...
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from `state`."""
+        ...
+
+
+def round_seed(seed: int, number: int) -> int:
+    """The seed of one round: no two rounds, and no two runs, have episodes in common."""
+    return int(np.random.SeedSequence((seed, number)).generate_state(1, np.uint32)[0])
+
+
+class GymArena:
+    """Any environment that Gymnasium knows by an id, judged by the returns of whole episodes."""
+
+    def __init__(self, env_id: str, *, rows: int, steps_per_round: int, seed: int, episodes: int = 20) -> None:
+        self._env_id, self._seed, self._steps, self._episodes = env_id, seed, steps_per_round, episodes
+        self._env = open_env(env_id, rows)
+        self._spaces = _spaces(self._env, rows)
+
+    @property
+    def spaces(self) -> Spaces:
+        """What the learner is built for."""
+        return self._spaces
+
+    def begin(self, number: int) -> Round:
+        """Begin all rows anew; episodes that are open when the round ends are not continued."""
+        collector = Collector(self._env, seed=round_seed(self._seed, number))
+        return Round(self._env_id, collector, self._steps)
+
+    def validate(self, act: Act) -> Rewards:
+        """One return a row, always from the same seeds."""
+        env = open_env(self._env_id, self._episodes)
+        collector = Collector(env, seed=round_seed(self._seed, 2**31))
+        returns = np.full(self._episodes, np.nan)
+        total = np.zeros(self._episodes)
+        while np.isnan(returns).any():
+            step = collector.step(act)
+            total += step.reward.numpy()
+            ended = (step.terminated | step.truncated).numpy()
+            first = ended & np.isnan(returns)
+            returns[first] = total[first]
+            total[ended] = 0.0
+        env.close()
+        return returns
+
+    def figures(self, rewards: Rewards) -> Mapping[str, float]:  # noqa: ARG002 - see Arena
+        """Returns have no scale of their own."""
+        return {}
+
+    def reference(self) -> Rewards | None:
+        """There is nothing to do without learning."""
+        return None
+
+    def record(self, act: Act) -> Mapping[str, float]:  # noqa: ARG002 - see Arena
+        """Every round is alike."""
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        """Nothing is remembered."""
+        return {}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Nothing is remembered."""
+
+
+def _spaces(env: Any, rows: int) -> Spaces:
+    obs, action = env.single_observation_space, env.single_action_space
+    size = int(np.prod(obs.shape)) if obs.shape is not None else 0
+    if size and isinstance(action, gym.spaces.Discrete) and action.start == 0:
+        return Spaces(size, DiscreteActions(int(action.n)), rows)
+    if size and isinstance(action, gym.spaces.Box) and len(action.shape) == 1:
+        return Spaces(size, BoxActions(int(action.shape[0])), rows)
+    raise BadInput(
+        f"observations are {obs} and actions {action}: learners take vectors of numbers, and give one of several"
+        " choices, counted from 0, or a vector of numbers. Wrap the environment."
+    )

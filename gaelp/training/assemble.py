@@ -1,0 +1,88 @@
+"""Put a training run together: markets and their rules, the arena, the learner, and the loop around them."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from gaelp.agents.learner import Learner
+from gaelp.clock import Clock
+from gaelp.config.curriculum import CurriculumSpec
+from gaelp.market.baselines.bids import Bidder
+from gaelp.market.baselines.tuned import TunedRules, load_tuned
+from gaelp.market.build import build_market, load_market_spec
+from gaelp.market.market import Market
+from gaelp.market.personas import PersonaTable
+from gaelp.training.checkpoint_folder import CheckpointFolder
+from gaelp.training.loop import TrainingLoop
+from gaelp.training.market_arena import Ground, MarketArena
+from gaelp.training.monitor import Goal
+from gaelp.training.price_level_rule import PriceLevelRule
+from gaelp.training.progress import LearnerScale
+from gaelp.training.recipe import NO_RULE, Recipe
+from gaelp.training.task_market import build_tasks
+
+__all__ = ["MarketTraining", "RunPlace", "assemble", "ground_of", "learner_maker", "task_grounds"]
+
+
+class RunPlace(NamedTuple):
+    """Where a run keeps its checkpoints, and what identifies its configuration."""
+
+    folder: Path
+    config_hash: str
+    clock: Clock
+
+
+class MarketTraining(NamedTuple):
+    """A loop that is ready to run, and what it runs on."""
+
+    loop: TrainingLoop
+    arena: MarketArena
+    folder: CheckpointFolder
+
+
+def assemble(
+    recipe: Recipe,
+    target: Ground,
+    *,
+    seed: int,
+    validation_seed: int,
+    place: RunPlace,
+    curriculum: tuple[CurriculumSpec, Mapping[str, Ground]] | None = None,
+    goals: tuple[Goal, ...] = (),
+) -> MarketTraining:
+    """A training run of a recipe on a market, or along a curriculum towards it."""
+    spec, tasks = curriculum or (None, {})
+    arena = MarketArena(recipe.arena, target, seed=seed, validation_seed=validation_seed, curriculum=spec, tasks=tasks)
+    folder = CheckpointFolder(place.folder, config_hash=place.config_hash, clock=place.clock)
+    loop = TrainingLoop(learner_maker(recipe, arena, seed), arena, recipe.loop, folder, goals=goals)
+    return MarketTraining(loop, arena, folder)
+
+
+def learner_maker(recipe: Recipe, arena: MarketArena, seed: int) -> Callable[[LearnerScale], Learner]:
+    """Builds the recipe's learner, with the learning rate and minibatch that guardrails have left of it."""
+    kind, config = recipe.kind, recipe.agent
+
+    def make(scale: LearnerScale) -> Learner:
+        scaled = kind.scaled(config, learning_rate=scale.learning_rate, minibatch=scale.minibatch)
+        return kind.build(arena.spaces, scaled, seed=seed)
+
+    return make
+
+
+def ground_of(market: Market, tuned: TunedRules, rule: str) -> Ground:
+    """A market with the rule of a recipe, as it was tuned there."""
+
+    def build() -> Bidder:
+        return PriceLevelRule() if rule == NO_RULE else tuned.build(rule)
+
+    build()  # an unknown rule is told now
+    return Ground(market, build, tuned.constant)
+
+
+def task_grounds(spec: CurriculumSpec, personas: PersonaTable, rule: str) -> dict[str, Ground]:
+    """Every task's market; its rule is the one tuned for the market file that the task changes."""
+    grounds = {}
+    for task, market_spec in zip(spec.tasks, build_tasks(spec).values(), strict=True):
+        base = build_market(load_market_spec(task.market), personas)
+        grounds[task.name] = ground_of(build_market(market_spec, personas), load_tuned(base), rule)
+    return grounds

@@ -1,0 +1,131 @@
+"""What may not happen in training, and what is done about it: limits on the health figures of every update.
+
+seen by         what                                              action
+the learner     a loss or gradient that is not finite             that minibatch is skipped and counted
+the learner     an observation or reward that is not finite       stop: the environment is broken
+the replay      a value outside the declared range                skipped and counted, or stop, as configured
+the loop        a reward far outside the usual                    clipped and counted
+the loop        a health figure beyond its limit (`Guardrail`)    roll back with half the learning rate, or stop
+the loop        out of memory                                     roll back with half the minibatch
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, NonNegativeInt, PositiveFloat
+
+from gaelp.agents.learner import Update
+from gaelp.config.base import Frozen
+
+__all__ = ["DEFAULT_GUARDRAILS", "Breach", "Guardrail", "GuardrailSpec", "first_breach", "health_figures"]
+
+Response = Literal["roll back", "stop"]
+
+
+class Guardrail(Frozen):
+    """A limit on one health figure; an algorithm that does not report the figure is not held to it."""
+
+    metric: str
+    bound: Literal["at_least", "at_most"]
+    limit: float
+    response: Response
+    why: str
+
+    def holds(self, value: float) -> bool:
+        """Whether a figure keeps the limit; one that is not a number does not."""
+        return value >= self.limit if self.bound == "at_least" else value <= self.limit
+
+
+DEFAULT_GUARDRAILS: dict[str, Guardrail] = {
+    "exploding gradient": Guardrail(
+        metric="gradient_norm_max",
+        bound="at_most",
+        limit=1e4,
+        response="roll back",
+        why="clipping hides the size of a step, not that its direction comes from a broken loss",
+    ),
+    "skipped minibatches": Guardrail(
+        metric="skipped_share",
+        bound="at_most",
+        limit=0.5,
+        response="roll back",
+        why="when most minibatches are not finite the network itself is damaged",
+    ),
+    "KL blow-up": Guardrail(
+        metric="approx_kl_max",
+        bound="at_most",
+        limit=1.0,
+        response="roll back",
+        why="the new policy has little in common with the one the data came from",
+    ),
+    "exploration collapse": Guardrail(
+        metric="action_std",
+        bound="at_least",
+        limit=1e-3,
+        response="roll back",
+        why="a policy that tries nothing else cannot improve any more",
+    ),
+    "entropy collapse": Guardrail(
+        metric="choice_entropy",
+        bound="at_least",
+        limit=1e-4,
+        response="roll back",
+        why="the same, for a policy over choices",
+    ),
+    "value divergence": Guardrail(
+        metric="value_abs",
+        bound="at_most",
+        limit=1e5,
+        response="roll back",
+        why="values feed on their own errors; no return of a task here is that large",
+    ),
+}
+
+
+class GuardrailSpec(Frozen):
+    """The limits of one training run."""
+
+    rules: dict[str, Guardrail] = Field(default=DEFAULT_GUARDRAILS, description="by name; given ones replace these")
+    reward_limit: PositiveFloat | None = Field(
+        default=None, description="a training reward beyond it, either way, is clipped and counted; none: all are taken"
+    )
+    rollbacks_max: NonNegativeInt = Field(default=3, description="in one run; the next one stops it")
+
+
+class Breach(Frozen):
+    """A limit that did not hold."""
+
+    guardrail: str
+    response: Response
+    detail: str
+
+
+def health_figures(update: Update) -> dict[str, float]:
+    """The figures guardrails look at: the update's own, and those that algorithms report under other names."""
+    figures = dict(update.metrics)
+    skipped = sum(update.skipped.values())
+    if skipped + update.gradient_steps:
+        figures["skipped_share"] = skipped / (skipped + update.gradient_steps)
+    for name in ("value_abs_mean", "q_abs_max"):
+        if name in figures:
+            figures["value_abs"] = figures[name]
+    # The entropy of numbers may well be negative; they are told by their spread, or by the temperature that holds it.
+    if "entropy" in figures and not {"action_std", "temperature"} & figures.keys():
+        figures["choice_entropy"] = figures["entropy"]
+    return figures
+
+
+def first_breach(rules: Mapping[str, Guardrail], update: Update) -> Breach | None:
+    """The first limit that an update does not keep, None if it keeps all; any figure that is not finite breaks one."""
+    figures = health_figures(update)
+    for name, value in figures.items():
+        if not math.isfinite(value):
+            detail = f"{name} is {value} after the update; allowed: finite numbers"
+            return Breach(guardrail="not finite", response="roll back", detail=detail)
+    for name, rule in rules.items():
+        if rule.metric in figures and not rule.holds(figures[rule.metric]):
+            words = rule.bound.replace("_", " ")
+            detail = f"{rule.metric} is {figures[rule.metric]:.6g}, allowed is {words} {rule.limit:g}: {rule.why}"
+            return Breach(guardrail=name, response=rule.response, detail=detail)
+    return None

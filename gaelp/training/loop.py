@@ -1,0 +1,317 @@
+"""The training loop: collect -> update -> validate -> checkpoint, told as a stream of reports.
+
+The unit of work is a round. It begins new episodes from seeds of its own, so it depends on nothing but the checkpoint
+before it: a run that is killed goes on from there and ends with the same bits as one that was not.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any
+
+import torch
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from gaelp.agents.learner import Learner, Update
+from gaelp.config.base import Frozen
+from gaelp.errors import BadInput, GaelpError
+from gaelp.experience.collect import Step
+from gaelp.training.arena import Arena, Rewards, Round
+from gaelp.training.checkpoint_folder import CheckpointFolder
+from gaelp.training.guardrails import Breach, GuardrailSpec, first_breach
+from gaelp.training.monitor import Goal, MonitorSpec, PerformanceMonitor
+from gaelp.training.progress import Ending, LearnerScale, Progress
+from gaelp.training.reports import Intervened, Report, Resumed, RoundDone, Saved, StopKind, Stopped, Validated
+from gaelp.training.scores import score
+
+__all__ = ["LoopSpec", "TrainingLoop"]
+
+_DIVERGED_AFTER = 3  # validations in a row
+_OUT_OF_MEMORY = "out of memory"
+
+
+class LoopSpec(Frozen):
+    """How long to train, how often to look, and when to stop early."""
+
+    rounds: PositiveInt
+    validate_every: PositiveInt = Field(default=10, description="rounds between looks at the validation episodes")
+    save_every: PositiveInt = Field(default=1, description="rounds between checkpoints")
+    patience: NonNegativeInt = Field(default=0, description="validations without a new best before stopping; 0: never")
+    divergence_margin: float = Field(
+        default=0.05, ge=0, description="stop when this share below the unchanged rule in three validations in a row"
+    )
+    stop_at_goals: bool = Field(default=False, description="stop as soon as every goal is met")
+    guardrails: GuardrailSpec = GuardrailSpec()
+    monitor: MonitorSpec = MonitorSpec()
+
+
+MakeLearner = Callable[[LearnerScale], Learner]
+
+
+class TrainingLoop:
+    """Trains one learner in one arena; everything it needs to go on lies in its folder of checkpoints."""
+
+    def __init__(
+        self,
+        make_learner: MakeLearner,
+        arena: Arena,
+        spec: LoopSpec,
+        folder: CheckpointFolder,
+        *,
+        goals: tuple[Goal, ...] = (),
+        seconds: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._make, self._arena, self._spec, self._folder = make_learner, arena, spec, folder
+        self._seconds = seconds
+        self._monitor = PerformanceMonitor(spec.monitor, goals)
+        self._progress, self._saved_at = Progress(), seconds()
+        self._reference: Rewards | None = None
+        self.learner = make_learner(LearnerScale())
+
+    def run(self) -> Iterator[Report]:
+        """Train to the end; the last report is `Stopped`. Called again, or in another process, it goes on."""
+        yield from self._start()
+        while self._progress.round < self._spec.rounds and not self._progress.ended:
+            breach = yield from self._play()
+            if breach is not None:
+                stopped = yield from self._answer(breach)
+                if stopped:
+                    return
+                continue
+            yield from self._finish_round()
+        yield self._stopped(self._progress.ended or "finished", self._progress.ended_detail)
+
+    def final_parameters(self) -> dict[str, torch.Tensor]:
+        """Every tensor of the learner as the newest checkpoint holds it, by its path."""
+        latest = self._folder.load_latest().checkpoint
+        return _tensors(latest.state["learner"] if latest else self.learner.state())
+
+    def _start(self) -> Iterator[Report]:
+        self._reference = self._arena.reference()
+        latest = self._folder.load_latest()
+        if latest.checkpoint is None:
+            if self._reference is not None:
+                self._progress.best = score(self._reference, self._reference)
+            yield self._save()
+            return
+        self._restore(latest.checkpoint.state)
+        refused = tuple(one.reason for one in latest.refused)
+        yield Resumed(latest.checkpoint.path, self._progress.round, refused)
+
+    def _play(self) -> Generator[Report, None, Breach | None]:
+        """One round of collecting and learning; returns the limit that did not hold, if one did not."""
+        try:
+            played = self._arena.begin(self._progress.round)
+            self.learner.cut()
+            report, breach = self._collect(played)
+        except BadInput as problem:
+            return Breach(guardrail="not finite", response="stop", detail=str(problem))
+        except (MemoryError, RuntimeError) as problem:
+            if not _out_of_memory(problem):
+                raise
+            return Breach(guardrail=_OUT_OF_MEMORY, response="roll back", detail=str(problem) or "MemoryError")
+        if breach is None:
+            yield report
+        return breach
+
+    def _collect(self, played: Round) -> tuple[RoundDone, Breach | None]:
+        now, rows, rules = self._progress, self._arena.spaces.rows, self._spec.guardrails
+        began, tally, breach = self._seconds(), _Tally(), None
+        for place in range(1, played.steps + 1):
+            step = played.collector.step(lambda obs: self.learner.act(obs, explore=True))
+            now.steps += rows
+            step, outliers = _within(step, rules.reward_limit)
+            tally.add_step(step, outliers)
+            self.learner.observe(step)
+            update = self.learner.update((now.round + place / played.steps) / self._spec.rounds)
+            if update is not None:
+                tally.updates.append(update)
+                breach = first_breach(rules.rules, update)
+                if breach is not None:
+                    break
+        now.clipped_rewards += tally.clipped
+        now.skipped.update(tally.skipped())
+        report = RoundDone(
+            round=now.round + 1,
+            rounds=self._spec.rounds,
+            task=played.task,
+            steps=now.steps,
+            steps_per_second=tally.steps * rows / max(self._seconds() - began, 1e-9),
+            reward=played.reward() if played.reward else _mean(tally.returns),
+            metrics=_means(tally.updates),
+            skipped=dict(tally.skipped()),
+            clipped_rewards=tally.clipped,
+        )
+        return report, breach
+
+    def _finish_round(self) -> Iterator[Report]:
+        """Validate and save where that is due, and note the reason to stop, if there is one."""
+        now, spec = self._progress, self._spec
+        now.round += 1
+        last = now.round == spec.rounds
+        improved = False
+        if last or now.round % spec.validate_every == 0:
+            validated = self._validate()
+            improved = validated.best
+            yield validated
+            now.ended, now.ended_detail = self._reason_to_stop(validated)
+        if last and not now.ended:
+            now.ended_detail = f"{spec.rounds} rounds are done"
+        if last or improved or now.ended or now.round % spec.save_every == 0:
+            yield self._save(best=improved)
+
+    def _validate(self) -> Validated:
+        now = self._progress
+        rewards = self._arena.validate(self._act)
+        found = score(rewards, self._reference)
+        figures = dict(self._arena.record(self._act))
+        figures |= {"reward": found.mean, "reward_lower_95": found.lower_95, **self._arena.figures(rewards)}
+        self._monitor.record(figures)
+        improved = now.best is None or found.mean > now.best.mean
+        now.since_best = 0 if improved else now.since_best + 1
+        if improved:
+            now.best, now.best_round = found, now.round
+        below = self._reference is not None and found.lead < -self._spec.divergence_margin * abs(
+            float(self._reference.mean())
+        )
+        now.below_reference = now.below_reference + 1 if below else 0
+        return Validated(now.round, found, improved, self._monitor.report())
+
+    def _act(self, obs: torch.Tensor) -> torch.Tensor:
+        return self.learner.act(obs, explore=False)
+
+    def _reason_to_stop(self, validated: Validated) -> tuple[Ending, str]:
+        now, spec = self._progress, self._spec
+        goals = validated.monitor.goals
+        if spec.stop_at_goals and goals and all(goal.met for goal in goals):
+            return "goal", f"all {len(goals)} goals are met"
+        if now.below_reference >= _DIVERGED_AFTER:
+            return "divergence", (
+                f"{now.below_reference} validations in a row were more than {spec.divergence_margin:.0%} below the"
+                f" unchanged rule, the last by {-validated.score.lead:.4f}: lower the learning rate"
+            )
+        if spec.patience and now.since_best >= spec.patience:
+            return "plateau", f"no new best in {now.since_best} validations"
+        return "", ""
+
+    def _answer(self, breach: Breach) -> Generator[Report, None, bool]:
+        """Do what a breach asks for; returns whether training is over."""
+        now, spec = self._progress, self._spec
+        failed_round = now.round + 1
+        if breach.response == "stop" or now.rollbacks >= spec.guardrails.rollbacks_max:
+            action = "stop" if breach.response == "stop" else f"stop: {now.rollbacks} rollbacks did not help"
+            yield Intervened(failed_round, breach.guardrail, action, breach.detail)
+            self._restore_latest()
+            yield self._stopped("guardrail", f"{breach.guardrail}: {breach.detail}")
+            return True
+        memory = breach.guardrail == _OUT_OF_MEMORY
+        self._restore_latest(_halved(now.scale, memory=memory))
+        self._progress.carry_over(now)
+        halved = "minibatch" if memory else "learning rate"
+        action = f"rolled back to round {self._progress.round}, {halved} halved"
+        yield Intervened(failed_round, breach.guardrail, action, breach.detail)
+        # At once, so that a run killed now does not go on with what has just failed.
+        yield self._save()
+        return False
+
+    def _restore_latest(self, scale: LearnerScale | None = None) -> None:
+        latest = self._folder.load_latest().checkpoint
+        if latest is None:
+            raise GaelpError("the checkpoints of this run are gone: restore them from a copy, or start anew")
+        self._restore(latest.state, scale)
+
+    def _restore(self, state: Mapping[str, Any], scale: LearnerScale | None = None) -> None:
+        self._progress = Progress.restore(state["progress"])
+        if scale is not None:
+            self._progress.scale = scale
+        self.learner = self._make(self._progress.scale)
+        self.learner.load_state(state["learner"])
+        self._arena.load_state(state["arena"])
+        self._monitor.load_state(state["monitor"])
+
+    def _save(self, *, best: bool = False) -> Saved:
+        seconds = self._seconds()
+        self._progress.seconds += seconds - self._saved_at
+        self._saved_at = seconds
+        state = {
+            "progress": self._progress.state(),
+            "learner": self.learner.state(),
+            "arena": self._arena.state(),
+            "monitor": self._monitor.state(),
+        }
+        earlier = self._folder.best_paths if best else ()
+        path = self._folder.save(state, self._progress.steps, best=best)
+        for old in earlier:
+            self._folder.unmark_best(old)
+        return Saved(self._progress.round, path)
+
+    def _stopped(self, kind: StopKind, detail: str) -> Stopped:
+        now = self._progress
+        best = self._folder.best_paths[-1] if now.best_round >= 0 and self._folder.best_paths else None
+        return Stopped(kind, detail, now.round, best, now.best, now.seconds)
+
+
+class _Tally:
+    """What one round came to."""
+
+    def __init__(self) -> None:
+        self.steps = self.clipped = 0
+        self.returns: list[float] = []
+        self.updates: list[Update] = []
+
+    def add_step(self, step: Step, outliers: int) -> None:
+        self.steps += 1
+        self.clipped += outliers
+        self.returns.extend(step.finished_returns)
+
+    def skipped(self) -> Counter[str]:
+        """Minibatches that learners skipped, by the reason."""
+        found = Counter[str]()
+        for update in self.updates:
+            found.update({name: count for name, count in update.skipped.items() if count})
+        return found
+
+
+def _halved(scale: LearnerScale, *, memory: bool) -> LearnerScale:
+    if memory:
+        return scale.model_copy(update={"minibatch": scale.minibatch / 2})
+    return scale.model_copy(update={"learning_rate": scale.learning_rate / 2})
+
+
+def _out_of_memory(problem: Exception) -> bool:
+    """Torch tells of the processor's memory with a plain RuntimeError."""
+    words = ("out of memory", "not enough memory", "can't allocate memory", "DefaultCPUAllocator")
+    return isinstance(problem, MemoryError) or any(word in str(problem) for word in words)
+
+
+def _within(step: Step, limit: float | None) -> tuple[Step, int]:
+    """The step with rewards inside the limit, and how many were not; what is not finite is left for the learner."""
+    if limit is None:
+        return step, 0
+    outside = step.reward.isfinite() & (step.reward.abs() > limit)
+    clipped = torch.where(outside, step.reward.clamp(-limit, limit), step.reward)
+    return step._replace(reward=clipped), int(outside.sum())
+
+
+def _tensors(state: Mapping[str, Any], path: str = "") -> dict[str, torch.Tensor]:
+    found: dict[str, torch.Tensor] = {}
+    for name, value in state.items():
+        place = f"{path}/{name}" if path else str(name)
+        if isinstance(value, Mapping):
+            found |= _tensors(value, place)
+        elif isinstance(value, torch.Tensor):
+            found[place] = value
+    return found
+
+
+def _means(updates: list[Update]) -> dict[str, float]:
+    columns: dict[str, list[float]] = {}
+    for update in updates:
+        for name, value in update.metrics.items():
+            columns.setdefault(name, []).append(value)
+    return {name: _mean(column) for name, column in columns.items()}
+
+
+def _mean(values: list[float]) -> float:
+    return math.fsum(values) / len(values) if values else math.nan

@@ -1,0 +1,20 @@
+"""No heuristic at all: bid each segment's running price level, so that whatever is better has been learned."""
+
+import numpy as np
+
+from gaelp.market.view import Action, Brief, Observation
+
+__all__ = ["PriceLevelRule"]
+
+
+class PriceLevelRule:
+    """Bids the price that is seen, whatever the value and however much money is left."""
+
+    name = "price level"
+
+    def begin(self, brief: Brief, /) -> None:
+        """Nothing is remembered."""
+
+    def act(self, obs: Observation, /) -> Action:
+        """The running price level of every segment."""
+        return Action(np.rint(np.exp(obs.price_level_log.astype(np.float64))).astype(np.int64))

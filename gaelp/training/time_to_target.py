@@ -1,0 +1,156 @@
+"""How long learning takes to cover half of the way from a constant bid to the optimum, with no heuristic inside.
+
+Two are timed on one core. Ours is a recipe with the rule `none`, run by the training loop itself with its guardrails
+and checkpoints. The peer is PPO of stable-baselines3 with every setting at its default, on the market as Gymnasium
+offers it. Both see the same market and are judged by the project's reward on the same validation episodes; judging
+takes place between updates and is not timed.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple, Protocol
+
+from gaelp.clock import SystemClock
+from gaelp.config.base import Frozen
+from gaelp.config.fingerprint import fingerprint
+from gaelp.market.baselines.bids import Bidder
+from gaelp.market.baselines.episodes import play, validation_seeds
+from gaelp.market.baselines.tuned import TunedRules
+from gaelp.market.market import Market
+from gaelp.training.assemble import RunPlace, assemble, ground_of
+from gaelp.training.recipe import Recipe
+from gaelp.training.reports import Report, RoundDone, Stopped
+
+__all__ = ["Finish", "Judge", "Look", "OwnRun", "RaceSpec", "Runner", "half_way", "run_race", "seconds_ratio"]
+
+HEADROOM_SHARE = 0.5
+
+
+class RaceSpec(Frozen):
+    """When to look, and when to give up."""
+
+    cap_seconds: float
+    look_every_seconds: float = 2.0
+
+
+class Look(NamedTuple):
+    """The reward after so much training."""
+
+    seconds: float
+    cpu_seconds: float
+    reward: float
+
+
+class Finish(Frozen):
+    """How a race ended; the seconds are those of training up to the last look, wall-clock and CPU."""
+
+    reached: bool
+    seconds: float
+    cpu_seconds: float
+    best_reward: float
+    curve: tuple[Look, ...]
+
+
+class Runner(Protocol):
+    """Something that trains and can be judged."""
+
+    def update(self) -> bool:
+        """Train on for a little; False once it has come to its end."""
+        ...
+
+    def policy(self) -> Bidder:
+        """What it has learned so far, without exploring."""
+        ...
+
+
+class Judge:
+    """Mean reward on the validation episodes, on a market of its own so that training is not disturbed."""
+
+    def __init__(self, market: Market, *, episodes: int, seed: int) -> None:
+        self._market, self._seeds = market, validation_seeds(seed, episodes)
+
+    def __call__(self, policy: Bidder) -> float:
+        """The reward of a policy."""
+        return float(play(self._market, policy, self._seeds).reward.mean())
+
+
+def half_way(judge: Judge, tuned: TunedRules) -> tuple[float, float]:
+    """The constant bid's reward, and the reward that covers half of the way from there to the optimum, which is 1."""
+    constant = judge(tuned.constant())
+    return constant, constant + HEADROOM_SHARE * (1.0 - constant)
+
+
+def run_race(
+    runner: Runner, judge: Judge, target: float, spec: RaceSpec, report: Callable[[Look], None] = lambda _: None
+) -> Finish:
+    """Train until the target is reached, the cap is passed or the runner has come to its end."""
+    wall = cpu = looked = 0.0
+    curve: list[Look] = []
+    going = True
+    while going:
+        wall_begin, cpu_begin = time.perf_counter(), time.process_time()
+        going = runner.update()
+        wall += time.perf_counter() - wall_begin
+        cpu += time.process_time() - cpu_begin
+        going = going and wall < spec.cap_seconds
+        if going and wall - looked < spec.look_every_seconds:
+            continue
+        looked = wall
+        curve.append(Look(wall, cpu, judge(runner.policy())))
+        report(curve[-1])
+        if curve[-1].reward >= target:
+            break
+    best = max(look.reward for look in curve)
+    return Finish(reached=best >= target, seconds=wall, cpu_seconds=cpu, best_reward=best, curve=tuple(curve))
+
+
+def seconds_ratio(ours: tuple[Finish, ...], peer: Finish, cap_seconds: float, *, cpu: bool = False) -> float | None:
+    """The peer's seconds over ours, the median of our runs; None unless most of ours reached the target.
+
+    A peer that did not reach it counts with the cap, so that the ratio is then a lower bound.
+    """
+    own = statistics.median(_counted(one, cpu=cpu) if one.reached else float("inf") for one in ours)
+    if own == float("inf"):
+        return None
+    return (_counted(peer, cpu=cpu) if peer.reached else min(cap_seconds, _counted(peer, cpu=cpu))) / own
+
+
+def _counted(finish: Finish, *, cpu: bool) -> float:
+    return finish.cpu_seconds if cpu else finish.seconds
+
+
+class OwnRun:
+    """A recipe in the training loop, one round at a time; its checkpoints go to a folder that `close` removes."""
+
+    def __init__(self, recipe: Recipe, market: Market, tuned: TunedRules, *, seed: int) -> None:
+        # The loop's own looks at validation episodes are put off to its end: the race looks instead.
+        loop = recipe.loop.model_copy(update={"validate_every": recipe.loop.rounds})
+        self._temporary = TemporaryDirectory(prefix="gaelp-bench-")
+        self.folder = Path(self._temporary.name)
+        place = RunPlace(self.folder, fingerprint(recipe), SystemClock())
+        ground = ground_of(market, tuned, recipe.rule)
+        timed = recipe.model_copy(update={"loop": loop})
+        training = assemble(timed, ground, seed=seed, validation_seed=seed, place=place)
+        self._arena, self._loop = training.arena, training.loop
+        self._reports: Iterator[Report] = self._loop.run()
+        next(self._reports)  # the unchanged rule is played and the first checkpoint written: nothing is learned yet
+
+    def update(self) -> bool:
+        """One round, and what checkpoints were due since the last."""
+        for report in self._reports:
+            if isinstance(report, RoundDone):
+                return report.round < report.rounds
+            if isinstance(report, Stopped):
+                break
+        return False
+
+    def policy(self) -> Bidder:
+        """The learner's likeliest actions."""
+        return self._arena.policy("ours", lambda obs: self._loop.learner.act(obs, explore=False))
+
+    def close(self) -> None:
+        """Remove the checkpoints."""
+        self._temporary.cleanup()
