@@ -1,0 +1,173 @@
+"""`gaelp train`: phase 1 in this terminal, with progress; an interrupted run goes on where it stood."""
+
+import secrets
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gaelp.cli.comparison_table import show_comparison
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption, as_typed
+from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.startup import prepare
+from gaelp.clock import SystemClock
+from gaelp.config import check_name
+from gaelp.config.places import shown
+from gaelp.types import RunId, new_run_id
+
+if TYPE_CHECKING:
+    from gaelp.gates import Verdict
+    from gaelp.phases.simulation import SimulationResult
+    from gaelp.training.reports import Report
+
+__all__ = ["train"]
+
+
+def train(
+    config: ConfigOption = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="ID", help="Go on with this run, or begin one of this name.", show_default="new"),
+    ] = None,
+    tuned: Annotated[
+        Path | None,
+        typer.Option("--tuned", metavar="FILE", help="The rules tuned for the market.", show_default="by its name"),
+    ] = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train an agent on the market, choose its best checkpoint, and judge it on episodes it has not seen.
+
+    - `gaelp train --config quick-test`
+
+    - `gaelp train --set market.name=signals --set training.agent=sac`
+
+    - `gaelp train --run 20261116-020641-7f3a9c`: go on with a run that was interrupted; it ends with the same bits
+
+    The agent learns how far to move the bids of a tuned rule, segment by segment. Where no checkpoint does better than
+    the rule on validation episodes, the rule is kept and the result says so. Recipes are in configs/agents/.
+
+    Everything goes to runs/ID below the home: checkpoints, training.jsonl, simulation.json and manifest.json; curves
+    are in MLflow (`mlflow ui --backend-store-uri sqlite:///.gaelp/mlflow.db`).
+    """
+    from gaelp.phases.run_folder import RunFolder  # noqa: PLC0415 - torch takes seconds that `--help` need not spend
+    from gaelp.phases.simulation import plan_simulation, run_simulation  # noqa: PLC0415 - as above
+
+    settings = prepare(config, overrides).settings
+    clock = SystemClock()
+    run_id = new_run_id(clock, secrets.token_bytes) if run is None else RunId(check_name(run, "--run"))
+    plan = plan_simulation(settings, tuned_path=tuned, asked=as_typed(settings.market.name, config, overrides))
+    folder = RunFolder(settings.home, run_id)
+    say(f"run {run_id}: {plan.recipe.algorithm} on market {plan.market.spec.name}, in {shown(folder.path)}")
+    if run is not None and not folder.path.exists():
+        say(f"there is no run {run_id} yet: beginning it")
+    try:
+        with _progress(plan.recipe.loop.rounds) as show:
+            result = run_simulation(plan, folder, clock=clock, on_report=show)
+    except KeyboardInterrupt:
+        options = shlex.join(as_typed("", config, overrides)[1:])
+        say(f"run {run_id} goes on with `gaelp train {options}{' ' if options else ''}--run {run_id}`")
+        raise
+    if as_json:
+        show_json(result.model_dump(mode="json"))
+    else:
+        _show(result)
+
+
+@contextmanager
+def _progress(rounds: int) -> Iterator[Callable[["Report"], None]]:
+    """A bar with the figures that tell whether it learns; outside a terminal a line for each validation."""
+    from rich.console import Console  # noqa: PLC0415 - rich takes a fifth of a second that JSON and help need not spend
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415 - as above
+
+    from gaelp.training.reports import RoundDone  # noqa: PLC0415 - torch takes seconds
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.completed}/{task.total}"), BarColumn(20), TimeRemainingColumn())
+    with Progress(
+        *columns, TextColumn("{task.description}"), console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("starting", total=rounds)
+
+        def show(report: "Report") -> None:
+            if isinstance(report, RoundDone):
+                bar.update(task, completed=report.round, description=_round_text(report))
+            elif text := _text(report):
+                console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+        yield show
+
+
+_SHOWN = {
+    "approx_kl": "KL",
+    "entropy": "entropy",
+    "explained_variance": "explained",
+    "loss": "loss",
+    "critic_loss": "critic",
+    "value_loss": "value",
+}
+
+
+def _round_text(report: Any) -> str:
+    figures = " ".join(f"{name} {report.metrics[key]:.3g}" for key, name in _SHOWN.items() if key in report.metrics)
+    return f"reward {report.reward:.3f} {figures} {report.steps_per_second / 1000:.0f}k steps/s"
+
+
+def _text(report: "Report") -> str:
+    from gaelp.training.reports import Intervened, Resumed, Stopped, Validated  # noqa: PLC0415 - torch takes seconds
+
+    match report:
+        case Resumed():
+            refused = "".join(f"\n  refused: {reason}" for reason in report.refused)
+            return f"resumed after round {report.round} from {report.path.name}{refused}"
+        case Validated():
+            score, star = report.score, " *" if report.best else ""
+            half = (score.lead_upper_95 - score.lead_lower_95) / 2
+            goals = report.monitor.goals
+            met = f", {sum(goal.met for goal in goals)} of {len(goals)} goals met" if goals else ""
+            return (
+                f"round {report.round}: validation reward {score.mean:.4f},"
+                f" {score.lead:+.4f} ±{half:.4f} against the rule{met}{star}"
+            )
+        case Intervened():
+            return f"round {report.round}: {report.guardrail}: {report.action} ({report.detail})"
+        case Stopped():
+            return f"stopped after round {report.round}: {report.detail}"
+        case _:
+            return ""
+
+
+def _show(result: "SimulationResult") -> None:
+    show_comparison(result.comparison)
+    names = ("reward", "headroom_share", "lead_over_constant", "lead_over_best_rule")
+    rows = [
+        (name, *(_interval(figures, name) for figures in (result.metrics, result.shifted_metrics))) for name in names
+    ]
+    show_table((result.agent, "this market", "shifted market"), rows)
+    _show_verdict(result.verdict)
+    show_text(_meaning(result))
+
+
+def _show_verdict(verdict: "Verdict") -> None:
+    from gaelp.gates import as_rows  # noqa: PLC0415 - torch takes seconds
+
+    columns = ("rule", "outcome", "compared", "threshold")
+    show_text("")
+    show_table(columns, [[row[column] for column in columns] for row in as_rows(verdict)])
+    show_text(verdict.summary)
+
+
+def _interval(figures: Mapping[str, float], name: str) -> str:
+    return f"{figures[name]:.3f} ({figures[f'{name}_lower_95']:.3f} .. {figures[f'{name}_upper_95']:.3f})"
+
+
+def _meaning(result: "SimulationResult") -> str:
+    if result.learned:
+        return f"Run {result.run_id}: checkpoint {result.checkpoint} did best on the validation episodes."
+    return (
+        f"Run {result.run_id}: nothing was learned that does better than the rule on the validation episodes,"
+        " so the rule is the agent."
+    )

@@ -1,0 +1,86 @@
+"""From played episodes to the metrics that the first gate reads, each with its 95% interval where it has one."""
+
+import math
+
+from pydantic.fields import FieldInfo
+
+from gaelp.config.base import Frozen
+from gaelp.config.market import MarketSpec
+from gaelp.config.validation import validated
+from gaelp.errors import DataError
+from gaelp.market.baselines.bids import Bidder
+from gaelp.market.baselines.compare import Comparison, compare
+from gaelp.market.baselines.tuned import TunedRules
+from gaelp.market.market import Market
+
+__all__ = ["Judged", "MarketShift", "judge_policy", "shifted"]
+
+_SHIFTED = "-shifted"
+_NAME_MOST = 64 - len(_SHIFTED)  # a name has at most 64 characters
+
+
+class MarketShift(Frozen):
+    """How a held-out market differs from the one trained on: factors on its parameters."""
+
+    volume: float = 0.8
+    price_moves: float = 1.5
+    value_spread: float = 1.2
+    delay: float = 1.5
+
+
+class Judged(Frozen):
+    """How an agent did beside the tuned rules, all on the same held-out episodes."""
+
+    comparison: Comparison
+    metrics: dict[str, float]
+
+
+def judge_policy(market: Market, policy: Bidder, tuned: TunedRules, *, episodes: int, seed: int) -> Judged:
+    """Play the policy and every tuned rule on held-out episodes."""
+    comparison = compare(
+        market, tuned.build_all(), constant=tuned.constant(), candidates=[policy], episodes=episodes, seed=seed
+    )
+    return Judged(comparison=comparison, metrics=_metrics(comparison, policy.name))
+
+
+def _metrics(comparison: Comparison, name: str) -> dict[str, float]:
+    result = comparison.of(name)
+    figures = {"episodes": float(comparison.episodes), "budget_used": result.budget_used}
+    figures |= {"reward_p10": result.reward_p10, "success_rate": result.success_rate}
+    if result.last_50_z is not None:  # of too few episodes nothing can be said, and the gate holds that against them
+        figures["last_50_z"] = result.last_50_z
+    estimates = {
+        "reward": result.reward,
+        "headroom_share": result.headroom_share,
+        "lead_over_constant": result.lead_over_constant,
+        "lead_over_best_rule": result.lead_over_best,
+    }
+    if result.lead_over_informed is not None:
+        estimates["lead_over_informed_rule"] = result.lead_over_informed
+    for key, estimate in estimates.items():
+        figures |= {key: estimate.value, f"{key}_lower_95": estimate.lower_95, f"{key}_upper_95": estimate.upper_95}
+    return figures
+
+
+def shifted(spec: MarketSpec, shift: MarketShift) -> MarketSpec:
+    """The market with other parameters than it was trained on, as far as the limits of each parameter allow."""
+    factors = {
+        "volume": {"per_hour": shift.volume},
+        "price": dict.fromkeys(("common_drift_sd", "segment_drift_sd", "hourly_noise_sd"), shift.price_moves),
+        "response": dict.fromkeys(("click_log_sd", "conversion_log_sd"), shift.value_spread),
+        "delay": {"mean_hours": shift.delay},
+    }
+    values = spec.model_dump(mode="json")
+    values |= {"name": f"{spec.name[:_NAME_MOST]}{_SHIFTED}", "label": "other parameters than in training"}
+    values["randomise"] = {}
+    for section, keys in factors.items():
+        fields = type(getattr(spec, section)).model_fields
+        for key, factor in keys.items():
+            values[section][key] = _within_limits(values[section][key] * factor, fields[key])
+    return validated(MarketSpec, values, lambda _: f"market {spec.name!r}, shifted to judge it", error=DataError)
+
+
+def _within_limits(value: float, field: FieldInfo) -> float:
+    lowest = max((float(getattr(limit, "ge", -math.inf)) for limit in field.metadata), default=-math.inf)
+    highest = min((float(getattr(limit, "le", math.inf)) for limit in field.metadata), default=math.inf)
+    return min(max(value, lowest), highest)

@@ -1,0 +1,263 @@
+"""Phase 1 trains, chooses and judges, leaves everything a gate needs on disk, and goes on where it was stopped."""
+
+import json
+import math
+import sqlite3
+from typing import NamedTuple
+
+import pytest
+
+from gaelp.errors import ConfigError, DataError, Refused
+from gaelp.gates import load_gate
+from gaelp.market.baselines.episodes import held_out_seeds, play
+from gaelp.observability.tracking import MLFLOW_ENVIRONMENT
+from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.simulation import GOALS, SimulationResult
+from gaelp.training.manifest import read_manifest
+from gaelp.training.price_level_rule import PriceLevelRule
+from gaelp.training.reports import Report, Resumed, RoundDone, Stopped, Validated
+
+STUCK = {"rows": 16, "validation_episodes": 8, "residual": {"scale": 1e-9}}  # moves no bid by a micro
+LEARNS = {
+    "rule": "none",
+    "settings": {
+        "network": {"hidden": [16]},
+        "steps_per_update": 24,
+        "gamma": 0,
+        "gae_lambda": 0,
+        "learning_rate": {"kind": "linear", "start": 0.02, "end": 0.001},
+        "log_std_start": -1.5,
+        "normalise_obs": True,
+    },
+    "arena": {"rows": 128, "validation_episodes": 32},
+    "loop": {"rounds": 12, "validate_every": 4},
+}
+
+
+class Interrupt:
+    """Ctrl-C as soon as a round is done."""
+
+    def __init__(self, round_number):
+        self._round = round_number
+
+    def __call__(self, report):
+        if isinstance(report, RoundDone) and report.round == self._round:
+            raise KeyboardInterrupt
+
+
+def logged(folder):
+    return [json.loads(line) for line in folder.training_log.read_text(encoding="utf-8").splitlines()]
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
+
+
+class Finished(NamedTuple):
+    """A run named `whole` that nothing disturbed."""
+
+    result: SimulationResult
+    reports: list[Report]
+    folder: RunFolder
+
+    @property
+    def manifest(self):
+        return read_manifest(self.folder.manifest)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, make_place):
+    place, reports = make_place(tmp_path_factory.mktemp("whole")), []
+    return Finished(place.run("whole", on_report=reports.append), reports, place.run_folder("whole"))
+
+
+def parameters(place, run_id):
+    return read_manifest(place.run_folder(run_id).manifest).parameter_hash
+
+
+def said(result):
+    """Everything but what the run is called, how long it took and when it was judged."""
+    verdict = {"judged_at": True, "evidence_hash": True, "evidence": {"run_id", "measured_at"}}
+    return result.model_dump(exclude={"run_id": True, "training_seconds": True, "verdict": verdict})
+
+
+def test_the_first_gate_finds_every_figure_it_asks_for(whole):
+    asked = {criterion.figure for criterion in load_gate("simulation").criteria} - {"last_50_z"}  # needs 100 episodes
+    assert asked <= whole.result.metrics.keys()
+    assert whole.result.verdict.outcome == "fail"  # a few episodes of a toy market prove nothing
+
+
+def test_a_run_leaves_its_result_its_manifest_and_every_report(whole, place):
+    result, reports, folder = whole
+    assert SimulationResult.model_validate_json(folder.result.read_text(encoding="utf-8")) == result
+    assert (result.run_id, result.rounds, result.stopped) == ("whole", 4, "finished")
+    assert (whole.manifest.run_id, whole.manifest.seed, whole.manifest.torch_threads) == ("whole", 7, 1)
+    assert whole.manifest.config_hash == result.config_hash == place.plan().config_hash
+    lines = logged(folder)
+    assert [line["report"] for line in lines] == [type(report).__name__ for report in reports]
+    assert [line["round"] for line in lines if line["report"] == "RoundDone"] == [1, 2, 3, 4]
+    assert all(line["reward"] is not None for line in lines if line["report"] == "RoundDone")
+    assert isinstance(reports[-1], Stopped)
+    assert result.learned == (result.checkpoint is not None)
+
+
+def test_metrics_have_a_value_and_both_bounds_and_none_is_missing(whole):
+    result = whole.result
+    for figures in (result.metrics, result.shifted_metrics):
+        assert all(math.isfinite(value) for value in figures.values())
+        for name in ("reward", "headroom_share", "lead_over_constant", "lead_over_best_rule"):
+            assert figures[f"{name}_lower_95"] <= figures[name] <= figures[f"{name}_upper_95"]
+    assert result.metrics["episodes"] == result.shifted_metrics["episodes"] == 16
+    assert result.metrics["reward"] == result.comparison.of(result.agent).reward.value
+    assert result.metrics["reward"] != result.shifted_metrics["reward"]
+
+
+def test_every_validation_tells_which_goals_are_met(whole):
+    validated = [report for report in whole.reports if isinstance(report, Validated)]
+    assert len(validated) == 2
+    for report in validated:
+        assert [goal.goal.metric for goal in report.monitor.goals] == [goal.metric for goal in GOALS]
+        assert all(goal.value is not None for goal in report.monitor.goals)
+
+
+def test_where_nothing_beats_the_rule_the_rule_is_the_agent(place):
+    place.recipe(arena=STUCK)
+    result = place.run("stuck")
+    assert (result.learned, result.checkpoint, result.agent) == (False, None, "agent (mpc unchanged)")
+    mpc = place.plan().tuned.build("mpc").name
+    assert result.comparison.of(result.agent).reward == result.comparison.of(mpc).reward
+    assert result.metrics["lead_over_best_rule"] <= 0
+
+
+def test_what_was_learned_is_judged_by_the_checkpoint_that_did_best(place):
+    place.recipe(**LEARNS)
+    reports = []
+    result = place.run("learner", on_report=reports.append)
+    best = max((report for report in reports if isinstance(report, Validated)), key=lambda one: one.score.mean)
+    assert best.best
+    assert best.score.lead_lower_95 > 0
+    assert (result.learned, result.agent) == (True, "agent (ppo)")
+    assert f"step-{best.round * 128 * 24}." in result.checkpoint
+    assert (place.run_folder("learner").checkpoints / result.checkpoint).is_file()
+    untaught = play(place.plan().market, PriceLevelRule(), held_out_seeds(1009, 16)).reward.mean()
+    assert result.metrics["reward"] > untaught + 0.02
+
+
+def test_the_checkpoint_marked_as_best_is_judged_and_not_the_newest(place):
+    place.recipe(**LEARNS | {"loop": {"rounds": 2, "validate_every": 1}})
+    result = place.run("learner")
+    checkpoints = sorted(place.run_folder("learner").checkpoints.glob("*.safetensors"))
+    assert [path.name.split("-", 1)[1] for path in checkpoints] == [
+        f"step-{n * 128 * 24}.safetensors" for n in range(3)
+    ]
+    (place.run_folder("learner").checkpoints / result.checkpoint).with_suffix(".best").unlink()
+    rewards = set()
+    for path in checkpoints[1:]:
+        path.with_suffix(".best").touch()
+        again = place.run("learner")
+        assert again.checkpoint == path.name
+        rewards.add(again.metrics["reward"])
+        path.with_suffix(".best").unlink()
+    assert len(rewards) == 2
+    assert result.metrics["reward"] in rewards
+
+
+def test_the_same_settings_give_the_same_bits_and_another_seed_others(whole, place):
+    again, other = place.run("again"), place.run("other", "run.seed=8")
+    assert parameters(place, "again") == whole.manifest.parameter_hash != parameters(place, "other")
+    assert again.metrics == whole.result.metrics
+    assert again.config_hash == whole.result.config_hash != other.config_hash
+
+
+def test_an_interrupted_run_goes_on_and_ends_with_the_same_bits(whole, place):
+    with pytest.raises(KeyboardInterrupt):
+        place.run("cut", on_report=Interrupt(3))
+    assert not place.run_folder("cut").result.exists()
+    reports = []
+    result = place.run("cut", on_report=reports.append)
+    assert isinstance(reports[0], Resumed)
+    assert reports[0].round == 2
+    assert parameters(place, "cut") == whole.manifest.parameter_hash
+    assert said(result) == said(whole.result)
+
+
+def test_a_finished_run_trains_no_more_and_says_the_same_again(place):
+    result = place.run("one")
+    before = read_manifest(place.run_folder("one").manifest)
+    reports = []
+    assert said(place.run("one", on_report=reports.append)) == said(result)
+    assert [type(report) for report in reports] == [Resumed, Stopped]
+    assert read_manifest(place.run_folder("one").manifest) == before
+
+
+@pytest.mark.parametrize("change", ["run.seed=8", "evaluation.seed=8", "training.rounds=5", "training.threads=2"])
+def test_another_configuration_under_the_same_run_is_refused_and_nothing_changes(place, change):
+    place.run("one", "training.rounds=1")
+    before = contents(place.run_folder("one"))
+    with pytest.raises(Refused, match="configuration") as refused:
+        place.run("one", "training.rounds=1", change)
+    assert refused.value.exit_code == 3
+    assert contents(place.run_folder("one")) == before
+
+
+def test_more_evaluation_episodes_are_no_other_configuration(place):
+    place.run("one", "training.rounds=1")
+    assert place.run("one", "training.rounds=1", "evaluation.episodes=20").metrics["episodes"] == 20
+
+
+def test_a_run_along_a_curriculum_is_another_one_and_is_judged_on_the_market_asked_for(place):
+    reports = []
+    result = place.run("along", "training.curriculum=quick", on_report=reports.append)
+    assert {report.task for report in reports if isinstance(report, RoundDone)} <= {"calm-tiny", "cal-tiny"}
+    assert (result.comparison.market, result.rounds) == ("tiny", 4)
+    assert result.config_hash != place.plan().config_hash
+
+
+@pytest.mark.parametrize(
+    ("recipe", "error", "told"),
+    [
+        ({"rule": "mcp"}, DataError, "no tuned bidder 'mcp'.*constant, lin, mpc"),
+        ({"arena": {"rows": 15}}, ConfigError, "rows=15 .*such as 14"),
+    ],
+)
+def test_what_does_not_fit_is_told_before_anything_is_written(place, recipe, error, told):
+    place.recipe(**recipe)
+    with pytest.raises(error, match=told):
+        place.run("one")
+    assert not (place.folder / "home").exists()
+
+
+def test_the_shifted_market_is_another_one_than_that_trained_on(place):
+    plan = place.plan()
+    assert plan.shifted.spec.name == "tiny-shifted"
+    assert plan.shifted.spec.volume.per_hour == pytest.approx(32)
+    assert plan.shifted.spec.price.common_drift_sd == pytest.approx(1.5 * plan.market.spec.price.common_drift_sd)
+
+
+def test_rules_tuned_for_another_market_are_refused(place):
+    text = (place.folder / "tiny.yaml").read_text(encoding="utf-8")
+    assert "per_hour: 40" in text
+    (place.folder / "tiny.yaml").write_text(text.replace("per_hour: 40", "per_hour: 41"), encoding="utf-8")
+    with pytest.raises(DataError, match="fingerprint"):
+        place.plan()
+
+
+def test_mlflow_shows_whether_a_run_was_broken_off_refused_or_finished(place, monkeypatch):
+    for name, value in MLFLOW_ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    tracked = ("training.tracking=true", "training.rounds=2")
+
+    def status():
+        with sqlite3.connect(place.folder / "home" / "mlflow.db") as database:
+            [(found,)] = database.execute("select status from runs").fetchall()
+        database.close()
+        return found
+
+    with pytest.raises(KeyboardInterrupt):
+        place.run("one", *tracked, on_report=Interrupt(1))
+    assert status() == "KILLED"
+    place.run("one", *tracked)
+    assert status() == "FINISHED"
+    with pytest.raises(Refused):
+        place.run("one", *tracked, "run.seed=8")
+    assert status() == "FINISHED"
