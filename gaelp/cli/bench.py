@@ -1,6 +1,6 @@
 """`gaelp bench`: measure this machine; one JSON object, peers in the same run where they are installed."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -8,7 +8,10 @@ from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table
 from gaelp.cli.startup import prepare
 
-__all__ = ["app", "market"]
+if TYPE_CHECKING:
+    from gaelp.training.speed_report import TrainSpeed
+
+__all__ = ["app", "market", "train"]
 
 app = typer.Typer(no_args_is_help=True, help="Measure this machine, with peers in the same run where installed.")
 
@@ -29,6 +32,7 @@ def market(
     Peers (RTBGym, a plain auction loop) are measured too once `make bench-peers` has built them.
 
     - `gaelp bench market --json`
+
     - `gaelp bench market --market cal --quick`
     """
     from gaelp.config.places import repository_root  # noqa: PLC0415 - numba takes a second that `--help` need not spend
@@ -74,7 +78,7 @@ def market(
         )
         for one in speeds
     ]
-    show_table(("campaigns", "market, hours/s", "with observation vectors, hours/s", "bytes a campaign"), rows)
+    show_table(("campaigns", "market, hours/s", "with vectors, hours/s", "bytes a campaign"), rows)
     for peer, speed in peers.items():
         told = (
             "not installed (make bench-peers)"
@@ -82,3 +86,67 @@ def market(
             else f"{speed:,.0f} steps/s, ratio {headline.campaign_steps_per_s / speed:,.0f}"
         )
         say(f"{peer}: {told}")
+
+
+@app.command("train")
+def train(
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    cap_seconds: Annotated[
+        float, typer.Option("--cap-seconds", min=0.1, help="Of training, after which a race is given up.")
+    ] = 600.0,
+    quick: Annotated[bool, typer.Option("--quick", help="See that it works: a few frames, no true figures.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """PPO on one core: frames per CPU-second, the share of the matmul limit, and the time to learn a market.
+
+    stable-baselines3 is measured in the same run if it is installed (the extra `bench`): first with the same network,
+    minibatches and epochs on the same environment; then, with its default settings, in a race to half of the way from a
+    constant bid to the optimum on market `signals`, where ours starts without a heuristic inside too. A peer that is
+    not there by the cap counts with the cap. Expect a quarter of an hour.
+
+    - `gaelp bench train --json`
+
+    - `gaelp bench train --cap-seconds 120`
+    """
+    from gaelp.market.build import build_market, configured_personas, load_market_spec  # noqa: PLC0415 - as above
+    from gaelp.training.recipe import load_recipe  # noqa: PLC0415 - torch takes seconds
+    from gaelp.training.speed_report import FULL, QUICK, measure_training  # noqa: PLC0415 - as above
+
+    settings = prepare(config, overrides).settings
+    personas = configured_personas(settings)
+    frames_on, race_on = (build_market(load_market_spec(name), personas) for name in (settings.market.name, "signals"))
+    recipes = (load_recipe("ppo"), load_recipe("ppo-plain"))
+    result = measure_training(frames_on, race_on, recipes, QUICK if quick else FULL, cap_seconds, say)
+    if as_json:
+        show_json(result.model_dump(mode="json"))
+    else:
+        _show_training(result)
+
+
+def _show_training(result: "TrainSpeed") -> None:
+    frames, matmul, race = result.frames, result.matmul, result.race
+    rows = [
+        (
+            "frames per CPU-second",
+            f"{frames.ours_per_s:,.0f}",
+            _figure(frames.peer_per_s, ",.0f"),
+            _ratio(frames.ratio),
+        ),
+        (
+            f"seconds to reward {race.target_reward:.3f} on {race.market}",
+            ", ".join(f"{one.seconds:.1f}" if one.reached else "not reached" for one in race.ours),
+            "-" if race.sb3 is None else f"{race.sb3.seconds:.0f}" + ("" if race.sb3.reached else ", not reached"),
+            ("" if result.sb3_reached else "at least ") + _ratio(race.ratio) if race.ratio else "-",
+        ),
+        ("share of the matmul limit in updates", f"{matmul.fraction:.0%}", "-", "-"),
+    ]
+    show_table(("PPO, one core", "ours", "stable-baselines3", "ratio"), rows)
+
+
+def _figure(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def _ratio(value: float | None) -> str:
+    return _figure(value, ".2f")

@@ -1,0 +1,46 @@
+"""`gaelp bench` prints one JSON object with the keys that other tools rely on."""
+
+import json
+
+import pytest
+
+from gaelp.training import speed_report
+
+QUICK = ("bench", "train", "--quick", "--cap-seconds", 0.2)
+
+
+def test_training_is_measured_beside_stable_baselines3_with_only_json_on_stdout(gaelp):
+    pytest.importorskip("stable_baselines3")
+    result = gaelp(*QUICK, "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["frames_ratio_to_sb3"] == pytest.approx(found["frames"]["ours_per_s"] / found["frames"]["peer_per_s"])
+    assert 0 < found["fraction_of_matmul_limit"] < 1
+    assert found["time_to_target_ratio"] is None
+    assert (found["ours_reached"], found["sb3_reached"]) == (False, False)
+    assert found["race"]["target_reward"] == pytest.approx((found["race"]["constant_reward"] + 1) / 2)
+    assert found["settings"]["race"]["recipe"]["rule"] == "none"
+    assert "Race on market signals" in result.stderr
+
+
+def test_without_the_peer_its_figures_are_null(gaelp, monkeypatch):
+    monkeypatch.setattr(speed_report, "find_spec", lambda _: None)
+    found = json.loads(gaelp(*QUICK, "--json").stdout)
+    assert found["frames"]["ours_per_s"] > 0
+    keys = ("frames_ratio_to_sb3", "time_to_target_ratio", "time_to_target_cpu_ratio", "sb3_reached")
+    assert [found[key] for key in keys] == [None] * len(keys)
+    assert found["race"]["sb3"] is None
+
+
+def test_without_json_a_table_is_shown(gaelp, monkeypatch):
+    monkeypatch.setattr(speed_report, "find_spec", lambda _: None)
+    shown = gaelp(*QUICK).stdout
+    assert "frames per CPU-second" in shown
+    assert "not reached" in shown
+
+
+def test_the_market_is_measured_in_steps_and_bytes(gaelp):
+    found = json.loads(gaelp("bench", "market", "--market", "calm", "--quick", "--json").stdout)
+    assert found["campaign_steps_per_s"] > found["env_steps_per_s"] > 0
+    assert found["bytes_per_campaign"] > 0
+    assert found["ratio_to_rtbgym"] is None
