@@ -17,8 +17,8 @@ ifneq "$(shell test -x $(BIN)/python && head -n 1 $(STAMP) 2>/dev/null)" "$(CURD
 endif
 
 # What `make run` runs for the phases there are, and what it says about the rest.
-PIPELINE := market compare --config quick-test
-PHASES := of phase 1 (simulation) the market and its rule-based bidders; to come: training, 2 history, 3 pilot, 4 scale
+PIPELINE := train --config quick-test
+PHASES := phase 1 (simulation) and the automatic verdict of its gate; to come: approval, 2 history, 3 pilot, 4 scale
 
 .DELETE_ON_ERROR:
 .PHONY: help run test test-all check format bench bench-peers clean
@@ -46,8 +46,9 @@ format: $(STAMP) ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
-bench: $(STAMP) ## Measure the market: one JSON object
+bench: $(STAMP) ## Measure the market and training: one JSON object each (a quarter of an hour)
 	@$(BIN)/gaelp bench market --json
+	@$(BIN)/gaelp bench train --json
 
 bench-peers: ## Build the environments of the peers that `make bench` compares with (minutes, once)
 	@'$(PYTHON)' -m venv bench/.peers/rtbgym
