@@ -9,6 +9,8 @@ from gaelp.cli.output import say, show_json, show_table
 from gaelp.cli.startup import prepare
 
 if TYPE_CHECKING:
+    from gaelp.market.market import Market
+    from gaelp.market.turns import Turns
     from gaelp.training.speed_report import TrainSpeed
 
 __all__ = ["app", "market", "train"]
@@ -17,6 +19,7 @@ app = typer.Typer(no_args_is_help=True, help="Measure this machine, with peers i
 
 _SIZES = (256, 1024, 4096, 16_384, 65_536)
 _HEADLINE = 4096
+_TURNS = 5
 
 
 @app.command("market")
@@ -29,15 +32,19 @@ def market(
 ) -> None:
     """Campaign-hours per CPU-second on one core, memory per campaign, and how both grow with the batch.
 
-    Peers (RTBGym, a plain auction loop) are measured too once `make bench-peers` has built them.
+    Peers (RTBGym, a plain auction loop) are measured in turns with it once `make bench-peers` has built them;
+    the ratios are medians over the turns.
 
     - `gaelp bench market --json`
 
     - `gaelp bench market --market cal --quick`
     """
-    from gaelp.config.places import repository_root  # noqa: PLC0415 - numba takes a second that `--help` need not spend
-    from gaelp.market.build import build_market, configured_personas, load_market_spec  # noqa: PLC0415 - as above
-    from gaelp.market.peers import PEERS, measure_peer  # noqa: PLC0415 - as above
+    from gaelp.market.build import (  # noqa: PLC0415 - numba takes a second that `--help` need not spend
+        build_market,
+        configured_personas,
+        load_market_spec,
+    )
+    from gaelp.market.peers import PEERS  # noqa: PLC0415 - as above
     from gaelp.market.speed import measure_market  # noqa: PLC0415 - as above
 
     settings = prepare(config, overrides).settings
@@ -48,22 +55,16 @@ def market(
         (_HEADLINE,) if quick else _SIZES,
         lambda one: say(f"  {one.campaigns} campaigns: {one.campaign_steps_per_s:,.0f} campaign-hours/s"),
     )
-    peers = {} if quick else {peer: measure_peer(peer, repository_root() / "bench", 5.0) for peer in PEERS}
     headline = next(one for one in speeds if one.campaigns == _HEADLINE)
+    peers = {peer: None if quick else _beside(timed, peer) for peer in PEERS}
     result = {
         "campaign_steps_per_s": headline.campaign_steps_per_s,
         "env_steps_per_s": headline.env_steps_per_s,
         "bytes_per_campaign": headline.bytes_per_campaign,
-        **{
-            f"ratio_to_{peer}": None if speed is None else headline.campaign_steps_per_s / speed
-            for peer, speed in (peers or dict.fromkeys(PEERS)).items()
-        },
-        **{
-            f"env_ratio_to_{peer}": None if speed is None else headline.env_steps_per_s / speed
-            for peer, speed in (peers or dict.fromkeys(PEERS)).items()
-        },
+        **{f"ratio_to_{peer}": turns and turns.ratio for peer, turns in peers.items()},
+        **{f"env_ratio_to_{peer}": turns and turns.env_ratio for peer, turns in peers.items()},
         "market": name,
-        "peers_steps_per_s": peers,
+        "peers": {peer: turns and turns.model_dump() for peer, turns in peers.items()},
         "by_campaigns": [one.model_dump() for one in speeds],
     }
     if as_json:
@@ -79,13 +80,23 @@ def market(
         for one in speeds
     ]
     show_table(("campaigns", "market, hours/s", "with vectors, hours/s", "bytes a campaign"), rows)
-    for peer, speed in peers.items():
-        told = (
-            "not installed (make bench-peers)"
-            if speed is None
-            else f"{speed:,.0f} steps/s, ratio {headline.campaign_steps_per_s / speed:,.0f}"
-        )
-        say(f"{peer}: {told}")
+    for peer, turns in peers.items():
+        say(f"{peer}: " + (f"ratio {turns.ratio:,.0f}" if turns else "not measured (make bench-peers)"))
+
+
+def _beside(timed: "Market", peer: str) -> "Turns | None":
+    """The market and one peer in turns, told as it goes."""
+    from gaelp.config.places import repository_root  # noqa: PLC0415 - as above
+    from gaelp.market.turns import measure_in_turns  # noqa: PLC0415 - as above
+
+    return measure_in_turns(
+        timed,
+        _HEADLINE,
+        peer,
+        repository_root() / "bench",
+        turns=_TURNS,
+        report=lambda turn: say(f"  {peer}: ratio {turn.campaign_steps_per_s / turn.peer_steps_per_s:,.0f}"),
+    )
 
 
 @app.command("train")

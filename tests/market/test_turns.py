@@ -1,0 +1,29 @@
+"""A peer is timed in turns with the market, and the ratio is the median over the turns."""
+
+import sys
+
+import pytest
+
+from gaelp.market import turns
+from gaelp.market.turns import Turn, Turns, measure_in_turns
+
+
+def test_the_ratio_is_the_median_so_that_one_odd_turn_does_not_count():
+    speeds = [(300.0, 1.0), (310.0, 1.0), (9000.0, 1.0)]
+    made = (Turn(campaign_steps_per_s=ours, env_steps_per_s=ours / 2, peer_steps_per_s=peer) for ours, peer in speeds)
+    found = Turns(turns=tuple(made))
+    assert (found.ratio, found.env_ratio) == (310, 155)
+
+
+def test_a_peer_that_is_there_is_measured_every_turn(make_market, tmp_path, monkeypatch):
+    (tmp_path / "peer.py").write_text("print('{\"steps_per_s\": 10}')", encoding="utf-8")
+    (tmp_path / "python").symlink_to(sys.executable)
+    monkeypatch.setitem(turns.measure_peer.__globals__["PEERS"], "mine", ("python", "peer.py"))
+    market, seen = make_market(days=1, segments=2), []
+    found = measure_in_turns(market, 8, "mine", tmp_path, turns=2, report=seen.append)
+    assert list(found.turns) == seen
+    assert found.ratio == pytest.approx(sum(turn.campaign_steps_per_s for turn in seen) / 2 / 10)
+
+
+def test_without_the_peer_there_is_nothing_to_compare(make_market, tmp_path):
+    assert measure_in_turns(make_market(), 8, "rtbgym", tmp_path, turns=2, report=lambda _: None) is None
