@@ -179,3 +179,20 @@ def test_an_interruption_leaves_nothing_behind(here, rows):
     process.communicate(timeout=60)
     assert process.returncode not in {0, 2}
     assert files(here) == ["bids.csv"]
+
+
+@pytest.mark.parametrize("kind", ["thousands of thin segments", "one moment"])
+def test_a_log_that_says_little_of_prices_keeps_them_and_says_why(gaelp, here, kind):
+    rng = np.random.default_rng(7)
+    head = "time,bid_micros,price_micros,won,segment,click,conversion"
+    lines = []
+    for i in range(6000):
+        bid, price, clicked = rng.integers(500, 4000), rng.integers(500, 3000), rng.random() < 0.03
+        won = bid >= price
+        at, segment = (1_700_000_000, f"s{i % 5}") if kind == "one moment" else (1_700_000_000 + 72 * i, f"u{i % 3000}")
+        buys = won and clicked and rng.random() < 0.4
+        lines.append(f"{at},{bid},{price if won else ''},{won:d},{segment},{won and clicked:d},{buys:d}")
+    (here / "odd.csv").write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
+    result = gaelp("data", "calibrate", here / "odd.csv", "--name", "odd")
+    assert result.exit_code == 0, result.stderr
+    assert "kept" in result.stdout

@@ -107,3 +107,9 @@ def test_rates_that_differ_by_chance_alone_have_no_correlation_with_anything(see
     found = fit_correlation(clicks, shown, covariate, "clicks")
     assert isinstance(found, TooLittle)
     assert "differ by no more than chance" in found.reason or "needed" in found.reason
+
+
+def test_successes_without_a_single_trial_that_can_be_judged_are_too_little():
+    found = fit_rates(np.full(4, 30.0), np.zeros(4), "conversions")
+    assert isinstance(found, TooLittle)
+    assert "old enough to judge" in found.reason
