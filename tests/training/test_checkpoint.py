@@ -154,7 +154,7 @@ def test_none_of_a_thousand_damaged_checkpoints_loads(path):
     target = path.with_name("damaged.safetensors")
     for _ in range(1000):
         target.write_bytes(damaged(content, rng))
-        with pytest.raises(DataError, match=r"damaged\.safetensors is refused: .+latest_good"):
+        with pytest.raises(DataError, match=r"damaged\.safetensors is refused: .+newest that is whole"):
             load(target)
 
 
