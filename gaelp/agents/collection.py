@@ -1,6 +1,5 @@
 """Acting with the present policy and keeping the last T steps of all rows, time-major, until they are learnt from."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from torch import Tensor
 from gaelp.agents.actor_critic import ActorCritic
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.errors import BadInput
-from gaelp.experience.collect import Step
+from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
 from gaelp.experience.returns import Credit, Steps, values_after
 from gaelp.experience.saved import integer_of, tensor_of
@@ -213,7 +212,7 @@ class Collection:
                 raise BadInput(f"{name} has shape {tuple(seen)}, wanted is {tuple(shape)}: build the learner for it")
         for name in ("obs", "next_obs", "reward"):
             if getattr(step, name) is not self._next_obs:  # which was checked one step ago
-                _refuse_not_finite(name, getattr(step, name))
+                refuse_not_finite(name, getattr(step, name))
         return self._drawn
 
     def _end_where_rows_jumped(self, obs: Tensor) -> None:
@@ -239,14 +238,3 @@ class Collection:
         none = (torch.zeros(0, dtype=torch.int64), self._next_obs[:0])
         places, obs = zip(none, *self._cut, strict=True)
         return torch.cat(places), torch.cat(obs)
-
-
-def _refuse_not_finite(name: str, values: Tensor) -> None:
-    # The extremes are NaN or infinite if any value is: one pass, and no flag for every value.
-    if all(math.isfinite(extreme.item()) for extreme in torch.aminmax(values)):
-        return
-    index = (~values.isfinite()).nonzero()[0].tolist()
-    raise BadInput(
-        f"{name} of row {index[0]} is {values[tuple(index)].item()} (at {index}), allowed are finite numbers:"
-        " mend the environment; nothing of this step was kept"
-    )

@@ -6,11 +6,11 @@ from typing import Literal
 
 import torch
 from pydantic import Field, PositiveInt
-from torch import Tensor, nn
+from torch import nn
 
 from gaelp.config.base import Frozen
 
-__all__ = ["Activation", "NetworkSpec", "flat_gradient", "mlp", "parameter_count"]
+__all__ = ["Activation", "NetworkSpec", "mlp", "parameter_count"]
 
 Activation = Literal["relu", "silu", "tanh"]
 
@@ -50,8 +50,3 @@ def _linear(fan_in: int, fan_out: int, gain: float, generator: torch.Generator) 
 def parameter_count(module: nn.Module) -> int:
     """How many numbers a module learns."""
     return sum(parameter.numel() for parameter in module.parameters())
-
-
-def flat_gradient(module: nn.Module) -> Tensor:
-    """All gradients of a module as one vector, so that several processes can share it in one message."""
-    return torch.cat([parameter.grad.flatten() for parameter in module.parameters() if parameter.grad is not None])

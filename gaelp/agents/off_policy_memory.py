@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gaelp.agents.off_policy_config import OffPolicyConfig
 from gaelp.errors import BadInput
-from gaelp.experience.collect import Step
+from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
 from gaelp.experience.prioritized import PrioritizedReplay
 from gaelp.experience.replay import Replay, ReplayBuffer
@@ -68,7 +68,7 @@ class Memory:
     def take_in(self, step: Step) -> None:
         """Remember one step of all rows; one that is not finite is refused and leaves no trace."""
         for name in ("obs", "reward", "next_obs"):
-            _refuse_not_finite(name, getattr(step, name))
+            refuse_not_finite(name, getattr(step, name))
         ended = step.terminated | step.truncated
         given = {"obs": step.obs, "actions": step.action, "rewards": step.reward, "next_obs": step.next_obs}
         self.replay.add(given | {"ended": ended, "terminated": step.terminated})
@@ -137,14 +137,3 @@ class Memory:
         """What saves and restores itself."""
         optional = {"normaliser": self._normaliser, "scaler": self._scaler}
         return {"replay": self.replay} | {name: part for name, part in optional.items() if part}
-
-
-def _refuse_not_finite(name: str, values: Tensor) -> None:
-    finite = values.isfinite()
-    if bool(finite.all()):
-        return
-    index = (~finite).nonzero()[0].tolist()
-    raise BadInput(
-        f"{name} of row {index[0]} is {values[tuple(index)].item()} (at {index}), allowed are finite numbers:"
-        " mend the environment; nothing of this step was kept"
-    )

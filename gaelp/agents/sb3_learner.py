@@ -8,7 +8,7 @@ import copy
 import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from gaelp.agents.sb3 import Sb3Config
 from gaelp.agents.sb3_spaces import SpacesOnly
 from gaelp.agents.sb3_state import buffer_of, load_model_state, model_state
 from gaelp.errors import BadInput
-from gaelp.experience.collect import Step
+from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.experience.saved import integer_of, tensor_of
 
 __all__ = ["OffPolicySb3", "OnPolicySb3", "Sb3Learner", "build_learner"]
@@ -156,7 +156,7 @@ class Sb3Learner(ABC):
         for name, shape in {"obs": rows, "next_obs": rows, "reward": rows[:1]}.items():
             if (seen := getattr(step, name).shape) != shape:
                 raise BadInput(f"{name} has shape {tuple(seen)}, wanted is {tuple(shape)}: build the learner for it")
-            _refuse_not_finite(name, getattr(step, name))
+            refuse_not_finite(name, getattr(step, name))
 
 
 class OnPolicySb3(Sb3Learner):
@@ -320,13 +320,3 @@ def _figures(logged: Mapping[str, Any]) -> dict[str, float]:
     if math.isnan(found.get("explained_variance", 0.0)):
         found["explained_variance"] = 0.0  # NaN there says that the targets do not vary: nothing to explain
     return found
-
-
-def _refuse_not_finite(name: str, values: Tensor) -> None:
-    if bool((finite := values.isfinite()).all()):
-        return
-    index: Sequence[int] = (~finite).nonzero()[0].tolist()
-    raise BadInput(
-        f"{name} of row {index[0]} is {values[tuple(index)].item()} (at {index}), allowed are finite numbers:"
-        " mend the environment; nothing of this step was kept"
-    )

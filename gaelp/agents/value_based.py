@@ -15,7 +15,7 @@ from gaelp.agents.guarded_adam import GradientStep, GuardedAdam
 from gaelp.agents.learner import DiscreteActions, Spaces, Update
 from gaelp.agents.value_based_config import ValueBasedConfig
 from gaelp.errors import BadInput
-from gaelp.experience.collect import Step
+from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
 from gaelp.experience.prioritized import PrioritizedReplay
 from gaelp.experience.replay import Replay, ReplayBuffer
@@ -117,7 +117,7 @@ class ValueLearner:
     def observe(self, step: Step) -> None:
         """Remember one step of all rows; one that is not finite is refused and leaves no trace."""
         for name in ("obs", "reward", "next_obs"):
-            _refuse_not_finite(name, getattr(step, name))
+            refuse_not_finite(name, getattr(step, name))
         ended = step.terminated | step.truncated
         self._replay.add(
             {
@@ -256,17 +256,6 @@ def _fields(observation_size: int, actions: int, config: ValueBasedConfig) -> di
         "actions": FieldSpec(dtype=torch.int64, value_low=0, value_high=actions - 1),
         "rewards": FieldSpec(value_low=low, value_high=high),
     }
-
-
-def _refuse_not_finite(name: str, values: Tensor) -> None:
-    finite = values.isfinite()
-    if bool(finite.all()):
-        return
-    index = (~finite).nonzero()[0].tolist()
-    raise BadInput(
-        f"{name} of row {index[0]} is {values[tuple(index)].item()} (at {index}), allowed are finite numbers:"
-        " mend the environment; nothing of this step was kept"
-    )
 
 
 def _value_figures(predicted: Tensor, target: Tensor) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """Collecting experience: a learner acts in a Gymnasium vector environment, and every step comes back whole."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from gaelp.errors import BadInput
 
-__all__ = ["Collector", "Step", "open_env"]
+__all__ = ["Collector", "Step", "open_env", "refuse_not_finite"]
 
 Act = Callable[[Tensor], Tensor]
 
@@ -28,6 +29,18 @@ class Step(NamedTuple):
     terminated: Tensor  # (N,) bool
     truncated: Tensor  # (N,) bool
     finished_returns: tuple[float, ...]  # undiscounted returns of the episodes that ended in this step
+
+
+def refuse_not_finite(name: str, values: Tensor) -> None:
+    """Refuse values (rows, ...) of a step of which one is NaN or infinite, naming its row; before anything is kept."""
+    # The extremes are NaN or infinite if any value is: one pass, and no flag for every value.
+    if all(math.isfinite(extreme.item()) for extreme in torch.aminmax(values)):
+        return
+    index = (~values.isfinite()).nonzero()[0].tolist()
+    raise BadInput(
+        f"{name} of row {index[0]} is {values[tuple(index)].item()} (at {index}), allowed are finite numbers:"
+        " mend the environment; nothing of this step was kept"
+    )
 
 
 def open_env(env_id: str, count: int, **arguments: Any) -> VectorEnv[Any, Any, Any]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gaelp.config.places import absolute, shown
-from gaelp.errors import BadInput, Refused
+from gaelp.config.places import absolute
+from gaelp.errors import Refused
 from gaelp.types import RunId
 
-__all__ = ["RunFolder", "run_ids"]
+__all__ = ["RunFolder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class RunFolder:
     @property
     def path(self) -> Path:
         """Everything of this run."""
-        return _runs(self.home) / self.run_id
+        return absolute(self.home) / "runs" / self.run_id
 
     @property
     def checkpoints(self) -> Path:
@@ -65,26 +65,8 @@ class RunFolder:
                 ) from problem
             yield
 
-    def must_exist(self) -> None:
-        """Refuse a run that was never begun."""
-        if not self.path.is_dir():
-            known = ", ".join(list(run_ids(self.home))[-5:]) or "none"
-            raise BadInput(f"there is no run {self.run_id!r} in {shown(self.home)}; the newest are: {known}")
-
     def log(self, kind: str, values: dict[str, Any]) -> None:
-        """Add one line to the training log; a number that JSON does not have becomes null."""
+        """Add one line to the training log; a number that JSON does not have is refused."""
         self.path.mkdir(parents=True, exist_ok=True)
         with self.training_log.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"report": kind, **values}, allow_nan=False) + "\n")
-
-
-def run_ids(home: Path) -> Iterator[RunId]:
-    """The runs of a home, oldest first."""
-    folder = _runs(home)
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.is_dir():
-            yield RunId(path.name)
-
-
-def _runs(home: Path) -> Path:
-    return absolute(home) / "runs"

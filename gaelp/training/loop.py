@@ -210,9 +210,9 @@ class TrainingLoop:
         self._progress.carry_over(now)
         halved = "minibatch" if memory else "learning rate"
         action = f"rolled back to round {self._progress.round}, {halved} halved"
+        saved = self._save()  # before it is told: a run killed now does not go on with what has just failed
         yield Intervened(failed_round, breach.guardrail, action, breach.detail)
-        # At once, so that a run killed now does not go on with what has just failed.
-        yield self._save()
+        yield saved
         return False
 
     def _restore_latest(self, scale: LearnerScale | None = None) -> None:
