@@ -15,6 +15,7 @@ __all__ = [
     "CELLS_PER_LOG",
     "GRID",
     "GRID_LOW",
+    "GRID_POINTS",
     "GRID_STEP",
     "LAST_POSITION",
     "Landscapes",

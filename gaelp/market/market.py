@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from gaelp.config.market import LandscapeSpec, MarketSpec
 from gaelp.errors import ActionError, DataError
-from gaelp.market.hour import State, Tables, empty_state, run_hour
+from gaelp.market.hour import run_hour
 from gaelp.market.landscape import GRID, Landscapes, build_landscapes
 from gaelp.market.personas import PersonaTable
+from gaelp.market.state import State, Tables, empty_state
 from gaelp.market.view import Action, Brief, Observation, Outcome
 from gaelp.market.world import DAY_HOURS, World, draw_world, price_profile_log, week_activity
 
@@ -101,13 +102,8 @@ class Market:
         if self.done:
             raise ActionError(f"the episode ended after {self.hours} hours: reset the market before the next step")
         clipped = self._apply(action)
-        run_hour(
-            self.hour,
-            self.world,
-            self._tables,
-            self.state,
-            np.clip(action.bid_micros, 0, _HIGHEST_BID_MICROS),
-        )
+        bids = np.clip(action.bid_micros, 0, _HIGHEST_BID_MICROS) if clipped else action.bid_micros
+        run_hour(self.hour, self.world, self._tables, self.state, np.ascontiguousarray(bids))
         self.hour += 1
         won = self.state.value_micros @ np.ones(self.spec.segments)
         np.divide(won, self.world.optimum_micros, out=self._reward, casting="same_kind")

@@ -13,16 +13,27 @@ from scipy import special, stats
 from gaelp.market.compiled import compiled, inlined
 
 __all__ = [
+    "CELL_SHIFT",
+    "FIRST_CELL",
+    "LONGEST_SEARCH",
+    "SEARCH_MEAN",
+    "TAIL_SLOPE",
+    "TAIL_START",
     "advance",
     "binomial",
+    "corrected",
+    "counter",
     "gamma_table",
     "keyed",
     "keys_of",
+    "log_one_minus_small",
     "normal",
     "poisson",
     "quantile",
     "scramble",
+    "stream_start",
     "uniform",
+    "uniform_of",
 ]
 
 Doubles = npt.NDArray[np.float64]
@@ -35,23 +46,23 @@ _S30, _S27, _S31, _S11, _S12, _ONE = (np.uint64(n) for n in (30, 27, 31, 11, 12,
 _S40, _S16 = np.uint64(40), np.uint64(16)
 _TO_UNIT = 2.0**-53
 _TABLE_CELLS = 1024
-_CELL_SHIFT = 46  # leaves the exponent and six bits of the mantissa: 64 cells in each halving of the tail
-_FIRST_CELL = int(np.float64(2.0**-40).view(np.int64)) >> _CELL_SHIFT
-_LONGEST_SEARCH = 100  # a count this far above a mean below _SEARCH_MEAN has no chance that a double could hold
-_RECIPROCAL = 1.0 / np.maximum(np.arange(_LONGEST_SEARCH + 1), 1)
-_SEARCH_MEAN = 6.0  # below this a count is searched from zero upwards
+CELL_SHIFT = 46  # leaves the exponent and six bits of the mantissa: 64 cells in each halving of the tail
+FIRST_CELL = int(np.float64(2.0**-40).view(np.int64)) >> CELL_SHIFT
+LONGEST_SEARCH = 100  # a count this far above a mean below SEARCH_MEAN has no chance that a double could hold
+_RECIPROCAL = 1.0 / np.maximum(np.arange(LONGEST_SEARCH + 1), 1)
+SEARCH_MEAN = 6.0  # below this a count is searched from zero upwards
 
 
 def _tail_cells() -> tuple[Doubles, Doubles]:
     """Straight lines through the upper tail of the normal distribution, on cells that halve towards zero."""
-    last = int(np.float64(0.5).view(np.int64)) >> _CELL_SHIFT
-    edges = (np.arange(_FIRST_CELL, last + 1, dtype=np.int64) << _CELL_SHIFT).view(np.float64)
+    last = int(np.float64(0.5).view(np.int64)) >> CELL_SHIFT
+    edges = (np.arange(FIRST_CELL, last + 1, dtype=np.int64) << CELL_SHIFT).view(np.float64)
     z = -special.ndtri(edges)
     slope = np.diff(z) / np.diff(edges)
     return z[:-1] - slope * edges[:-1], slope
 
 
-_TAIL_START, _TAIL_SLOPE = _tail_cells()
+TAIL_START, TAIL_SLOPE = _tail_cells()
 
 
 @inlined
@@ -74,8 +85,19 @@ def keys_of(seeds: Words) -> Words:
 @inlined
 def keyed(key: np.uint64, stream: int, hour: int, segment: int) -> np.uint64:
     """Start of the number stream that belongs to one campaign's key, purpose, hour and segment."""
-    counter = (np.uint64(stream) << _S40) | (np.uint64(hour) << _S16) | np.uint64(segment)
-    return scramble(key ^ (counter * _GOLDEN))
+    return scramble(key ^ (stream_start(stream) + counter(hour, segment)))
+
+
+@inlined
+def stream_start(stream: int) -> np.uint64:
+    """What a stream adds to the counters of its draws."""
+    return (np.uint64(stream) << _S40) * _GOLDEN
+
+
+@inlined
+def counter(hour: int, segment: int) -> np.uint64:
+    """Number of an hour and segment."""
+    return ((np.uint64(hour) << _S16) | np.uint64(segment)) * _GOLDEN
 
 
 @inlined
@@ -87,7 +109,13 @@ def advance(state: np.uint64) -> np.uint64:
 @inlined
 def uniform(state: np.uint64) -> float:
     """A number strictly between 0 and 1."""
-    return (float(scramble(state) >> _S11) + 0.5) * _TO_UNIT
+    return uniform_of(scramble(state))
+
+
+@inlined
+def uniform_of(word: np.uint64) -> float:
+    """The upper 53 bits of a random word as a number strictly between 0 and 1."""
+    return (float(word >> _S11) + 0.5) * _TO_UNIT
 
 
 @inlined
@@ -95,8 +123,8 @@ def normal(state: np.uint64) -> float:
     """A standard normal number by inversion, one bit for the sign and 52 for the tail probability."""
     word = scramble(state)
     tail = (float(word >> _S12) + 0.5) * _TO_UNIT
-    cell = max(int(np.float64(tail).view(np.int64) >> _CELL_SHIFT) - _FIRST_CELL, 0)
-    z = _TAIL_START[cell] + _TAIL_SLOPE[cell] * tail
+    cell = max(int(np.float64(tail).view(np.int64) >> CELL_SHIFT) - FIRST_CELL, 0)
+    z = TAIL_START[cell] + TAIL_SLOPE[cell] * tail
     return float(z) if word & _ONE else float(-z)
 
 
@@ -114,33 +142,34 @@ def quantile(table: Doubles, state: np.uint64) -> float:
     return float(table[index] + (position - index) * (table[index + 1] - table[index]))
 
 
-@compiled
-def _lattice(mean: float, second: float, third: float, fourth: float, state: np.uint64) -> float:
-    """A whole number with these cumulants, by inversion: Cornish-Fisher to third order, rounding corrected (Sheppard).
+@inlined
+def corrected(z: float, mean: float, second: float, third: float, fourth: float) -> float:
+    """A whole number with these cumulants from a normal one: Cornish-Fisher to third order, Sheppard's correction.
 
     Against the exact binomial and Poisson distributions the total variation is below 7e-4 where this is used.
     """
-    z = normal(state)
     variance = second - 1.0 / 12.0
     scale = math.sqrt(variance)
-    skew = third / (variance * scale)
-    excess = (fourth + 1.0 / 120.0) / (variance * variance)
+    inverse = 1.0 / scale
+    skew = third * inverse * inverse * inverse
+    excess = (fourth + 1.0 / 120.0) * (inverse * inverse) * (inverse * inverse)
     square = z * z
-    z += skew * (square - 1.0) / 6.0 + z * ((square - 3.0) * excess / 24.0 - skew * skew * (2.0 * square - 5.0) / 36.0)
-    return math.floor(mean + scale * z + 0.5)
+    bent = skew * (square - 1.0) * (1.0 / 6.0)
+    bent += z * ((square - 3.0) * excess * (1.0 / 24.0) - skew * skew * (2.0 * square - 5.0) * (1.0 / 36.0))
+    return float(np.floor(mean + scale * (z + bent) + 0.5))
 
 
 @compiled
 def poisson(mean: float, state: np.uint64) -> int:
     """A Poisson count."""
-    if mean >= _SEARCH_MEAN:
-        return int(max(_lattice(mean, mean, mean, mean, state), 0.0))
+    if mean >= SEARCH_MEAN:
+        return int(max(corrected(normal(state), mean, mean, mean, mean), 0.0))
     if mean <= 0.0:
         return 0
     u = uniform(state)
     k = 0
     term = math.exp(-mean)
-    while u > term and k < _LONGEST_SEARCH:
+    while u > term and k < LONGEST_SEARCH:
         u -= term
         k += 1
         term *= mean * _RECIPROCAL[k]
@@ -155,10 +184,10 @@ def binomial(trials: int, chance: float, state: np.uint64) -> int:
     if chance >= 1.0:
         return trials
     variance = trials * chance * (1.0 - chance)
-    if variance >= _SEARCH_MEAN:
+    if variance >= SEARCH_MEAN:
         third = variance * (1.0 - 2.0 * chance)
         fourth = variance * (1.0 - 6.0 * chance * (1.0 - chance))
-        return int(min(max(_lattice(trials * chance, variance, third, fourth, state), 0.0), float(trials)))
+        return int(min(max(corrected(normal(state), trials * chance, variance, third, fourth), 0.0), float(trials)))
     if chance <= 0.5:
         return _binomial_search(trials, chance, state)
     return trials - _binomial_search(trials, 1.0 - chance, state)
@@ -172,7 +201,7 @@ def _binomial_search(trials: int, p: float, state: np.uint64) -> int:
     odds = p / (1.0 - p)
     term = math.exp(trials * _log_one_minus(p))
     k = 0
-    longest = min(trials, _LONGEST_SEARCH)
+    longest = min(trials, LONGEST_SEARCH)
     while u > term and k < longest:
         u -= term
         k += 1
@@ -182,7 +211,10 @@ def _binomial_search(trials: int, p: float, state: np.uint64) -> int:
 
 @inlined
 def _log_one_minus(p: float) -> float:
+    return math.log(1.0 - p) if p > 0.05 else log_one_minus_small(p)
+
+
+@inlined
+def log_one_minus_small(p: float) -> float:
     """Log of 1 - p; a few terms of the series do for the small rates of clicks."""
-    if p > 0.05:
-        return math.log(1.0 - p)
     return -p * (1.0 + p * (0.5 + p * (1.0 / 3.0 + p * (0.25 + p * 0.2))))

@@ -10,9 +10,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.market.compiled import compiled
-from gaelp.market.landscape import Landscapes
-from gaelp.market.reward import bought
+from gaelp.market.compiled import compiled, summing
+from gaelp.market.landscape import CELLS_PER_LOG, GRID_LOW, LAST_POSITION, Landscapes
 from gaelp.market.world import DAY_HOURS, World
 
 __all__ = ["RemainingPrices"]
@@ -120,8 +119,28 @@ def _planned(
     worth, weight, best_cost, kinds = one
     hour, today_end, hours = span
     day_left, cap = caps
-    total = min(day_left, bought(worth, weight, best_cost, kinds, price_log, hour, today_end))
+    total = min(day_left, _bought(worth, weight, best_cost, kinds, price_log, hour, today_end))
     for start in range(today_end, hours, DAY_HOURS):
         end = min(start + DAY_HOURS, hours)
-        total += min(cap, bought(worth, weight, best_cost, kinds, price_log, start, end))
+        total += min(cap, _bought(worth, weight, best_cost, kinds, price_log, start, end))
+    return total
+
+
+@summing
+def _bought(
+    worth: Singles, weight: Singles, table: Singles, kinds: Index, price: float, first: int, last: int
+) -> float:
+    """Sum over segments and the hours from `first` to before `last`: weight x the table at worth less log price."""
+    offset = np.float32((price + GRID_LOW) * CELLS_PER_LOG)
+    scale, end = np.float32(CELLS_PER_LOG), np.float32(LAST_POSITION)
+    total = 0.0
+    for s in range(len(kinds)):
+        kind = kinds[s]
+        part = np.float32(0.0)
+        for t in range(first, last):
+            position = min(max(worth[s, t] * scale - offset, np.float32(0.0)), end)
+            index = np.int32(position)
+            low = table[kind, index]
+            part += weight[s, t] * (low + (position - np.float32(index)) * (table[kind, index + 1] - low))
+        total += float(part)
     return total

@@ -8,23 +8,31 @@ import numpy.typing as npt
 
 from gaelp.config.market import MarketSpec
 from gaelp.market.compiled import compiled, inlined
-from gaelp.market.landscape import Landscapes
+from gaelp.market.exponential import exp
+from gaelp.market.landscape import GRID_POINTS, Landscapes
 from gaelp.market.parameters import campaign_parameters
 from gaelp.market.personas import PersonaTable
-from gaelp.market.random import advance, gamma_table, keyed, keys_of, normal, poisson, quantile, uniform
-from gaelp.market.reward import Case, hindsight_optimum
+from gaelp.market.random import gamma_table, keyed, keys_of, normal, uniform
+from gaelp.market.reward import Case, empty_case, hindsight_optimum
+from gaelp.market.sheet import (
+    DAY_HOURS,
+    WAVE_HOUR,
+    Record,
+    Sheet,
+    draw_common,
+    draw_price,
+    draw_value,
+    draw_volume,
+    empty_sheet,
+)
 
 __all__ = ["DAY_HOURS", "World", "draw_world", "price_profile_log", "week_activity"]
 
-DAY_HOURS = 24
-WEEK_HOURS = 168
-_CAMPAIGN, _SEGMENT, _VOLUME, _COMMON, _DRIFT, _RIVALS, _VALUE = 2, 3, 4, 5, 6, 7, 11  # random streams of this module
-_WAVE_HOUR = 7  # prices cross their mean upwards here: dearest six hours later, cheapest six hours before
+_CAMPAIGN, _SEGMENT = 2, 3  # random streams of this module
+_BLOCK = 16  # campaigns
 _DIURNAL_LOG_SD = 0.3  # how much campaigns differ in the height of the daily price wave
 _CONVERSION_CEILING_LOG = math.log(0.6)
-_JUMP_START, _JUMP_END = 0.015, 0.06  # chance an hour that a price jump begins or ends
 
-Record = Any  # one campaign of parameters.PARAMETERS; its fields are known to numpy, not to the type checker
 Singles = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
@@ -72,16 +80,16 @@ class _People(NamedTuple):
     best_affinity_log: Singles  # (P,) of the creatives on offer
 
 
-class _Scratch(NamedTuple):
-    """One campaign's hours, segments x hours, small enough to stay in the processor's cache."""
+class _Block(NamedTuple):
+    """Hours of a few campaigns on their way into the world: campaigns x (hours x segments).
 
-    volume: Doubles
-    level_log: Doubles
-    value_log: Doubles
-    worth_log: Singles  # value over price level, with the best creative
-    weight: Singles  # volume x price level
-    gain: Singles  # volume x value, with the best creative
-    common_log: Doubles  # (T,) price movement shared by all segments
+    The world stands hour by hour. Written one campaign at a time, each line of memory would be fetched again and again.
+    """
+
+    volume: npt.NDArray[np.int32]
+    level_log: Singles
+    level_micros: Singles
+    value_micros: Singles
 
 
 class _Effects(NamedTuple):
@@ -99,7 +107,7 @@ class _Effects(NamedTuple):
 def price_profile_log(spec: MarketSpec) -> Singles:
     """Mean log price by hour of day: the public part of how prices move over a day, shape (24,)."""
     hour = np.arange(DAY_HOURS)
-    wave = spec.price.diurnal_amplitude * np.sin(2 * np.pi * (hour - _WAVE_HOUR) / DAY_HOURS)
+    wave = spec.price.diurnal_amplitude * np.sin(2 * np.pi * (hour - WAVE_HOUR) / DAY_HOURS)
     pause = spec.rivals.depth / (1 + np.exp(-(hour - spec.rivals.around_hour)))
     return np.asarray(wave - pause, dtype=np.float32)
 
@@ -117,12 +125,11 @@ def draw_world(
 ) -> World:
     """Draw N episodes and solve each one's hindsight optimum."""
     world = _empty_world(spec, seeds)
-    shape = (spec.segments, spec.hours)
-    doubles = [np.empty(shape) for _ in range(3)]
-    singles = [np.empty(shape, np.float32) for _ in range(3)]
-    scratch = _Scratch(doubles[0], doubles[1], doubles[2], singles[0], singles[1], singles[2], np.empty(spec.hours))
-    gamma = gamma_table(spec.volume.overdispersion)
-    _draw_all(world, _people(spec, personas, landscapes), scratch, gamma, landscapes.best_win, landscapes.best_cost)
+    places = spec.hours * spec.segments
+    block = _Block(np.empty((_BLOCK, places), np.int32), *(np.empty((_BLOCK, places), np.float32) for _ in range(3)))
+    case = empty_case(spec.days, DAY_HOURS * spec.segments)
+    tables = (gamma_table(spec.volume.overdispersion), landscapes.best_win.ravel(), landscapes.best_cost.ravel())
+    _draw_all(world, _people(spec, personas, landscapes), empty_sheet(spec.hours, spec.segments), case, block, tables)
     return world
 
 
@@ -176,26 +183,26 @@ def _empty_world(spec: MarketSpec, seeds: npt.NDArray[np.uint64]) -> World:
 
 @compiled
 def _draw_all(
-    world: World,
-    people: _People,
-    scratch: _Scratch,
-    gamma: Doubles,
-    best_win: Singles,
-    best_cost: Singles,
+    world: World, people: _People, sheet: Sheet, case: Case, block: _Block, tables: tuple[Doubles, Singles, Singles]
 ) -> None:
+    gamma, best_win, best_cost = tables
     segments = world.volume.shape[2]
     for n in range(len(world.key)):
         key = world.key[n]
         p = world.parameters[n]
         world.start_hour_of_week[n] = int(7 * uniform(keyed(key, _CAMPAIGN, 0, 0))) * DAY_HOURS
         effects = _campaign_effects(key, p)
-        _draw_common(key, p, effects.wave, scratch.common_log)
+        draw_common(key, p, effects.wave, sheet.common_log)
         hourly_cost = 0.0
         for s in range(segments):
-            hourly_cost += _draw_segment(key, p, n, s, effects, world, people, scratch, gamma)
+            hourly_cost += _draw_segment(key, p, n, s, effects, world, people, sheet)
+        draw_volume(key, sheet, world.persona[n], people.activity, world.start_hour_of_week[n], gamma)
+        draw_price(key, p, sheet)
+        draw_value(key, p, sheet, world.persona[n], people.intent_log)
         _set_money(p, n, effects, hourly_cost, world)
-        _publish(p, n, world, people, scratch)
-        case = Case(scratch.worth_log, scratch.weight, scratch.gain, world.landscape[n], DAY_HOURS)
+        _write(p, n, world, people, sheet, case, block)
+        if n % _BLOCK == _BLOCK - 1 or n == len(world.key) - 1:
+            _publish(n - n % _BLOCK, n + 1, world, block)
         budget, cap = float(world.budget_micros[n]), float(world.daily_cap_micros[n])
         world.optimum_micros[n], world.optimum_spend_micros[n] = hindsight_optimum(
             case, best_win, best_cost, budget, cap, world.budget_price_log[n]
@@ -216,27 +223,6 @@ def _campaign_effects(key: np.uint64, p: Record) -> _Effects:
     )
 
 
-@compiled
-def _draw_common(key: np.uint64, p: Record, wave: float, common_log: Doubles) -> None:
-    """Price movement all segments share: daily wave, AR(1) drift, and rivals who stop bidding in the evening."""
-    kept = p.price_drift_persistence
-    fresh = math.sqrt(1.0 - kept * kept)
-    drift = 0.0
-    stop_hour = 0.0
-    depth = 0.0
-    for t in range(len(common_log)):
-        hour = t % DAY_HOURS
-        if hour == 0:
-            state = keyed(key, _RIVALS, t, 0)
-            random = p.rivals_randomness
-            stop_hour = p.rivals_around_hour + 2.0 * random * normal(state)
-            depth = p.rivals_depth * math.exp(0.5 * random * normal(advance(state)) - 0.125 * random * random)
-        shock = p.price_common_drift_sd * normal(keyed(key, _COMMON, t, 0))
-        drift = shock if t == 0 else kept * drift + fresh * shock
-        diurnal = p.price_diurnal_amplitude * wave * math.sin(2.0 * math.pi * (hour - _WAVE_HOUR) / DAY_HOURS)
-        common_log[t] = diurnal + drift - depth / (1.0 + math.exp(stop_hour - hour))
-
-
 @inlined
 def _draw_segment(
     key: np.uint64,
@@ -246,10 +232,9 @@ def _draw_segment(
     effects: _Effects,
     world: World,
     people: _People,
-    scratch: _Scratch,
-    gamma: Doubles,
+    sheet: Sheet,
 ) -> float:
-    """One segment's fixed traits and its hours; returns the mean hourly cost of winning everything."""
+    """One segment's fixed traits; returns the mean hourly cost of winning everything."""
     kind = _pick(people.cumulative_share, uniform(keyed(key, _SEGMENT, 0, s)))
     world.persona[n, s] = kind
     world.landscape[n, s] = int(people.landscapes * uniform(keyed(key, _SEGMENT, 1, s)))
@@ -278,10 +263,7 @@ def _draw_segment(
     world.maturing_kept[n, s] = math.exp(-1.0 / delay) if delay > 0.0 else 0.0
     world.volume_forecast[n, s] = volume * math.exp(p.volume_prior_log_error * normal(keyed(key, _SEGMENT, 6, s)))
     world.price_forecast_log[n, s] = price + p.price_prior_log_error * normal(keyed(key, _SEGMENT, 7, s))
-    start = world.start_hour_of_week[n]
-    _draw_volume(key, s, volume, people.activity[kind], start, gamma, scratch.volume[s])
-    _draw_price(key, p, s, price, scratch.common_log, scratch.level_log[s])
-    _draw_value(key, p, s, value, people.intent_log[kind], scratch.value_log[s])
+    sheet.segment_volume[s], sheet.segment_price_log[s], sheet.segment_value_log[s] = volume, price, value
     return float(volume * math.exp(price))
 
 
@@ -291,56 +273,6 @@ def _pick(cumulative_share: Doubles, u: float) -> int:
     while kind < len(cumulative_share) - 1 and cumulative_share[kind] < u * cumulative_share[-1]:
         kind += 1
     return kind
-
-
-@compiled
-def _draw_volume(
-    key: np.uint64, s: int, volume: float, activity: Singles, start: int, gamma: Doubles, out: Doubles
-) -> None:
-    """Negative binomial: a Poisson count around a gamma-distributed mean."""
-    hour = start
-    for t in range(len(out)):
-        state = keyed(key, _VOLUME, t, s)
-        out[t] = poisson(volume * activity[hour] * quantile(gamma, state), advance(state))
-        hour = hour + 1 if hour < WEEK_HOURS - 1 else 0
-
-
-@compiled
-def _draw_price(key: np.uint64, p: Record, s: int, price: float, common_log: Doubles, out: Doubles) -> None:
-    """Log level by hour: fixed level + common movement + the segment's own drift, jumps and noise."""
-    kept, drift_sd, noise_sd = p.price_drift_persistence, p.price_segment_drift_sd, p.price_hourly_noise_sd
-    jump_size = p.price_jump_log_size
-    fresh = math.sqrt(1.0 - kept * kept)
-    drift = 0.0
-    jump = 0.0
-    for t in range(len(out)):
-        state = keyed(key, _DRIFT, t, s)
-        shock = drift_sd * normal(state)
-        drift = shock if t == 0 else kept * drift + fresh * shock
-        state = advance(state)
-        noise = noise_sd * normal(state)
-        if jump_size > 0.0:
-            u = uniform(advance(state))
-            if jump == 0.0 and u < _JUMP_START:
-                jump = jump_size
-            elif jump > 0.0 and u < _JUMP_END:
-                jump = 0.0
-        out[t] = price + common_log[t] + drift + jump + noise
-
-
-@compiled
-def _draw_value(key: np.uint64, p: Record, s: int, value: float, intent_log: Singles, out: Doubles) -> None:
-    """Log expected value of an impression by hour: fixed + daypart intent + drift."""
-    kept, drift_sd, daypart = p.price_drift_persistence, p.response_value_drift_sd, p.response_daypart_amplitude
-    fresh = math.sqrt(1.0 - kept * kept)
-    drift = 0.0
-    hour = 0
-    for t in range(len(out)):
-        if drift_sd > 0.0:
-            shock = drift_sd * normal(keyed(key, _VALUE, t, s))
-            drift = shock if t == 0 else kept * drift + fresh * shock
-        out[t] = value + daypart * intent_log[hour] + drift
-        hour = hour + 1 if hour < DAY_HOURS - 1 else 0
 
 
 @compiled
@@ -355,26 +287,51 @@ def _set_money(p: Record, n: int, effects: _Effects, hourly_cost: float, world: 
     world.daily_cap_micros[n] = max(int(even_days * daily), 1)
 
 
-@inlined
-def _publish(p: Record, n: int, world: World, people: _People, scratch: _Scratch) -> None:
-    """Write one campaign's hours into the world and what the optimum needs into the scratch.
+@compiled
+def _write(p: Record, n: int, world: World, people: _People, sheet: Sheet, case: Case, block: _Block) -> None:
+    """Turn one campaign's logs into micros for its place in the block, and into what the optimum needs.
 
     The optimum serves each segment its best creative, which multiplies the value and costs nothing.
     """
-    out_volume, out_level_log, out_level = world.volume, world.level_log, world.level_micros
-    out_value = world.value_micros
     hours, _, segments = world.volume.shape
+    volume, level_log, value_log = sheet.volume, sheet.level_log, sheet.value_log
+    worth, weight, gain, start = case.worth, case.weight, case.gain, case.start
+    place = n % _BLOCK
+    out_volume, out_level_log = block.volume[place], block.level_log[place]
+    out_level, out_value = block.level_micros[place], block.value_micros[place]
+    liked_log, liked = sheet.drift, sheet.jump  # of each segment, from here on
     for s in range(segments):
-        volume, level_log, value_log = scratch.volume[s], scratch.level_log[s], scratch.value_log[s]
-        worth_log, weight, gain = scratch.worth_log[s], scratch.weight[s], scratch.gain[s]
-        liked_log = p.creatives_affinity_strength * people.best_affinity_log[world.persona[n, s]]
-        liked = math.exp(liked_log)
-        for t in range(hours):
-            level, value = math.exp(level_log[t]), math.exp(value_log[t])
-            worth_log[t] = value_log[t] - level_log[t] + liked_log
-            weight[t] = volume[t] * level
-            gain[t] = volume[t] * value * liked
-            out_volume[t, n, s] = int(volume[t])
-            out_level_log[t, n, s] = level_log[t]
-            out_level[t, n, s] = level
-            out_value[t, n, s] = value
+        liked_log[s] = p.creatives_affinity_strength * people.best_affinity_log[world.persona[n, s]]
+        liked[s] = math.exp(liked_log[s])
+    for i in range(len(volume)):
+        level, value = exp(level_log[i]), exp(value_log[i])
+        weight[i] = volume[i] * level
+        gain[i] = volume[i] * value
+        out_level[i] = level
+        out_value[i] = value
+    for i in range(len(volume)):
+        out_volume[i] = np.int32(volume[i])
+        out_level_log[i] = level_log[i]
+    for row in range(0, hours * segments, segments):
+        for s in range(segments):
+            worth[row + s] = value_log[row + s] - level_log[row + s] + liked_log[s]
+            gain[row + s] *= np.float32(liked[s])
+            start[row + s] = world.landscape[n, s] * GRID_POINTS
+
+
+@compiled
+def _publish(first: int, last: int, world: World, block: _Block) -> None:
+    """Copy the campaigns of a block to where the world has them."""
+    _copy_hours(block.volume, first, last, world.volume)
+    _copy_hours(block.level_log, first, last, world.level_log)
+    _copy_hours(block.level_micros, first, last, world.level_micros)
+    _copy_hours(block.value_micros, first, last, world.value_micros)
+
+
+@inlined
+def _copy_hours(rows: Any, first: int, last: int, out: Any) -> None:
+    hours, _, segments = out.shape
+    for t in range(hours):
+        for n in range(first, last):
+            for s in range(segments):
+                out[t, n, s] = rows[n - first, t * segments + s]

@@ -1,0 +1,169 @@
+"""The auctions of one hour: what every bid wins and pays, cut back to the money that is left.
+
+Campaigns go through in blocks that fit the processor's cache, flat, segment after segment. Arithmetic, table lookups
+and branches have loops of their own, so that the compiler can vectorise the first.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.market.compiled import compiled, inlined
+from gaelp.market.exponential import log
+from gaelp.market.landscape import CELLS_PER_LOG, GRID_LOW, LAST_POSITION
+from gaelp.market.random import SEARCH_MEAN, corrected, counter, scramble, stream_start
+from gaelp.market.random_rows import search_binomials, signed_tail, to_normals
+from gaelp.market.state import State, Tables
+from gaelp.market.world import World
+
+__all__ = ["BLOCK", "fill_hour_states", "hold_auctions"]
+
+BLOCK = 64  # campaigns
+_AUCTION = 8  # random stream
+_NO_CHANCE = 1e-12
+
+Doubles = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Counts = npt.NDArray[np.int32]
+Money = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+
+@compiled
+def hold_auctions(hour: int, world: World, tables: Tables, state: State, bid_micros: Money) -> None:
+    """Enter every segment's auctions, then cut each campaign back to the money it has."""
+    key, pace, left_micros, day_left_micros = world.key, state.pace, state.left_micros, state.day_left_micros
+    in_market = state.in_market
+    campaigns, segments = bid_micros.shape
+    bids, rows = bid_micros.reshape(-1), world.landscape.reshape(-1)
+    volume, level_log = world.volume[hour].reshape(-1), world.level_log[hour].reshape(-1)
+    level_micros, bid_log = world.level_micros[hour].reshape(-1), state.bid_log.reshape(-1)
+    impressions, cost_micros = state.impressions.reshape(-1), state.cost_micros.reshape(-1)
+    win, cost, points = tables.win.reshape(-1), tables.cost.reshape(-1), tables.win.shape[1]
+    places = BLOCK * segments
+    states, cells = np.empty(places, np.uint64), np.empty(places, np.int64)
+    entered, chance, each, won = np.empty(places), np.empty(places), np.empty(places), np.empty(places)
+    work = np.empty((5, places))
+    for first in range(0, campaigns, BLOCK):
+        last = min(first + BLOCK, campaigns)
+        a, b = first * segments, last * segments
+        fill_hour_states(key[first:last], _AUCTION, hour, segments, states)
+        for n in range(first, last):
+            for s in range(segments):
+                entered[(n - first) * segments + s] = pace[n] if day_left_micros[n] > 0 else -1.0
+        _look_up(bids[a:b], bid_log[a:b], level_log[a:b], rows[a:b], (win, cost, points), cells, chance, each)
+        _draw_won(bids[a:b], volume[a:b], level_micros[a:b], states, cells, entered, chance, each, work, won)
+        _settle(won, each, impressions[a:b], cost_micros[a:b], in_market[first:last], day_left_micros[first:last])
+        for n in range(first, last):
+            spent = 0
+            for i in range(n * segments, (n + 1) * segments):
+                spent += cost_micros[i]
+            left_micros[n] -= spent
+            day_left_micros[n] = min(day_left_micros[n] - spent, left_micros[n])
+
+
+@compiled
+def fill_hour_states(key: Words, stream: int, hour: int, segments: int, out: Words) -> None:
+    """Where one stream of every campaign and segment starts this hour: `keyed` for a block."""
+    start = stream_start(stream)
+    for n in range(len(key)):
+        for s in range(segments):
+            out[n * segments + s] = scramble(key[n] ^ (start + counter(hour, s)))
+
+
+@inlined
+def _look_up(
+    bids: Money,
+    bid_log: Singles,
+    level_log: Singles,
+    rows: Counts,
+    tables: tuple[Singles, Singles, int],
+    cells: Money,
+    chance: Doubles,
+    each: Doubles,
+) -> None:
+    """Chance to win and expected cost of every auction over its price level, by the log of bid over level."""
+    win, cost, points = tables
+    for i in range(len(bids)):
+        bid_log[i] = log(float(max(bids[i], 1)))
+    for i in range(len(bids)):
+        position = min(max((float(bid_log[i] - level_log[i]) - GRID_LOW) * CELLS_PER_LOG, 0.0), LAST_POSITION)
+        cell = np.int32(position)
+        cells[i] = rows[i] * points + cell
+        each[i] = position - cell
+    for i in range(len(bids)):
+        at, part = np.uint64(cells[i]), each[i]
+        low = win[at]
+        chance[i] = low + part * (win[at + np.uint64(1)] - low)
+        low = cost[at]
+        each[i] = low + part * (cost[at + np.uint64(1)] - low)
+
+
+@inlined
+def _draw_won(
+    bids: Money,
+    volume: Counts,
+    level_micros: Singles,
+    states: Words,
+    cells: Money,
+    entered: Doubles,
+    chance: Doubles,
+    each: Doubles,
+    room: Doubles,
+    won: Doubles,
+) -> None:
+    """Auctions won, were there money for all, and the price of each; `binomial` for every place."""
+    size = len(bids)
+    for i in range(size):
+        won[i] = signed_tail(scramble(states[i]))
+    to_normals(cells[:size], won[:size])
+    for i in range(size):
+        bids_at_all = (bids[i] > 0) & (entered[i] >= 0.0) & (chance[i] > _NO_CHANCE)
+        paid = min(level_micros[i] * each[i] / chance[i], float(bids[i]))
+        each[i] = paid if bids_at_all else 0.0
+        p = chance[i] * entered[i] if bids_at_all else 0.0
+        chance[i] = p
+        trials = float(volume[i])
+        variance = trials * p * (1.0 - p)
+        safe = max(variance, SEARCH_MEAN)
+        third, fourth = safe * (1.0 - 2.0 * p), safe * (1.0 - 6.0 * p * (1.0 - p))
+        count = min(max(corrected(won[i], trials * p, safe, third, fourth), 0.0), trials)
+        won[i] = count if variance >= SEARCH_MEAN else -1.0
+    few = 0
+    for i in range(size):
+        cells[few] = i
+        few += won[i] < 0.0
+    search_binomials(cells[:few], volume, chance, states, room, won)
+
+
+@compiled
+def _settle(
+    won: Doubles, each: Doubles, impressions: Counts, cost: Money, in_market: Singles, affordable_micros: Money
+) -> None:
+    """Impressions and cost of a block, and the share of the hour until each campaign's money ran out."""
+    segments = len(impressions) // len(in_market)
+    for n in range(len(in_market)):
+        affordable, first = affordable_micros[n], n * segments
+        wanted = 0.0
+        for i in range(first, first + segments):
+            wanted += won[i] * each[i]
+        share = 1.0 if wanted <= affordable else affordable / wanted
+        in_market[n] = share
+        if share == 1.0:
+            for i in range(first, first + segments):
+                impressions[i] = np.int32(won[i])
+                cost[i] = int(won[i] * each[i])
+            continue
+        spent = 0
+        for i in range(first, first + segments):  # the money ran out: every segment stops at the same moment
+            count = _fitting(int(won[i] * share), each[i], affordable - spent)
+            impressions[i] = count
+            cost[i] = int(count * each[i])
+            spent += cost[i]
+
+
+@inlined
+def _fitting(won: int, each_micros: float, affordable: int) -> int:
+    """As many impressions as the money buys: rounding must never cost a micro too much."""
+    while won > 0 and int(won * each_micros) > affordable:
+        won -= 1
+    return won

@@ -1,0 +1,139 @@
+"""What people do who saw an advert in an hour: clicks, conversions and their late reports, and growing tired of it."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.market.auction import BLOCK, fill_hour_states
+from gaelp.market.compiled import compiled, inlined
+from gaelp.market.random import advance, binomial, keyed, scramble, uniform, uniform_of
+from gaelp.market.state import State, Tables
+from gaelp.market.world import World
+
+__all__ = ["answer", "remember"]
+
+_CLICK, _CONVERT = 9, 10  # random streams
+_RATE_CEILING = 0.9
+_ONE = np.float32(1.0)
+
+Doubles = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Counts = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+
+
+@compiled
+def answer(hour: int, world: World, tables: Tables, state: State) -> None:
+    """Draw clicks and conversions, and put each conversion into the hour of its report."""
+    campaigns, segments = state.impressions.shape
+    impressions, value_micros, clicks = (
+        state.impressions.reshape(-1),
+        state.value_micros.reshape(-1),
+        state.clicks.reshape(-1),
+    )
+    value_now, base_rate = world.value_micros[hour].reshape(-1), world.click_rate.reshape(-1)
+    key, worth_micros = world.key, world.conversion_value_micros
+    arriving, pending, lost = state.arriving, state.pending, state.lost_to_window
+    delay_hours, at_once = world.delay_hours, world.parameters
+    liking = (tables.affinity, world.persona, state.creative)
+    tiring = (tables.fatigue, state.exposure, tables.tiring)
+    room = BLOCK * segments
+    states, appeal, rate, maybe = np.empty(room, np.uint64), np.empty(room, np.float32), np.empty(room), np.empty(room)
+    for first in range(0, campaigns, BLOCK):
+        last = min(first + BLOCK, campaigns)
+        a, b = first * segments, last * segments
+        fill_hour_states(key[first:last], _CLICK, hour, segments, states)
+        _fill_appeal(first, last, world.parameters, liking, tiring, appeal)
+        for i in range(b - a):
+            value_micros[a + i] = float(impressions[a + i]) * value_now[a + i] * appeal[i]
+            rate[i] = min(float(base_rate[a + i] * appeal[i]), _RATE_CEILING)
+            nobody = 1.0 - impressions[a + i] * rate[i]  # never more than the chance of no click
+            maybe[i] = uniform_of(scramble(states[i])) - nobody if rate[i] <= 0.5 else 1.0
+        for i in range(a, b):
+            clicks[i] = 0
+            if impressions[i] > 0 and maybe[i - a] > 0.0:
+                clicks[i] = binomial(impressions[i], rate[i - a], states[i - a])
+            if clicks[i] > 0:
+                n, s = i // segments, i % segments
+                chance = min(value_now[i] / (base_rate[i] * worth_micros[n]), _RATE_CEILING)
+                draw = keyed(key[n], _CONVERT, hour, s)
+                for _ in range(binomial(clicks[i], chance, draw)):
+                    draw = advance(advance(draw))
+                    wait = _wait_hours(delay_hours[n, s], at_once[n].delay_immediate_share, draw)
+                    if wait < len(arriving):
+                        arriving[(hour + wait) % len(arriving), n, s] += 1
+                        pending[n, s] += 1
+                    else:
+                        lost[n, s] += 1
+
+
+@inlined
+def _fill_appeal(
+    first: int,
+    last: int,
+    parameters: npt.NDArray[np.void],
+    liking: tuple[Singles, Counts, npt.NDArray[np.int8]],
+    tiring: tuple[Singles, Singles, bool],
+    appeal: Singles,
+) -> None:
+    """Factor on click rate and value of a block: how the creative is liked and how tired the audience is of it."""
+    affinity, persona, creative = liking
+    fatigue, exposure, tired = tiring
+    segments = persona.shape[1]
+    for n in range(first, last):
+        start = (n - first) * segments
+        for s in range(segments):
+            appeal[start + s] = affinity[persona[n, s], creative[n, s]]
+        taste = np.float32(parameters[n].creatives_affinity_strength)
+        if affinity.shape[1] == 1:
+            appeal[start : start + segments] = _ONE
+        elif taste != _ONE:
+            for s in range(segments):
+                appeal[start + s] = appeal[start + s] ** taste
+        if tired:
+            strength = np.float32(parameters[n].fatigue_strength)
+            for s in range(segments):
+                appeal[start + s] /= _ONE + strength * fatigue[persona[n, s]] * exposure[n, s]
+
+
+@compiled
+def _wait_hours(mean_hours: float, immediate_share: float, key: np.uint64) -> int:
+    """Whole hours from click to report: at once for a share, exponential for the rest."""
+    if mean_hours <= 0.0 or uniform(key) < immediate_share:
+        return 0
+    return int(-mean_hours * math.log(uniform(advance(key))))
+
+
+@compiled
+def remember(hour: int, world: World, state: State) -> None:
+    """Report the conversions due, add the hour to the totals, and let exposure and open clicks fade."""
+    campaigns, segments = state.impressions.shape
+    due = state.arriving[hour % len(state.arriving)]
+    conversions, pending, total_conversions = state.conversions, state.pending, state.total_conversions
+    impressions, total_impressions, clicks, total_clicks = (
+        state.impressions,
+        state.total_impressions,
+        state.clicks,
+        state.total_clicks,
+    )
+    cost_micros, total_cost_micros = state.cost_micros, state.total_cost_micros
+    maturing, maturing_kept = state.maturing_clicks, world.maturing_kept
+    exposure, exposure_kept, audience = state.exposure, world.exposure_kept, world.audience
+    parameters = world.parameters
+    for n in range(campaigns):
+        open_share = np.float32(1.0 - parameters[n].delay_immediate_share)
+        kept = exposure_kept[n]
+        for s in range(segments):
+            conversions[n, s] = due[n, s]
+            pending[n, s] -= due[n, s]
+            total_conversions[n, s] += due[n, s]
+            due[n, s] = 0
+        for s in range(segments):
+            total_impressions[n, s] += impressions[n, s]
+            total_clicks[n, s] += clicks[n, s]
+            total_cost_micros[n, s] += cost_micros[n, s]
+        for s in range(segments):
+            maturing[n, s] = np.float32(maturing[n, s] + float(clicks[n, s]) * float(open_share)) * maturing_kept[n, s]
+            faded = exposure[n, s] * kept
+            exposure[n, s] = float(faded) + float(impressions[n, s]) / float(audience[n, s])
