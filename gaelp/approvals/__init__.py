@@ -1,0 +1,47 @@
+"""Ed25519-signed approvals bound to the exact action, and the hash-chained audit log."""
+
+from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.approval import Approval, Statement, sign, unsigned
+from gaelp.approvals.audit import AuditLog, AuditProblem, AuditRow
+from gaelp.approvals.authorise import Authorisation, require, state_of
+from gaelp.approvals.database import open_database
+from gaelp.approvals.gate_decision import approve_gate, check_gate_action, gate_action
+from gaelp.approvals.heads import check_heads, publish_head, read_heads
+from gaelp.approvals.keys import SigningKey, load_key, new_key, save_key
+from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, load_policy
+from gaelp.approvals.store import ApprovalStore, database_path
+from gaelp.approvals.trust import Approver, Trust, load_trust
+
+__all__ = [
+    "Action",
+    "Approval",
+    "ApprovalPolicy",
+    "ApprovalRequest",
+    "ApprovalStore",
+    "Approver",
+    "AuditLog",
+    "AuditProblem",
+    "AuditRow",
+    "Authorisation",
+    "SigningKey",
+    "Statement",
+    "Trust",
+    "action_hash",
+    "approve_gate",
+    "check_gate_action",
+    "check_heads",
+    "database_path",
+    "gate_action",
+    "load_key",
+    "load_policy",
+    "load_trust",
+    "new_key",
+    "open_database",
+    "publish_head",
+    "read_heads",
+    "require",
+    "save_key",
+    "sign",
+    "state_of",
+    "unsigned",
+]

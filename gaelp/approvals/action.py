@@ -1,0 +1,72 @@
+"""What is approved: the exact action, and the hash that an approval is bound to."""
+
+from typing import Literal, Self
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from gaelp.approvals.canonical import digest
+from gaelp.approvals.words import Count, Label, LimitMicros, Sha256
+from gaelp.config.base import Frozen
+from gaelp.config.names import Name, Slug
+from gaelp.money import Money
+
+__all__ = ["Action", "ActionKind", "World", "action_hash"]
+
+ActionKind = Literal["budget", "gate", "release", "revive"]
+World = Literal["live", "sandbox"]
+
+# What an action must say, or its approval would cover more than the person saw.
+_NEEDED: dict[ActionKind, tuple[str, ...]] = {
+    "gate": ("gate", "attempt", "model_hash", "evidence_hash"),
+    "release": ("attempt", "model_hash", "evidence_hash", "account", "currency", "campaigns", "limits_micros"),
+    "revive": ("subject",),
+    "budget": ("subject", "account", "currency", "limits_micros"),
+}
+
+
+class Action(Frozen):
+    """One thing to be done once; whatever differs in any field is another action and needs another approval.
+
+    Two actions alike in everything are told apart by `attempt` or `subject`.
+    """
+
+    model_config = ConfigDict(strict=True)
+
+    kind: ActionKind
+    run_id: Label
+    requester: Name  # who asks; with four eyes, not among those who approve
+    world: World = "live"  # sandbox: no real money can move
+    gate: Slug | None = None
+    attempt: Count | None = None
+    model_hash: Sha256 | None = None
+    evidence_hash: Sha256 | None = None  # of the verdict that the person saw
+    config_hash: Sha256 | None = None
+    subject: Label | None = Field(default=None, description="the stop that is lifted, or the change of a budget")
+    account: Label | None = None
+    currency: str | None = None
+    campaigns: tuple[Label, ...] = Field(default=(), max_length=1000)
+    limits_micros: dict[Name, LimitMicros] = Field(default={}, max_length=100)
+
+    @field_validator("currency")
+    @classmethod
+    def _currency_exists(cls, currency: str | None) -> str | None:
+        return currency if currency is None else Money(0, currency).currency
+
+    @field_validator("campaigns")
+    @classmethod
+    def _campaigns_are_a_set(cls, campaigns: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(campaigns)) != len(campaigns):
+            raise ValueError("a campaign is named twice: name each once")
+        return tuple(sorted(campaigns))
+
+    @model_validator(mode="after")
+    def _says_all_it_must(self) -> Self:
+        missing = [name for name in _NEEDED[self.kind] if getattr(self, name) in (None, (), {})]
+        if missing:
+            raise ValueError(f"an action of kind {self.kind} lacks {', '.join(missing)}: say what is approved")
+        return self
+
+
+def action_hash(action: Action) -> str:
+    """SHA-256 (hex) over every field of the action."""
+    return digest("action", action.model_dump(mode="json"))

@@ -1,0 +1,127 @@
+"""Whether the tables and the audit log tell the same: what was taken out of one of them is missed by the other."""
+
+from pydantic import BaseModel
+
+from gaelp.approvals.action import action_hash
+from gaelp.approvals.approval import Approval
+from gaelp.approvals.audit import AuditRow
+from gaelp.approvals.authorise import Authorisation
+from gaelp.approvals.canonical import canonical, parse
+from gaelp.approvals.database import Session
+from gaelp.approvals.policy import ApprovalRequest
+from gaelp.approvals.standing import is_authentic
+from gaelp.approvals.tables import all_requests, approvals_of, request_of, use_of
+from gaelp.approvals.trust import Trust
+from gaelp.errors import Refused
+
+__all__ = [
+    "DECIDED",
+    "REQUESTED",
+    "USED",
+    "check_agreement",
+    "check_all",
+    "check_decisions",
+    "decided_body",
+    "requested_body",
+    "used_body",
+]
+
+REQUESTED, DECIDED, USED = "approval.requested", "approval.decided", "approval.used"
+
+
+def requested_body(wanted: str, request: ApprovalRequest) -> dict[str, object]:
+    """What the log says of a request."""
+    return {"action_hash": wanted, "request": _value(request)}
+
+
+def decided_body(wanted: str, approval: Approval) -> dict[str, object]:
+    """What the log says of a decision."""
+    return {"action_hash": wanted, "approval": _value(approval)}
+
+
+def used_body(wanted: str, consumer: str, granted: Authorisation) -> dict[str, object]:
+    """What the log says of a use."""
+    return {"action_hash": wanted, "consumer": consumer, "authorisation": _value(granted)}
+
+
+def check_agreement(session: Session, wanted: str) -> None:
+    """Refuse if the log tells of more, fewer or other requests, decisions and uses of this action than the tables."""
+    _check_no_gap(session)
+    told = {body for row in _told(session, wanted) if parse(body := _whole_body(row))["action_hash"] == wanted}
+    if told != _stored(session, wanted):
+        raise Refused(
+            f"the tables and the audit log do not tell the same of action {wanted[:12]}: decisions or uses were changed"
+            " or taken out. Run `gaelp audit verify`, and ask for a new action."
+        )
+
+
+def check_all(session: Session) -> None:
+    """Refuse if tables and log differ on any action."""
+    stored = {wanted for (wanted,) in session.execute("SELECT action_hash FROM requests").fetchall()}
+    told = {parse(_whole_body(row))["action_hash"] for row in _told(session, "")}
+    for wanted in sorted(stored | told):
+        check_agreement(session, wanted)
+
+
+def check_decisions(session: Session, trust: Trust) -> None:
+    """Refuse if a decision was not made by who it says, or a use does not rest on approvals that held then."""
+    for request in all_requests(session):
+        wanted = action_hash(request.action)
+        approvals = approvals_of(session, wanted)
+        for approval in approvals:
+            said = approval.statement
+            if not is_authentic(approval, request.action, trust, said.issued_at):
+                raise Refused(
+                    f"the decision of {said.approver} on action {wanted[:12]} (nonce {said.nonce[:12]}) does not bear"
+                    " the signature of a key that was trusted then: it is forged, or the list of approvers was changed"
+                )
+        if use := use_of(session, wanted):
+            _check_use(wanted, use[1], [entry for entry in approvals if _held(entry, request, trust, use[1])])
+
+
+def _held(approval: Approval, request: ApprovalRequest, trust: Trust, granted: Authorisation) -> bool:
+    """Whether the decision was an approval in force when the use was granted."""
+    said = approval.statement
+    in_force = said.decision == "approve" and granted.granted_at < said.expires_at
+    return in_force and is_authentic(approval, request.action, trust, granted.granted_at)
+
+
+def _check_use(wanted: str, granted: Authorisation, held: list[Approval]) -> None:
+    nonces = {approval.statement.nonce for approval in held}
+    if granted.action_hash != wanted or not granted.nonces or not nonces.issuperset(granted.nonces):
+        raise Refused(
+            f"the use of action {wanted[:12]} at {granted.granted_at.isoformat()} does not rest on approvals that were"
+            " in force then: it was never granted"
+        )
+
+
+def _check_no_gap(session: Session) -> None:
+    rows, last = session.execute("SELECT COUNT(*), MAX(seq) FROM audit").fetchone()
+    if rows and last != rows - 1:
+        raise Refused(f"the audit log lacks {last + 1 - rows} rows: run `gaelp audit verify` before anything is spent")
+
+
+def _told(session: Session, wanted: str) -> list[AuditRow]:
+    query = "SELECT seq, at, kind, body, previous_hash, hash FROM audit WHERE kind IN (?, ?, ?) AND body LIKE ?"
+    found = session.execute(query, (REQUESTED, DECIDED, USED, f"%{wanted}%")).fetchall()
+    return [AuditRow(*row) for row in found]
+
+
+def _whole_body(row: AuditRow) -> bytes:
+    if row.own_hash() != row.hash:
+        raise Refused(f"row {row.seq} of the audit log was changed: run `gaelp audit verify`")
+    return row.body.encode("utf-8")
+
+
+def _stored(session: Session, wanted: str) -> set[bytes]:
+    request, use = request_of(session, wanted), use_of(session, wanted)
+    bodies = [decided_body(wanted, approval) for approval in approvals_of(session, wanted)]
+    if request:
+        bodies.append(requested_body(wanted, request))
+    if use:
+        bodies.append(used_body(wanted, *use))
+    return {canonical(body) for body in bodies}
+
+
+def _value(model: BaseModel) -> object:
+    return model.model_dump(mode="json")

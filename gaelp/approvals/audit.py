@@ -1,0 +1,126 @@
+"""The audit log: rows that are only ever added, each bound to the one before it by its hash."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gaelp.approvals.canonical import canonical, digest, parse
+from gaelp.approvals.database import Database, Session
+from gaelp.approvals.words import require_aware
+from gaelp.errors import DataError
+
+__all__ = [
+    "ROW_DOMAIN",
+    "START",
+    "AuditLog",
+    "AuditProblem",
+    "AuditRow",
+    "append",
+    "read_rows",
+    "row_hash",
+    "verify_rows",
+]
+
+ROW_DOMAIN = "audit-row"
+START = "0" * 64  # what the first row names as the one before it
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One row as it is stored; `body` is canonical JSON."""
+
+    seq: int
+    at: str
+    kind: str
+    body: str
+    previous_hash: str
+    hash: str
+
+    def own_hash(self) -> str:
+        """What `hash` must be; DataError if the row cannot be a row."""
+        if type(self.seq) is not int:
+            raise DataError(f"seq is {self.seq!r}; allowed: a whole number")
+        for text in (self.at, self.kind, self.body, self.previous_hash, self.hash):
+            if type(text) is not str:
+                raise DataError(f"saw {text!r} where text belongs")
+        return row_hash(
+            self.seq, self.at, self.kind, parse(self.body.encode("utf-8", "surrogatepass")), self.previous_hash
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AuditProblem:
+    """The first thing that is wrong, and the row it was seen at."""
+
+    seq: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"row {self.seq}: {self.what}"
+
+
+class AuditLog:
+    """The log of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def append(self, kind: str, body: dict[str, Any], at: datetime) -> AuditRow:
+        """Add one row, on disk when this returns; writers in other processes wait their turn."""
+        with self._database.writing() as session:
+            return append(session, kind, body, at)
+
+    def rows(self) -> tuple[AuditRow, ...]:
+        """Every row, the oldest first."""
+        with self._database.reading() as session:
+            return tuple(read_rows(session))
+
+    def verify(self) -> AuditProblem | None:
+        """The first row that is wrong, None if the chain is whole."""
+        with self._database.reading() as session:
+            return verify_rows(read_rows(session))
+
+
+def append(session: Session, kind: str, body: dict[str, Any], at: datetime) -> AuditRow:
+    """Add one row inside a transaction that writes; it stands or falls with the rest of that transaction."""
+    last = session.execute("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
+    seq, previous = (last[0] + 1, last[1]) if last else (0, START)
+    when = require_aware(at).astimezone(UTC).isoformat(timespec="microseconds")
+    text = canonical(body).decode("ascii")
+    row = AuditRow(seq, when, kind, text, previous, row_hash(seq, when, kind, body, previous))
+    session.execute(
+        "INSERT INTO audit (seq, at, kind, body, previous_hash, hash) VALUES (?, ?, ?, ?, ?, ?)",
+        (row.seq, row.at, row.kind, row.body, row.previous_hash, row.hash),
+    )
+    return row
+
+
+def read_rows(session: Session) -> Iterator[AuditRow]:
+    """The rows of the log, the oldest first."""
+    for found in session.execute("SELECT seq, at, kind, body, previous_hash, hash FROM audit ORDER BY seq"):
+        yield AuditRow(*found)
+
+
+def verify_rows(rows: Iterable[AuditRow]) -> AuditProblem | None:
+    """The first row that is missing, out of order, changed or not bound to the one before it."""
+    previous = START
+    for seq, row in enumerate(rows):
+        if row.seq != seq:
+            return AuditProblem(seq, f"missing or out of order: row {row.seq} stands in its place")
+        try:
+            expected = row.own_hash()
+        except DataError as problem:
+            return AuditProblem(seq, f"damaged: {problem}")
+        if row.previous_hash != previous:
+            return AuditProblem(seq, f"it follows {row.previous_hash[:12]}…, the row before it is {previous[:12]}…")
+        if row.hash != expected:
+            return AuditProblem(seq, f"changed: its hash is {row.hash[:12]}…, its content gives {expected[:12]}…")
+        previous = row.hash
+    return None
+
+
+def row_hash(seq: int, at: str, kind: str, body: Any, previous_hash: str) -> str:
+    """SHA-256 (hex) that binds a row to its place."""
+    value = {"seq": seq, "at": at, "kind": kind, "body": body, "previous_hash": previous_hash}
+    return digest(ROW_DOMAIN, value)

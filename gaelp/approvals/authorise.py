@@ -1,0 +1,151 @@
+"""From approvals to an authorisation, or to a refusal that says what was seen, what is needed and the way out."""
+
+from collections import Counter
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import ConfigDict
+
+from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.approval import Approval
+from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
+from gaelp.approvals.standing import Circumstances, Standing, standing
+from gaelp.approvals.trust import Trust
+from gaelp.approvals.words import Instant, Nonce, Sha256, require_aware
+from gaelp.config.base import Frozen
+from gaelp.config.fingerprint import fingerprint
+from gaelp.config.names import Name
+from gaelp.errors import Refused
+
+__all__ = ["Authorisation", "Tally", "require", "state_of", "tally"]
+
+
+class Authorisation(Frozen):
+    """The proof that one action may be done: who approved it, under which policy, and until when."""
+
+    model_config = ConfigDict(strict=True)
+
+    action_hash: Sha256
+    approvers: tuple[Name, ...]
+    nonces: tuple[Nonce, ...]
+    policy_hash: Sha256
+    signed: bool  # False: rests on names alone, in a sandbox
+    granted_at: Instant
+    expires_at: Instant
+
+    def check(self, action: Action, at: datetime) -> None:
+        """Refuse any other action, and any time at which not all of the approvals are in force."""
+        if action_hash(action) != self.action_hash:
+            raise Refused(
+                f"the authorisation is for action {self.action_hash[:12]}, this one is {action_hash(action)[:12]}:"
+                " have this one approved"
+            )
+        if not self.granted_at <= at < self.expires_at:
+            raise Refused(
+                f"the authorisation holds from {self.granted_at.isoformat()} to {self.expires_at.isoformat()},"
+                f" it is {at.isoformat()}: have the action approved again"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the approvals at hand are worth together."""
+
+    standings: tuple[Standing, ...]
+    missing: tuple[str, ...]  # what the policy still asks for, in words
+
+    def of(self, worth: str) -> tuple[Standing, ...]:
+        """The approvals with that worth."""
+        return tuple(entry for entry in self.standings if entry.worth == worth)
+
+
+def tally(approvals: Iterable[Approval], around: Circumstances) -> Tally:
+    """Hold every approval against the action and count those that are valid, each person once."""
+    standings = tuple(standing(approval, around) for approval in approvals)
+    entries = _without_doubles(standings)
+    who = {entry.approval.statement.approver for entry in entries if entry.worth == "approves"}
+    return Tally(entries, tuple(_missing(who, around)))
+
+
+def require(
+    action: Action,
+    approvals: Iterable[Approval],
+    policy: ApprovalPolicy,
+    trust: Trust,
+    at: datetime,
+    *,
+    used_nonces: Container[str] = frozenset(),
+) -> Authorisation:
+    """The authorisation that these approvals give to exactly this action now; Refused if they do not."""
+    require_aware(at)
+    _check_world(action, policy)
+    found = tally(approvals, Circumstances(action, policy, trust, at, used_nonces))
+    if found.of("rejects") or found.of("void") or found.missing:
+        raise Refused(_refusal(action, found))
+    valid = found.of("approves")
+    return Authorisation(
+        action_hash=action_hash(action),
+        approvers=tuple(sorted({entry.approval.statement.approver for entry in valid})),
+        nonces=tuple(sorted(entry.approval.statement.nonce for entry in valid)),
+        policy_hash=fingerprint(policy),
+        signed=all(entry.approval.signature is not None for entry in valid),
+        granted_at=at,
+        expires_at=min(entry.approval.statement.expires_at for entry in valid),
+    )
+
+
+def state_of(
+    request: ApprovalRequest, approvals: Iterable[Approval], policy: ApprovalPolicy, trust: Trust, at: datetime
+) -> RequestState:
+    """Where a request stands at an instant; one rejection ends it, and a deadline that passed is not reopened."""
+    found = tally(approvals, Circumstances(request.action, policy, trust, require_aware(at)))
+    if found.of("rejects"):
+        return "rejected"
+    if at >= request.expires_at(policy):
+        return "expired"
+    if not found.missing and not found.of("void"):
+        return "approved"
+    return "escalate" if at >= request.escalates_at(policy) else "waiting"
+
+
+def _check_world(action: Action, policy: ApprovalPolicy) -> None:
+    if policy.sandbox and action.world != "sandbox":
+        raise Refused(
+            f"a {action.kind} of run {action.run_id!r} can move real money, and the policy is one for a sandbox:"
+            " use a policy with sandbox: false and have it signed"
+        )
+
+
+def _without_doubles(standings: tuple[Standing, ...]) -> tuple[Standing, ...]:
+    """The same approval given twice is one; two different ones with one nonce are both void."""
+    distinct = tuple({entry.approval: entry for entry in standings}.values())
+    nonces = Counter(entry.approval.statement.nonce for entry in distinct)
+    return tuple(
+        Standing(entry.approval, "void", "another approval has the same nonce")
+        if nonces[entry.approval.statement.nonce] > 1
+        else entry
+        for entry in distinct
+    )
+
+
+def _missing(who: set[str], around: Circumstances) -> Iterable[str]:
+    policy = around.policy
+    if len(who) < policy.quorum:
+        yield f"{policy.quorum - len(who)} more of {policy.quorum} approvers"
+    for role, count in sorted(policy.at_least.items()):
+        have = sum(role in around.trust.roles_of(name, around.at) for name in who)
+        if have < count:
+            yield f"{count - have} more with the role {role}"
+
+
+def _refusal(action: Action, found: Tally) -> str:
+    what = f"{action.kind} of run {action.run_id!r} (action {action_hash(action)[:12]})"
+    seen = "; ".join(f"{entry.approval.statement.approver}: {entry.worth} ({entry.why})" for entry in found.standings)
+    if found.of("rejects"):
+        way_out = "It was rejected, which ends it: change what was objected to and ask for a new action."
+    elif found.of("void"):
+        way_out = "Something that cannot be trusted is among the approvals: run `gaelp audit verify` before going on."
+    else:
+        way_out = f"Needed: {', '.join(found.missing)}. Have them sign exactly this action."
+    return f"{what} is not approved. Seen: {seen or 'no approval'}. {way_out}"

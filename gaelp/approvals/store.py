@@ -1,0 +1,154 @@
+"""Requests, approvals and their single use, in one database with the audit log: each step is whole or did not happen.
+
+What the tables say is held against the audit log before an action is authorised, so that a rejection or a use that
+somebody took out of the tables is missed.
+"""
+
+from pathlib import Path
+
+from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.agreement import (
+    DECIDED,
+    REQUESTED,
+    USED,
+    check_agreement,
+    check_all,
+    check_decisions,
+    decided_body,
+    requested_body,
+    used_body,
+)
+from gaelp.approvals.approval import Approval
+from gaelp.approvals.audit import append
+from gaelp.approvals.authorise import Authorisation, require, state_of
+from gaelp.approvals.database import Database, open_database
+from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
+from gaelp.approvals.standing import Circumstances, standing
+from gaelp.approvals.tables import (
+    all_requests,
+    approvals_of,
+    as_text,
+    is_known,
+    known_request,
+    request_of,
+    use_of,
+    used_nonces,
+)
+from gaelp.approvals.trust import Trust
+from gaelp.clock import Clock
+from gaelp.errors import BadInput, Refused
+
+__all__ = ["ApprovalStore", "database_path"]
+
+_CONSUMER_MAX = 200
+
+
+def database_path(home: Path) -> Path:
+    """Where approvals and audit log live unless a PostgreSQL is named."""
+    return home / "approvals.db"
+
+
+class ApprovalStore:
+    """What was asked, what was decided, and what was used up."""
+
+    def __init__(self, place: Path | str, clock: Clock) -> None:
+        self._database: Database = open_database(place)
+        self._clock = clock
+
+    def request(self, action: Action) -> ApprovalRequest:
+        """Ask people to decide on an action; asking again changes nothing."""
+        wanted = action_hash(action)
+        with self._database.writing() as session:
+            if known := request_of(session, wanted):
+                return known
+            request = ApprovalRequest(action=action, requested_at=self._clock.now())
+            session.execute("INSERT INTO requests (action_hash, body) VALUES (?, ?)", (wanted, as_text(request)))
+            append(session, REQUESTED, requested_body(wanted, request), request.requested_at)
+        return request
+
+    def requests(self) -> tuple[ApprovalRequest, ...]:
+        """Every request, the oldest first."""
+        with self._database.reading() as session:
+            return all_requests(session)
+
+    def submit(self, approval: Approval, policy: ApprovalPolicy, trust: Trust) -> None:
+        """Take a decision in; one that would not count is refused at once. The same one again changes nothing."""
+        said = approval.statement
+        with self._database.writing() as session:
+            request = request_of(session, said.action_hash)
+            if request is None:
+                raise BadInput(f"nobody asked for action {said.action_hash[:12]}: request it before it is decided")
+            if is_known(session, approval):
+                return
+            at = self._clock.now()
+            around = Circumstances(request.action, policy, trust, at, used_nonces(session))
+            found = standing(approval, around)
+            if found.worth in ("idle", "void"):
+                raise Refused(
+                    f"the decision of {said.approver} is not taken: {found.why}. Sign exactly this action anew."
+                )
+            now = state_of(request, approvals_of(session, said.action_hash), policy, trust, at)
+            if now in ("expired", "rejected") or use_of(session, said.action_hash):
+                over = now if now in ("expired", "rejected") else "used"
+                raise Refused(f"action {said.action_hash[:12]} is {over} already: ask for a new action")
+            session.execute(
+                "INSERT INTO approvals (nonce, action_hash, body) VALUES (?, ?, ?)",
+                (said.nonce, said.action_hash, as_text(approval)),
+            )
+            append(session, DECIDED, decided_body(said.action_hash, approval), at)
+
+    def approvals(self, action: Action) -> tuple[Approval, ...]:
+        """Every decision on an action that was taken in."""
+        with self._database.reading() as session:
+            return approvals_of(session, action_hash(action))
+
+    def state(self, action: Action, policy: ApprovalPolicy, trust: Trust) -> RequestState:
+        """Where the request for an action stands now."""
+        with self._database.reading() as session:
+            request = known_request(session, action)
+            approvals = approvals_of(session, action_hash(action))
+        return state_of(request, approvals, policy, trust, self._clock.now())
+
+    def consume(self, action: Action, policy: ApprovalPolicy, trust: Trust, *, consumer: str) -> Authorisation:
+        """Use the approvals of an action up, for good: the same consumer gets the same answer again, no other any.
+
+        `consumer` is the idempotency key of what is about to be done.
+        """
+        if not (consumer.isprintable() and 1 <= len(consumer) <= _CONSUMER_MAX):
+            raise BadInput(f"consumer {consumer[:40]!r}; allowed: 1 to {_CONSUMER_MAX} printable characters")
+        wanted = action_hash(action)
+        with self._database.writing() as session:
+            request = known_request(session, action)
+            check_agreement(session, wanted)
+            if use := use_of(session, wanted):
+                return _same_consumer(use, consumer, wanted)
+            at = self._clock.now()
+            approvals = approvals_of(session, wanted)
+            if state_of(request, approvals, policy, trust, at) == "expired":
+                raise Refused(
+                    f"the request for action {wanted[:12]} ran out at {request.expires_at(policy).isoformat()}:"
+                    " ask for a new action"
+                )
+            granted = require(action, approvals, policy, trust, at, used_nonces=used_nonces(session))
+            session.execute(
+                "INSERT INTO uses (action_hash, consumer, body) VALUES (?, ?, ?)", (wanted, consumer, as_text(granted))
+            )
+            for nonce in granted.nonces:
+                session.execute("INSERT INTO used_nonces (nonce, action_hash) VALUES (?, ?)", (nonce, wanted))
+            append(session, USED, used_body(wanted, consumer, granted), at)
+        return granted
+
+    def verify(self, trust: Trust) -> None:
+        """Refuse if tables and audit log differ, or if a decision or a use is not what people signed."""
+        with self._database.reading() as session:
+            check_all(session)
+            check_decisions(session, trust)
+
+
+def _same_consumer(use: tuple[str, Authorisation], consumer: str, wanted: str) -> Authorisation:
+    if use[0] != consumer:
+        raise Refused(
+            f"the approvals of action {wanted[:12]} were used by {use[0]!r}, once and for good; {consumer!r} needs an"
+            " action of its own: ask for one with another attempt"
+        )
+    return use[1]

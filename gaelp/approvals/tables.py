@@ -1,0 +1,84 @@
+"""What the tables of requests, approvals and uses hold, read back with suspicion."""
+
+from pydantic import BaseModel
+
+from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.approval import Approval
+from gaelp.approvals.authorise import Authorisation
+from gaelp.approvals.canonical import model_bytes, read_model
+from gaelp.approvals.database import Session
+from gaelp.approvals.policy import ApprovalRequest
+from gaelp.errors import DataError, Refused
+
+__all__ = [
+    "all_requests",
+    "approvals_of",
+    "as_text",
+    "is_known",
+    "known_request",
+    "request_of",
+    "use_of",
+    "used_nonces",
+]
+
+
+def known_request(session: Session, action: Action) -> ApprovalRequest:
+    """The request for an action; Refused if nobody asked for it."""
+    request = request_of(session, action_hash(action))
+    if request is None:
+        raise Refused(
+            f"nobody was asked about this {action.kind} of run {action.run_id!r} (action {action_hash(action)[:12]}):"
+            " request it, and have exactly this action signed"
+        )
+    return request
+
+
+def request_of(session: Session, wanted: str) -> ApprovalRequest | None:
+    """The request for the action with that hash."""
+    found = session.execute("SELECT body FROM requests WHERE action_hash = ?", (wanted,)).fetchone()
+    return _read_request(found[0], wanted) if found else None
+
+
+def _read_request(body: str, key: str) -> ApprovalRequest:
+    request = read_model(ApprovalRequest, body.encode("utf-8"))
+    if action_hash(request.action) != key:
+        raise DataError(f"the request stored for action {key[:12]} is about another one: it was changed")
+    return request
+
+
+def all_requests(session: Session) -> tuple[ApprovalRequest, ...]:
+    """Every request, the oldest first."""
+    found = session.execute("SELECT action_hash, body FROM requests").fetchall()
+    requests = [_read_request(body, key) for key, body in found]
+    return tuple(sorted(requests, key=lambda request: (request.requested_at, action_hash(request.action))))
+
+
+def is_known(session: Session, approval: Approval) -> bool:
+    """Whether this very approval was taken in before; another one with its nonce is refused."""
+    nonce = approval.statement.nonce
+    found = session.execute("SELECT body FROM approvals WHERE nonce = ?", (nonce,)).fetchone()
+    if found and found[0] != as_text(approval):
+        raise Refused(f"nonce {nonce[:12]} belongs to another decision: sign again, each decision has its own")
+    return found is not None
+
+
+def approvals_of(session: Session, wanted: str) -> tuple[Approval, ...]:
+    """Every decision on the action with that hash."""
+    query = "SELECT body FROM approvals WHERE action_hash = ? ORDER BY nonce"
+    return tuple(read_model(Approval, body.encode("utf-8")) for (body,) in session.execute(query, (wanted,)))
+
+
+def use_of(session: Session, wanted: str) -> tuple[str, Authorisation] | None:
+    """Who used the action with that hash, and what was granted."""
+    found = session.execute("SELECT consumer, body FROM uses WHERE action_hash = ?", (wanted,)).fetchone()
+    return (found[0], read_model(Authorisation, found[1].encode("utf-8"))) if found else None
+
+
+def used_nonces(session: Session) -> frozenset[str]:
+    """The nonces of every approval that was used."""
+    return frozenset(nonce for (nonce,) in session.execute("SELECT nonce FROM used_nonces"))
+
+
+def as_text(model: BaseModel) -> str:
+    """A model the way it is stored: canonical JSON."""
+    return model_bytes(model).decode("ascii")

@@ -1,0 +1,147 @@
+"""`gaelp audit`: read the log of decisions, prove that it is whole, and vouch for it in a second place."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gaelp.cli.keys import PassphraseFileOption, TrustOption, load_trusted, open_key
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption
+from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.startup import prepare
+from gaelp.clock import SystemClock
+from gaelp.config.places import absolute, shown
+from gaelp.errors import BadInput, Refused
+
+if TYPE_CHECKING:
+    from gaelp.approvals import AuditRow, Trust
+
+__all__ = ["app", "publish", "show", "verify"]
+
+app = typer.Typer(no_args_is_help=True, help="The log of every decision.")
+
+_BODY_SHOWN = 120
+
+HeadsOption = Annotated[Path, typer.Option("--heads", help="The file that heads are published to: in another place.")]
+
+
+@app.command()
+def show(
+    last: Annotated[int, typer.Option("--last", min=1, help="How many rows, the newest.")] = 20,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only rows of this kind, such as approval.used.")] = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the newest rows of the log.
+
+    **Example**: `gaelp audit show --kind approval.used --json`
+    """
+    from gaelp.approvals.canonical import parse  # noqa: PLC0415 - cryptography takes its time
+
+    home = absolute(prepare(config, overrides).settings.home)
+    rows = [row for row in _rows(home) if kind in (None, row.kind)][-last:]
+    if as_json:
+        show_json({"rows": [_as_json(row, parse(row.body.encode("utf-8"))) for row in rows]})
+        return
+    cells = ((str(row.seq), row.at, row.kind, _short(row.body), row.hash[:12]) for row in rows)
+    show_table(("seq", "at", "kind", "body", "hash"), cells)
+
+
+@app.command()
+def verify(
+    heads: Annotated[
+        Path | None, typer.Option("--heads", help="The published heads: without them a log cut short looks whole.")
+    ] = None,
+    trust_file: TrustOption = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Prove that no row was changed, moved or taken out; names the first that was.
+
+    **Example**: `gaelp audit verify --heads /mnt/elsewhere/heads.jsonl`
+
+    Exits 0 if the log is whole, 3 if not.
+    """
+    home = absolute(prepare(config, overrides).settings.home)
+    rows = _rows(home)
+    vouched = _check(rows, home, heads, load_trusted(trust_file, home))
+    if as_json:
+        show_json({"ok": True, "rows": len(rows), "head": rows[-1].hash if rows else None, "heads": vouched})
+        return
+    show_text(f"whole: {len(rows)} rows" + (f", {vouched} heads agree" if heads else ""))
+    if heads is None:
+        say("Without --heads a log that was cut short or rewritten as a whole cannot be told from the true one.")
+
+
+@app.command()
+def publish(
+    key: Annotated[Path, typer.Option("--key", help="The auditor's private key.")],
+    heads: HeadsOption,
+    passphrase_file: PassphraseFileOption = None,
+    trust_file: TrustOption = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Sign the newest row and add it to a file in a second place.
+
+    **Example**: `gaelp audit publish --key ~/.config/gaelp/keys/audit.key --heads /mnt/elsewhere/heads.jsonl`
+    """
+    from gaelp.approvals import publish_head  # noqa: PLC0415 - cryptography takes its time
+
+    home = absolute(prepare(config, overrides).settings.home)
+    place = absolute(heads)
+    if place.resolve().is_relative_to(home.resolve()):
+        raise Refused(f"--heads {shown(place)} lies below {shown(home)}, beside the log itself: name another place")
+    trusted = load_trusted(trust_file, home)
+    signer = open_key(key, passphrase_file)
+    head = publish_head(_rows(home), signer, place, trust=trusted, at=SystemClock().now())
+    if as_json:
+        show_json(head.model_dump(mode="json"))
+    else:
+        show_text(f"row {head.statement.seq} {head.statement.hash}")
+
+
+def _rows(home: Path) -> "tuple[AuditRow, ...]":
+    from gaelp.approvals import AuditLog, database_path, open_database  # noqa: PLC0415 - cryptography takes its time
+
+    path = database_path(home)
+    if not path.exists():
+        raise BadInput(f"{shown(path)}: there is no audit log yet; set GAELP_HOME or --config to where it is")
+    return AuditLog(open_database(path)).rows()
+
+
+def _check(rows: "tuple[AuditRow, ...]", home: Path, heads: Path | None, trusted: "Trust") -> int:
+    """Refuse a log that is not whole; else the number of heads that agree with it."""
+    from gaelp.approvals import ApprovalStore, check_heads, database_path, read_heads  # noqa: PLC0415 - as above
+    from gaelp.approvals.audit import verify_rows  # noqa: PLC0415 - as above
+
+    way_out = "Stop spending (`gaelp kill`), keep this database as evidence, and go back to a copy that verifies."
+    if problem := verify_rows(rows):
+        raise Refused(f"the audit log is not whole: {problem}. {way_out}")
+    ApprovalStore(database_path(home), SystemClock()).verify(trusted)
+    if heads is None:
+        return 0
+    published = read_heads(absolute(heads))
+    if not published:
+        raise Refused(f"{shown(absolute(heads))} holds no head, so nobody vouches for the log: `gaelp audit publish`")
+    if problem := check_heads(rows, published, trusted):
+        raise Refused(f"the audit log does not agree with its heads: {problem}. {way_out}")
+    return len(published)
+
+
+def _as_json(row: "AuditRow", body: Any) -> dict[str, Any]:
+    return {
+        "seq": row.seq,
+        "at": row.at,
+        "kind": row.kind,
+        "body": body,
+        "previous_hash": row.previous_hash,
+        "hash": row.hash,
+    }
+
+
+def _short(body: str) -> str:
+    return body if len(body) <= _BODY_SHOWN else body[: _BODY_SHOWN - 1] + "…"

@@ -1,0 +1,174 @@
+"""Bugs to plant one by one: in a copy of the tree, replace `old` by `new` in `file`; the named test must then fail.
+
+`old` stands exactly once in its file. The list is data, for whatever runs it.
+"""
+
+from typing import NamedTuple
+
+
+class PlantedBug(NamedTuple):
+    """One bug and the test that must catch it."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+PLANTED_BUGS = (
+    PlantedBug(
+        "an approval holds a moment too long",
+        "gaelp/approvals/standing.py",
+        "around.at >= said.expires_at",
+        "around.at > said.expires_at",
+        "tests/approvals/test_authorise.py::test_an_approval_is_valid_until_it_expires_and_not_a_moment_longer",
+    ),
+    PlantedBug(
+        "a used nonce is not looked up",
+        "gaelp/approvals/standing.py",
+        'return "it was used before" if said.nonce in around.used_nonces else None',
+        "return None",
+        "tests/approvals/test_authorise.py::test_a_used_nonce_is_refused",
+    ),
+    PlantedBug(
+        "an approval fits any action",
+        "gaelp/approvals/standing.py",
+        "if approval.statement.action_hash != action_hash(around.action):",
+        "if False:",
+        "tests/approvals/test_authorise.py::test_an_approval_of_another_action_authorises_nothing",
+    ),
+    PlantedBug(
+        "unsigned decisions count for real money",
+        "gaelp/approvals/standing.py",
+        'around.policy.sandbox and around.action.world == "sandbox"',
+        "True",
+        "tests/approvals/test_authorise.py::test_an_unsigned_approval_counts_only_in_a_sandbox",
+    ),
+    PlantedBug(
+        "a revoked key goes on signing",
+        "gaelp/approvals/standing.py",
+        "if not key.trusted_at(said.issued_at):",
+        "if not key.added_at <= said.issued_at:",
+        "tests/approvals/test_authorise.py::test_a_revoked_key_is_refused_for_what_is_new_and_old_approvals_stay_verifiable",
+    ),
+    PlantedBug(
+        "a spoiled rejection is skipped",
+        "gaelp/approvals/authorise.py",
+        'if found.of("rejects") or found.of("void") or found.missing:',
+        'if found.of("rejects") or found.missing:',
+        "tests/approvals/test_authorise.py::test_a_rejection_that_was_tampered_with_does_not_vanish",
+    ),
+    PlantedBug(
+        "one person counts as often as they sign",
+        "gaelp/approvals/authorise.py",
+        'who = {entry.approval.statement.approver for entry in entries if entry.worth == "approves"}',
+        'who = [entry.approval.statement.approver for entry in entries if entry.worth == "approves"]',
+        "tests/approvals/test_authorise.py::test_a_quorum_is_of_different_people",
+    ),
+    PlantedBug(
+        "four eyes are fooled by a capital letter",
+        "gaelp/approvals/standing.py",
+        "said.approver.casefold() == around.action.requester.casefold()",
+        "said.approver == around.action.requester",
+        "tests/approvals/test_authorise.py::test_four_eyes_are_not_fooled_by_the_case_of_a_name",
+    ),
+    PlantedBug(
+        "signatures mean the same in every domain",
+        "gaelp/approvals/canonical.py",
+        'return f"gaelp/{domain}/1\\n".encode("ascii") + canonical(value)',
+        "return canonical(value)",
+        "tests/approvals/test_approval_keys.py::test_a_signature_holds_for_its_key_its_domain_and_its_value_only",
+    ),
+    PlantedBug(
+        "a key given twice is not noticed as such",
+        "gaelp/approvals/canonical.py",
+        "            object_pairs_hook=_each_key_once,\n",
+        "",
+        "tests/approvals/test_canonical.py::test_a_key_given_twice_is_named_as_such",
+    ),
+    PlantedBug(
+        "JSON may be written in any way",
+        "gaelp/approvals/canonical.py",
+        "if canonical(value) != raw:",
+        "if False:",
+        "tests/approvals/test_canonical.py::test_json_that_is_not_canonical_is_refused",
+    ),
+    PlantedBug(
+        "two writers may begin at once",
+        "gaelp/approvals/database.py",
+        'connection.execute("BEGIN IMMEDIATE")',
+        'connection.execute("BEGIN")',
+        "tests/approvals/test_store.py::test_a_second_writer_waits_until_the_first_is_done",
+    ),
+    PlantedBug(
+        "a second consumer gets the same authorisation",
+        "gaelp/approvals/store.py",
+        "    if use[0] != consumer:",
+        "    if False:",
+        "tests/approvals/test_store.py::test_an_approved_action_is_used_once_and_told_in_the_audit_log",
+    ),
+    PlantedBug(
+        "the tables are believed without the audit log",
+        "gaelp/approvals/store.py",
+        "            check_agreement(session, wanted)\n",
+        "",
+        "tests/approvals/test_store.py::test_a_use_taken_out_of_the_tables_does_not_make_an_approval_fresh",
+    ),
+    PlantedBug(
+        "rows are not bound to the one before",
+        "gaelp/approvals/audit.py",
+        "if row.previous_hash != previous:",
+        "if False:",
+        "tests/approvals/test_audit_log.py::test_a_row_that_was_hashed_again_breaks_the_next_one",
+    ),
+    PlantedBug(
+        "a log may lose its last row",
+        "gaelp/approvals/heads.py",
+        "if said.seq >= len(rows):",
+        "if said.seq > len(rows):",
+        "tests/approvals/test_heads.py::test_a_log_cut_short_is_whole_by_itself_and_denied_by_its_heads",
+    ),
+    PlantedBug(
+        "anybody's signature makes a head",
+        "gaelp/approvals/heads.py",
+        "        and AUDITOR in entry.roles\n",
+        "",
+        "tests/approvals/test_heads.py::test_a_head_counts_only_from_a_key_that_was_an_auditors_then",
+    ),
+    PlantedBug(
+        "a private key is readable and replaced",
+        "gaelp/approvals/keys.py",
+        "os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY",
+        "os.O_WRONLY | os.O_CREAT, 0o644",
+        "tests/approvals/test_approval_keys.py::test_a_private_key_is_for_its_owner_alone_and_never_replaced",
+    ),
+    PlantedBug(
+        "one key speaks for two names",
+        "gaelp/approvals/trust.py",
+        "if entry.public_key in seen_keys:",
+        "if False:",
+        "tests/approvals/test_trust.py::test_one_key_cannot_speak_for_two_names",
+    ),
+    PlantedBug(
+        "who asks is not part of what is signed",
+        "gaelp/approvals/action.py",
+        'digest("action", action.model_dump(mode="json"))',
+        'digest("action", action.model_dump(mode="json", exclude={"requester"}))',
+        "tests/approvals/test_action.py::test_every_field_counts",
+    ),
+    PlantedBug(
+        "an inconclusive gate can be approved",
+        "gaelp/approvals/gate_decision.py",
+        'if verdict.outcome != "pass":',
+        'if verdict.outcome == "fail":',
+        "tests/approvals/test_gate_decision.py::test_no_approval_replaces_a_pass",
+    ),
+    PlantedBug(
+        "a forged decision in tables and log verifies",
+        "gaelp/approvals/agreement.py",
+        "            if not is_authentic(approval, request.action, trust, said.issued_at):",
+        "            if False:",
+        "tests/approvals/test_store.py::test_a_forged_decision_in_tables_and_log_is_neither_used_nor_verified",
+    ),
+)

@@ -1,0 +1,83 @@
+import json
+import sqlite3
+
+import pytest
+
+
+@pytest.fixture
+def log(here, gaelp):
+    """A log of three rows and an auditor whose key is trusted."""
+    for name, role in (("ann", "finance"), ("bob", "marketing"), ("aud", "auditor")):
+        assert gaelp("keys", "new", name, "--out", here / "keys", "--no-passphrase").exit_code == 0
+        assert gaelp("keys", "trust", here / "keys" / f"{name}.pub.json", "--role", role).exit_code == 0
+    return here / ".gaelp" / "approvals.db"
+
+
+@pytest.fixture
+def publish(here, gaelp):
+    def run(name="aud", heads=here / "elsewhere" / "heads.jsonl"):
+        return gaelp("audit", "publish", "--key", here / "keys" / f"{name}.key", "--heads", heads)
+
+    return run
+
+
+def change(log, *statements):
+    connection = sqlite3.connect(log, isolation_level=None)
+    for trigger in ("audit_no_UPDATE", "audit_no_DELETE"):
+        connection.execute(f"DROP TRIGGER {trigger}")
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_rows_are_shown_newest_last_and_by_kind(log, gaelp):
+    shown = json.loads(gaelp("audit", "show", "--json", "--last", "2").stdout)["rows"]
+    assert [(row["seq"], row["body"]["name"]) for row in shown] == [(1, "bob"), (2, "aud")]
+    assert "trust.added" in gaelp("audit", "show").stdout
+    assert json.loads(gaelp("audit", "show", "--kind", "other", "--json").stdout) == {"rows": []}
+
+
+def test_a_whole_log_verifies_with_and_without_heads(here, log, gaelp, publish):
+    assert publish().exit_code == 0
+    plain = gaelp("audit", "verify")
+    assert (plain.exit_code, plain.stdout) == (0, "whole: 3 rows\n")
+    assert "--heads" in plain.stderr
+    with_heads = gaelp("audit", "verify", "--heads", here / "elsewhere/heads.jsonl", "--json")
+    answer = json.loads(with_heads.stdout)
+    assert (answer["ok"], answer["rows"], answer["heads"]) == (True, 3, 1)
+
+
+def test_a_changed_row_is_named(log, gaelp):
+    change(log, "UPDATE audit SET body = replace(body, 'marketing', 'finance') WHERE seq = 1")
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "row 1: changed" in result.stderr
+
+
+def test_a_log_cut_short_is_seen_with_its_heads(here, log, gaelp, publish):
+    publish()
+    change(log, "DELETE FROM audit WHERE seq = 2")
+    assert gaelp("audit", "verify").exit_code == 0
+    result = gaelp("audit", "verify", "--heads", here / "elsewhere/heads.jsonl")
+    assert result.exit_code == 3
+    assert "row 2: missing" in result.stderr
+
+
+def test_heads_that_are_missing_empty_or_damaged_vouch_for_nothing(here, log, gaelp):
+    assert gaelp("audit", "verify", "--heads", here / "none.jsonl").exit_code == 2
+    (here / "heads.jsonl").write_text("")
+    assert gaelp("audit", "verify", "--heads", here / "heads.jsonl").exit_code == 3
+    (here / "heads.jsonl").write_text("{}\n")
+    assert gaelp("audit", "verify", "--heads", here / "heads.jsonl").exit_code == 2
+
+
+def test_a_head_is_published_by_an_auditor_and_elsewhere(here, log, publish):
+    assert publish("ann").exit_code == 3
+    assert publish(heads=here / ".gaelp" / "heads.jsonl").exit_code == 3
+    assert not (here / "elsewhere").exists()
+
+
+def test_where_there_is_no_log_none_is_made(here, gaelp):
+    for args in (("show",), ("verify",)):
+        assert gaelp("audit", *args).exit_code == 2
+    assert not (here / ".gaelp").exists()

@@ -1,0 +1,123 @@
+import json
+import stat
+
+import pytest
+from typer.testing import CliRunner
+
+from gaelp.approvals import AuditLog, load_key, open_database
+from gaelp.cli.main import app
+from gaelp.config.places import absolute
+
+
+@pytest.fixture
+def keys(here, gaelp):
+    """Make a key without a passphrase; the answer as JSON."""
+
+    def make(name, *more):
+        result = gaelp("keys", "new", name, "--out", here / "keys", "--no-passphrase", "--json", *more)
+        assert result.exit_code == 0, result.stderr
+        return json.loads(result.stdout)
+
+    return make
+
+
+def test_a_new_key_is_for_its_owner_alone_and_its_public_half_is_shown(here, gaelp, keys):
+    made = keys("ann")
+    private = here / "keys" / "ann.key"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    assert load_key(private).public_key == made["public_key"]
+    assert json.loads((here / "keys" / "ann.pub.json").read_text())["public_key"] == made["public_key"]
+
+
+def test_a_key_is_never_replaced(here, gaelp, keys):
+    keys("ann")
+    result = gaelp("keys", "new", "ann", "--out", here / "keys", "--no-passphrase")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "never replaced" in result.stderr
+
+
+def test_keys_go_to_the_owners_own_folder_unless_told_otherwise(here, gaelp, monkeypatch):
+    monkeypatch.setenv("HOME", str(here / "person"))
+    assert gaelp("keys", "new", "ann", "--no-passphrase").exit_code == 0
+    assert absolute("~/.config/gaelp/keys/ann.key") == here / "person/.config/gaelp/keys/ann.key"
+    assert (here / "person/.config/gaelp/keys/ann.key").is_file()
+
+
+def test_a_private_key_does_not_go_below_the_home_that_runs_share(here, gaelp):
+    result = gaelp("keys", "new", "ann", "--out", here / ".gaelp" / "keys", "--no-passphrase")
+    assert (result.exit_code, (here / ".gaelp").exists()) == (3, False)
+
+
+def test_a_passphrase_comes_from_a_file(here, gaelp):
+    (here / "phrase.txt").write_text("correct horse battery\n")
+    result = gaelp("keys", "new", "ann", "--out", here / "keys", "--passphrase-file", here / "phrase.txt")
+    assert result.exit_code == 0
+    assert load_key(here / "keys/ann.key", b"correct horse battery").name == "ann"
+    assert "correct horse" not in result.output
+
+
+def test_a_passphrase_is_asked_for_twice_and_not_shown(here):
+    args = ["keys", "new", "ann", "--out", str(here / "keys")]
+    result = CliRunner().invoke(app, args, input="correct horse battery\ncorrect horse battery\n")
+    assert result.exit_code == 0
+    assert "correct horse" not in result.output
+    assert load_key(here / "keys/ann.key", b"correct horse battery").name == "ann"
+
+
+@pytest.mark.parametrize("text", ["", "short\n"])
+def test_a_passphrase_that_is_no_protection_is_refused(here, gaelp, text):
+    (here / "phrase.txt").write_text(text)
+    result = gaelp("keys", "new", "ann", "--out", here / "keys", "--passphrase-file", here / "phrase.txt")
+    assert (result.exit_code, (here / "keys").exists()) == (2, False)
+
+
+def test_there_is_no_option_that_takes_a_passphrase_itself(gaelp):
+    result = gaelp("keys", "new", "ann", "--passphrase", "correct horse battery")
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["../ann", "аnn", "", "a b"])
+def test_a_name_that_is_no_plain_name_is_refused(here, gaelp, name):
+    result = gaelp("keys", "new", name, "--out", here / "keys", "--no-passphrase")
+    assert (result.exit_code, (here / "keys").exists()) == (2, False)
+
+
+def test_trust_and_revocation_are_listed_and_told_in_the_audit_log(here, gaelp, keys):
+    keys("ann")
+    public = here / "keys" / "ann.pub.json"
+    assert gaelp("keys", "trust", public, "--role", "finance", "--role", "director").exit_code == 0
+    assert gaelp("keys", "revoke", "ann").exit_code == 0
+    [entry] = json.loads(gaelp("keys", "list", "--json").stdout)["approvers"]
+    assert (entry["name"], entry["roles"]) == ("ann", ["finance", "director"])
+    assert entry["revoked_at"] is not None
+    assert "finance, director" in gaelp("keys", "list").stdout
+    rows = AuditLog(open_database(here / ".gaelp" / "approvals.db")).rows()
+    assert [row.kind for row in rows] == ["trust.added", "trust.revoked"]
+
+
+def test_a_key_that_is_not_what_its_owner_signed_is_not_trusted(here, gaelp, keys):
+    keys("ann")
+    public = here / "keys" / "ann.pub.json"
+    public.write_text(public.read_text().replace('"ann"', '"bob"'))
+    result = gaelp("keys", "trust", public, "--role", "finance")
+    assert result.exit_code == 3
+    assert "proof" in result.stderr
+    assert not (here / ".gaelp" / "approvers.yaml").exists()
+    assert not (here / ".gaelp" / "approvals.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("trust", "none.json", "--role", "finance"), 2),
+        (("trust", "keys/ann.pub.json", "--role", "Not A Role"), 2),
+        (("trust", "keys/ann.pub.json"), 2),
+        (("revoke", "bob"), 2),
+        (("list", "--trust", "none.yaml"), 2),
+    ],
+)
+def test_what_cannot_be_done_is_told(here, gaelp, keys, args, code):
+    keys("ann")
+    result = gaelp("keys", *args)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert "unexpected" not in result.stderr
