@@ -1,0 +1,26 @@
+"""Brand and content safety of adverts: checked before anything is published, and refused in doubt."""
+
+from gaelp.content.check import ContentChecker, load_checker
+from gaelp.content.creative import Audience, Creative, creative_hash
+from gaelp.content.creative_file import read_creatives
+from gaelp.content.policy import Brand, Policy, load_brand, load_policy
+from gaelp.content.review_queue import Decision, QueuedCase, ReviewQueue
+from gaelp.content.verdict import ContentVerdict, Finding
+
+__all__ = [
+    "Audience",
+    "Brand",
+    "ContentChecker",
+    "ContentVerdict",
+    "Creative",
+    "Decision",
+    "Finding",
+    "Policy",
+    "QueuedCase",
+    "ReviewQueue",
+    "creative_hash",
+    "load_brand",
+    "load_checker",
+    "load_policy",
+    "read_creatives",
+]

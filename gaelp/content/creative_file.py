@@ -1,0 +1,91 @@
+"""Read creatives from a YAML, JSON or CSV file; what a creative lacks is left for the check to find."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from gaelp.config.base import Frozen
+from gaelp.config.document import read_text
+from gaelp.config.load import load_model
+from gaelp.config.places import absolute, shown
+from gaelp.config.validation import validated
+from gaelp.content.creative import Creative
+from gaelp.errors import DataError
+
+__all__ = ["CreativeFile", "read_creatives"]
+
+_AUDIENCE = ("min_age", "max_age", "interests")
+
+
+class CreativeFile(Frozen):
+    """The creatives of one file."""
+
+    creatives: tuple[Creative, ...] = Field(min_length=1, max_length=100_000)
+
+
+def read_creatives(path: Path) -> tuple[Creative, ...]:
+    """Every creative of a file; DataError names what cannot be read, and an id that is given twice."""
+    kind = path.suffix.lower()
+    if kind in (".yaml", ".yml"):
+        creatives = load_model(CreativeFile, path, error=DataError).creatives
+    elif kind == ".json":
+        creatives = _checked(path, _json(path))
+    elif kind == ".csv":
+        creatives = _checked(path, {"creatives": _csv_rows(path)})
+    else:
+        raise DataError(f"saw {path.name!r}; allowed: a file that ends in .yaml, .json or .csv. Rename or convert it.")
+    ids = [creative.id for creative in creatives]
+    if len(set(ids)) < len(ids):
+        twice = sorted({name for name in ids if ids.count(name) > 1})
+        raise DataError(f"{shown(absolute(path))}: id {', '.join(twice[:5])} given twice; allowed: once. Rename one.")
+    return creatives
+
+
+def _checked(path: Path, values: Mapping[str, Any]) -> tuple[Creative, ...]:
+    source = shown(absolute(path))
+    return validated(CreativeFile, values, lambda _: source, error=DataError).creatives
+
+
+def _json(path: Path) -> dict[str, Any]:
+    source = shown(absolute(path))
+    try:
+        value = json.loads(read_text(absolute(path), error=DataError))
+    except (json.JSONDecodeError, RecursionError) as problem:
+        raise DataError(f"{source}: not valid JSON: {problem}. Check quotes and brackets there.") from None
+    value = {"creatives": value} if isinstance(value, list) else value
+    if not isinstance(value, dict):
+        raise DataError(f"{source}: saw a single value; allowed: a list of creatives, or an object that holds one.")
+    return value
+
+
+def _csv_rows(path: Path) -> list[dict[str, Any]]:
+    source = shown(absolute(path))
+    reader = csv.DictReader(io.StringIO(read_text(absolute(path), error=DataError), newline=""), strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as problem:
+        raise DataError(f"{source}:{reader.line_num}: not valid CSV: {problem}. Check the quotes there.") from None
+    for number, row in enumerate(rows, start=2):
+        if None in row or None in row.values():
+            raise DataError(f"{source}: row {number} has more or fewer cells than the header. Quote cells with commas.")
+    return [_from_cells(row) for row in rows]
+
+
+def _from_cells(row: Mapping[str, str]) -> dict[str, Any]:
+    """A row as nested values; an empty cell is a value that is not there, and interests are split at semicolons."""
+    values: dict[str, Any] = {key: cell for key, cell in row.items() if cell != "" and key not in _AUDIENCE}
+    audience: dict[str, Any] = {key: _age(row[key]) for key in ("min_age", "max_age") if row.get(key, "") != ""}
+    if row.get("interests"):
+        audience["interests"] = [interest.strip() for interest in row["interests"].split(";")]
+    return {**values, "audience": audience}
+
+
+def _age(cell: str) -> int | str:
+    """A whole number, or the cell itself, which the model then refuses by name."""
+    text = cell.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else cell

@@ -1,0 +1,147 @@
+"""The content policy as data: rules with a `why`, limits of quality, and what each advertiser adds."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, PositiveInt, model_validator
+
+from gaelp.config.base import Frozen
+from gaelp.config.load import load_model
+from gaelp.config.names import Name, Slug, check_name
+from gaelp.content.verdict import Severity
+from gaelp.errors import ConfigError
+
+__all__ = [
+    "AudienceLimits",
+    "Brand",
+    "Disclaimer",
+    "NamedTerms",
+    "Policy",
+    "ProfanityLimits",
+    "QualityLimits",
+    "Rule",
+    "Tone",
+    "load_brand",
+    "load_policy",
+]
+
+Why = Annotated[str, Field(min_length=1, max_length=400)]
+Terms = Annotated[tuple[Annotated[str, Field(min_length=2, max_length=400)], ...], Field(min_length=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Rule(Frozen):
+    """Terms that must not be published (the language of terms is told in terms.py), and the innocent uses of them."""
+
+    id: Slug
+    category: Slug
+    severity: Severity
+    terms: Terms
+    unless: tuple[str, ...] = Field(default=(), description="innocent phrases; a term inside one is no finding")
+    allowed_from_age: PositiveInt | None = Field(default=None, description="no finding if the audience is that old")
+    why: Why
+
+
+class AudienceLimits(Frozen):
+    """Below block_below_age nothing is published; below no_interests_below_age nothing that aims at interests."""
+
+    block_below_age: PositiveInt
+    no_interests_below_age: PositiveInt
+    why: Why
+
+
+class ProfanityLimits(Frozen):
+    """From which score of the classifier on a person looks, and from which nothing is published."""
+
+    review_from: Share
+    block_from: Share
+    why: Why
+
+    @model_validator(mode="after")
+    def _review_comes_first(self) -> Self:
+        if self.review_from > self.block_from:
+            raise ValueError(
+                f"review_from={self.review_from} exceeds block_from={self.block_from}: lower it, or raise block_from"
+            )
+        return self
+
+
+class QualityLimits(Frozen):
+    """The platform's lengths in characters (wide ones count two), and the lowest quality that goes unseen."""
+
+    headline_max: PositiveInt
+    description_max: PositiveInt
+    review_below: Share
+    capitals_max: Share = Field(description="share of words of four letters or more in capitals")
+    landing_match_min: Share = Field(description="share of the advert's words that the landing page has too")
+    why: Why
+
+
+class Policy(Frozen):
+    """Everything that holds for every advertiser."""
+
+    name: Slug
+    languages: tuple[str, ...] = Field(min_length=1, description="languages the rules are written in")
+    audience: AudienceLimits
+    profanity: ProfanityLimits
+    quality: QualityLimits
+    unless: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _rules_are_named_once(self) -> Self:
+        ids = [rule.id for rule in self.rules]
+        if twice := sorted({name for name in ids if ids.count(name) > 1}):
+            raise ValueError(f"rules: {', '.join(twice)} given twice; allowed: once. Rename or merge them.")
+        return self
+
+
+class NamedTerms(Frozen):
+    """Words an advertiser does not want to see in its own adverts."""
+
+    terms: Terms
+    severity: Severity = "block"
+    why: Why
+
+
+class Disclaimer(Frozen):
+    """A sentence that has to stand in a field when one of the terms is used; without terms, always."""
+
+    text: str = Field(min_length=1, max_length=1_000)
+    field: Literal["headline", "description", "landing_text"]
+    when: tuple[str, ...] = ()
+    why: Why
+
+
+class Tone(Frozen):
+    """How loud an advertiser may be; a limit that is left out is none."""
+
+    exclamation_marks_max: int | None = Field(default=None, ge=0)
+    emoji_max: int | None = Field(default=None, ge=0)
+    capital_words_max: int | None = Field(default=None, ge=0)
+    why: Why
+
+
+class Brand(Frozen):
+    """What one advertiser adds to the policy."""
+
+    advertiser: Name
+    allowed_domains: tuple[str, ...] = Field(min_length=1, description="with all their subdomains")
+    own_marks: tuple[str, ...] = Field(default=(), description="trademarks it may use, exceptions to that category")
+    competitors: NamedTerms | None = None
+    forbidden: NamedTerms | None = None
+    disclaimers: tuple[Disclaimer, ...] = ()
+    tone: Tone | None = None
+    why: Why
+
+
+def load_policy(path_or_name: str = "policy") -> Policy:
+    """Read a policy by its name in configs/content or by path; ConfigError names what is wrong."""
+    return load_model(Policy, path_or_name, "content")
+
+
+def load_brand(advertiser: str) -> Brand:
+    """Read an advertiser's rules from configs/content/brands; a path is refused, for the name comes with the advert."""
+    check_name(advertiser, "advertiser")
+    if advertiser.endswith((".yaml", ".yml")):
+        raise ConfigError(f"advertiser: saw {advertiser!r}; allowed: a name without .yaml. Name the advertiser itself.")
+    return load_model(Brand, advertiser, "content/brands")

@@ -1,0 +1,66 @@
+"""What a check says: allow, review or block, and every finding that led there."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import Field
+
+from gaelp.config.base import Frozen
+
+__all__ = ["ContentVerdict", "Finding", "Outcome", "QualityPart", "Severity", "case_of", "overall"]
+
+Severity = Literal["review", "block"]
+Outcome = Literal["allow", "review", "block"]
+
+
+class Finding(Frozen):
+    """One thing that speaks against publishing; start and end are places in the original text of the field."""
+
+    rule: str
+    category: str
+    severity: Severity
+    field: str = ""
+    start: int = Field(default=0, ge=0)
+    end: int = Field(default=0, ge=0)
+    excerpt: str = ""
+    read_as: str = ""
+    why: str = Field(min_length=1)
+
+
+class QualityPart(Frozen):
+    """One component of the quality score: 1 is best, and the explanation says what was measured."""
+
+    name: str
+    score: float = Field(ge=0, le=1)
+    explanation: str
+
+
+class ContentVerdict(Frozen):
+    """The judgement on one creative under one policy; `case` names both it and what was found."""
+
+    creative_id: str
+    creative_hash: str
+    policy_hash: str
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+    profanity: float | None = Field(description="highest score of any reading, 0 to 1; none if it was not scored")
+    quality: float | None = Field(description="mean of the parts, 0 to 1; none if it was not scored")
+    quality_parts: tuple[QualityPart, ...] = ()
+    case: str
+    decided_by: str = ""
+
+
+def overall(findings: Iterable[Finding]) -> Outcome:
+    """Block wins over review, which wins over allow."""
+    severities = {finding.severity for finding in findings}
+    if "block" in severities:
+        return "block"
+    return "review" if severities else "allow"
+
+
+def case_of(creative_hash: str, findings: Iterable[Finding]) -> str:
+    """SHA-256 (hex) over a creative and what was found in it: a person decides on both, never on one alone."""
+    found = sorted(finding.model_dump_json() for finding in findings)
+    return hashlib.sha256(json.dumps([creative_hash, found]).encode()).hexdigest()
