@@ -1,0 +1,113 @@
+"""Plants bugs one by one in a copy of the source, runs the tests that should notice, and prints which of them did.
+
+    python bench/planted_bugs.py            every file of bench/planted_bugs/
+    python bench/planted_bugs.py ledger     one of them
+
+A bug is data: a file, a text that stands in it exactly once, what is put in its place (`also` names further places of
+the same file), the tests to run, and in `select` which of them, as for `pytest -k`. To cover another part, add a YAML
+file. Exits 1 if a bug goes unnoticed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+BUGS = Path(__file__).with_suffix("")
+COPIED = ("gaelp", "tests", "configs", "pyproject.toml")
+TEST_SECONDS = 120
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One bug: where it goes, and who should notice."""
+
+    name: str
+    file: str
+    changes: tuple[tuple[str, str], ...]
+    tests: tuple[str, ...]
+    select: str
+
+
+def load(part: str) -> list[Bug]:
+    """The bugs of one file."""
+    rows: list[dict[str, Any]] = yaml.safe_load((BUGS / f"{part}.yaml").read_text(encoding="utf-8"))
+    return [
+        Bug(
+            row["name"],
+            row["file"],
+            tuple((one["find"], one["replace"]) for one in (row, *row.get("also", []))),
+            tuple(row["tests"]),
+            row.get("select", ""),
+        )
+        for row in rows
+    ]
+
+
+def planted(text: str, bug: Bug) -> str:
+    """The source with the bug in it."""
+    for find, replace in bug.changes:
+        if text.count(find) != 1:
+            raise SystemExit(f"{bug.name}: {bug.file} holds {find!r} {text.count(find)} times, not once: mend the list")
+        text = text.replace(find, replace)
+    return text
+
+
+def noticed_by(copy: Path, bug: Bug) -> str | None:
+    """The first test that fails with the bug in place; nothing if all of them pass."""
+    file = copy / bug.file
+    whole = file.read_text(encoding="utf-8")
+    file.write_text(planted(whole, bug), encoding="utf-8")
+    options = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-p", "pytest_timeout", "-k", bug.select]
+    command = [sys.executable, "-m", "pytest", *options, *bug.tests]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # loading them takes longer than most of the tests
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=TEST_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer within {TEST_SECONDS} s"
+    finally:
+        file.write_text(whole, encoding="utf-8")
+    if done.returncode == 0:
+        return None
+    found = FAILED.search(done.stdout)
+    return found[1] if found else f"pytest exit {done.returncode}: {done.stdout[-200:]} {done.stderr[-200:]}"
+
+
+def main(parts: list[str]) -> int:
+    """Plant every bug of the named parts; the number that nobody noticed decides the exit code."""
+    bugs = [bug for part in parts or sorted(path.stem for path in BUGS.glob("*.yaml")) for bug in load(part)]
+    for bug in bugs:
+        planted((ROOT / bug.file).read_text(encoding="utf-8"), bug)  # a list that is out of date is told at once
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="gaelp-planted-") as name:
+        copy = Path(name)
+        for part in COPIED:
+            source = ROOT / part
+            ignore = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, copy / part, ignore=ignore) if source.is_dir() else shutil.copy(source, copy / part)
+        for number, bug in enumerate(bugs, start=1):
+            began = time.monotonic()
+            test = noticed_by(copy, bug)
+            missed += test is None
+            verdict = f"caught by {test}" if test else "NOT CAUGHT"
+            sys.stdout.write(f"{number:3d} {bug.name}: {verdict} ({time.monotonic() - began:.0f} s)\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{len(bugs) - missed} of {len(bugs)} planted bugs were caught\n")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

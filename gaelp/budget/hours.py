@@ -1,0 +1,137 @@
+"""A campaign's hours as reported, and the money figures that the limits are held against."""
+
+from collections import deque
+from datetime import date, datetime
+from itertools import islice
+
+from pydantic import AwareDatetime, Field, NonNegativeInt, PositiveInt
+
+from gaelp.budget.rules import Reading
+from gaelp.config.base import Frozen
+from gaelp.money import Micros
+
+__all__ = ["CampaignCaps", "HourCounts", "SpendWindow", "SpendWindowState"]
+
+_SPANS_HOURS = (3, 6, 12)
+_MATURING_HOURS = 24
+_WEEK_HOURS = 168
+
+
+class CampaignCaps(Frozen):
+    """What the advertiser set for one campaign, in micros."""
+
+    day_cap_micros: NonNegativeInt = Field(description="the platform budget's worst case, as reserved")
+    episode_cap_micros: NonNegativeInt
+    loss_cap_micros: NonNegativeInt = Field(description="the most that a week may lose")
+    conversion_value_micros: PositiveInt
+
+
+class HourCounts(Frozen):
+    """One hour of one campaign as reported; conversions count in the hour in which they were reported."""
+
+    spend_micros: NonNegativeInt
+    planned_micros: NonNegativeInt = Field(description="what the pacing plan gave this hour")
+    planned_left_micros: NonNegativeInt = Field(description="what it gives to the rest of the account day")
+    day_planned_micros: NonNegativeInt
+    impressions: NonNegativeInt
+    clicks: NonNegativeInt
+    conversions: NonNegativeInt
+
+
+class SpendWindowState(Frozen):
+    """All a SpendWindow remembers; an hour is spend, plan, conversions."""
+
+    hours: tuple[tuple[int, int, int], ...] = Field(max_length=_WEEK_HOURS)
+    day: date | None = None
+    day_spend_micros: int = 0
+    episode_spend_micros: int = 0
+    planned_left_micros: int = 0
+    day_planned_micros: int = 0
+    last_hour_end: AwareDatetime | None = None
+
+
+class SpendWindow:
+    """Adds up one campaign's hours: its day, its episode, its last hours and its last seven days."""
+
+    def __init__(self, caps: CampaignCaps, state: SpendWindowState | None = None) -> None:
+        past = state or SpendWindowState(hours=())
+        self._caps = caps
+        self._hours: deque[tuple[int, int, int]] = deque(past.hours, maxlen=_WEEK_HOURS)
+        self._day, self._day_spend, self._episode_spend = past.day, past.day_spend_micros, past.episode_spend_micros
+        self._planned_left, self._day_planned = past.planned_left_micros, past.day_planned_micros
+        self._last_hour_end = past.last_hour_end
+        self._week_spend = sum(hour[0] for hour in self._hours)
+        self._week_conversions = sum(hour[2] for hour in self._hours)
+
+    def state(self) -> SpendWindowState:
+        """All it remembers."""
+        return SpendWindowState(
+            hours=tuple(self._hours),
+            day=self._day,
+            day_spend_micros=self._day_spend,
+            episode_spend_micros=self._episode_spend,
+            planned_left_micros=self._planned_left,
+            day_planned_micros=self._day_planned,
+            last_hour_end=self._last_hour_end,
+        )
+
+    def observe(self, hour: HourCounts, day: date, ended_at: datetime) -> None:
+        """Take in one hour of an account day."""
+        if day != self._day:
+            self._day, self._day_spend = day, 0
+        self._day_spend += hour.spend_micros
+        self._episode_spend += hour.spend_micros
+        if len(self._hours) == _WEEK_HOURS:
+            spend, _, conversions = self._hours[0]
+            self._week_spend -= spend
+            self._week_conversions -= conversions
+        self._hours.append((hour.spend_micros, hour.planned_micros, hour.conversions))
+        self._week_spend += hour.spend_micros
+        self._week_conversions += hour.conversions
+        self._planned_left, self._day_planned = hour.planned_left_micros, hour.day_planned_micros
+        self._last_hour_end = ended_at
+
+    def readings(self) -> dict[str, Reading]:
+        """The figures as of the last hour observed; none before the first, so that their rules hold."""
+        at = self._last_hour_end
+        if at is None:
+            return {}
+        return {name: Reading(value, at) for name, value in self._figures().items()}
+
+    def _figures(self) -> dict[str, Micros | float]:
+        value = self._week_conversions * self._caps.conversion_value_micros
+        figures: dict[str, Micros | float] = {
+            "day_spend_micros": self._day_spend,
+            "day_cap_micros": self._caps.day_cap_micros,
+            "episode_spend_micros": self._episode_spend,
+            "episode_cap_micros": self._caps.episode_cap_micros,
+            "ahead_of_plan_micros": self._day_spend - (self._day_planned - self._planned_left),
+            "day_planned_micros": self._day_planned,
+            "known_hours": len(self._hours),
+            "week_loss_micros": self._week_spend - value,
+            "loss_cap_micros": self._caps.loss_cap_micros,
+            "week_roi": value / self._week_spend - 1 if self._week_spend else 0.0,
+            "break_even_conversions": self._matured_spend() / self._caps.conversion_value_micros,
+        }
+        for hours in _SPANS_HOURS:
+            spend, planned = self._recent(hours)
+            figures[f"spend_{hours}h_micros"] = spend
+            figures[f"planned_{hours}h_micros"] = planned
+        figures["projected_day_micros"] = self._projected(*self._recent(_SPANS_HOURS[0]))
+        return figures
+
+    def _recent(self, hours: int) -> tuple[Micros, Micros]:
+        last = list(islice(reversed(self._hours), hours))
+        # At night the plan is next to nothing, and one click many times that: two average hours are granted.
+        planned = max(sum(hour[1] for hour in last), self._day_planned // 12)
+        return sum(hour[0] for hour in last), planned
+
+    def _matured_spend(self) -> Micros:
+        """The week's money that had a day to bring its conversions: the newest is no evidence of a bad return."""
+        return self._week_spend - sum(hour[0] for hour in islice(reversed(self._hours), _MATURING_HOURS))
+
+    def _projected(self, spend: Micros, planned: Micros) -> Micros:
+        """The day's end at the pace of the last hours, rounded up; no plan at all leaves what was spent."""
+        if planned == 0:
+            return self._day_spend
+        return self._day_spend - (-spend * self._planned_left // planned)

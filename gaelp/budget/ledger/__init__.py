@@ -1,0 +1,63 @@
+"""The money ledger: double entry, whole micros, reserve then post or void, under any number of caps at once."""
+
+from gaelp.budget.ledger.accounts import AdAccount, open_account
+from gaelp.budget.ledger.caps import Bucket, Cap, CapKind, reopen_cap, set_limit
+from gaelp.budget.ledger.connection import LEDGER_NAME, Ledger, create_ledger, open_ledger
+from gaelp.budget.ledger.fence import lower_fence, raise_fence, read_fence
+from gaelp.budget.ledger.overview import CapStatus, Overview, StateTotal, overview
+from gaelp.budget.ledger.refusals import (
+    CapReached,
+    KeyReused,
+    LedgerBroken,
+    LedgerUnavailable,
+    Stopped,
+    UnknownTransfer,
+    WrongState,
+)
+from gaelp.budget.ledger.reservations import Reservation, mark_in_flight, reserve
+from gaelp.budget.ledger.settlement import adjust, expire, post, void
+from gaelp.budget.ledger.transfers import Receipt, State, Transfer, find_transfer, transfers_in
+from gaelp.budget.ledger.verify import Finding, Verification, verify
+
+__all__ = [
+    "LEDGER_NAME",
+    "AdAccount",
+    "Bucket",
+    "Cap",
+    "CapKind",
+    "CapReached",
+    "CapStatus",
+    "Finding",
+    "KeyReused",
+    "Ledger",
+    "LedgerBroken",
+    "LedgerUnavailable",
+    "Overview",
+    "Receipt",
+    "Reservation",
+    "State",
+    "StateTotal",
+    "Stopped",
+    "Transfer",
+    "UnknownTransfer",
+    "Verification",
+    "WrongState",
+    "adjust",
+    "create_ledger",
+    "expire",
+    "find_transfer",
+    "lower_fence",
+    "mark_in_flight",
+    "open_account",
+    "open_ledger",
+    "overview",
+    "post",
+    "raise_fence",
+    "read_fence",
+    "reopen_cap",
+    "reserve",
+    "set_limit",
+    "transfers_in",
+    "verify",
+    "void",
+]

@@ -1,0 +1,51 @@
+"""Ad accounts: the currency they are billed in and the time zone their days are counted in."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.words import check_word
+from gaelp.clock import account_day
+from gaelp.errors import BadInput
+from gaelp.money import Money
+
+__all__ = ["AdAccount", "find_account", "open_account"]
+
+_INSERT = text(
+    "INSERT INTO ledger_account (id, currency, time_zone) VALUES (:id, :currency, :time_zone) ON CONFLICT DO NOTHING"
+)
+_FIND = text("SELECT id, currency, time_zone FROM ledger_account WHERE id = :id")
+
+
+@dataclass(frozen=True, slots=True)
+class AdAccount:
+    """An account on an ad platform; `time_zone` is an IANA name, as the platform reports it."""
+
+    id: str
+    currency: str
+    time_zone: str
+
+
+def open_account(ledger: Ledger, account: AdAccount) -> None:
+    """Make an account known; its currency and zone never change, for days and amounts already depend on them."""
+    check_word(account.id, "the id of an account")
+    Money(0, account.currency)
+    account_day(ledger.clock.now(), account.time_zone)
+    with ledger.alone() as connection:
+        values = {"id": account.id, "currency": account.currency, "time_zone": account.time_zone}
+        connection.execute(_INSERT, values)
+        known = find_account(connection, account.id)
+    if known != account:
+        raise BadInput(
+            f"account {account.id} is known with {known.currency} and {known.time_zone}, given were {account.currency}"
+            f" and {account.time_zone}: give the same, or open it under another id"
+        )
+
+
+def find_account(connection: Connection, account_id: str) -> AdAccount:
+    """The account with this id."""
+    row = connection.execute(_FIND, {"id": account_id}).one_or_none()
+    if row is None:
+        raise BadInput(f"account {account_id!r} is not known to the ledger: open it first")
+    return AdAccount(row.id, row.currency, row.time_zone)

@@ -1,0 +1,188 @@
+"""Caps: what may be spent at most, by whom and when; the conditional UPDATE that grants room and what gives it back.
+
+A limit is set once for a subject. Where the kind counts days, each day of the account gets a bucket of its own, opened
+from the limit when it is first used. For every bucket reserved + posted <= limit, unless real cost has breached it:
+then it stays closed to new reservations until a person reopens it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import Connection, text
+
+from gaelp.budget.ledger.accounts import find_account
+from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.refusals import CapReached, LedgerBroken
+from gaelp.budget.ledger.words import check_amount, check_word
+from gaelp.clock import account_day
+from gaelp.errors import BadInput
+from gaelp.money import Micros, Money
+
+__all__ = ["Bucket", "Cap", "CapKind", "buckets_of", "reopen_cap", "set_limit", "settle_room", "take_room"]
+
+
+class CapKind(StrEnum):
+    """What a cap counts over."""
+
+    EPISODE = "episode"
+    CAMPAIGN_DAY = "campaign_day"
+    CAMPAIGN = "campaign"
+    ACCOUNT_DAY = "account_day"
+    ACCOUNT = "account"
+    TOTAL = "total"
+
+    @property
+    def counts_days(self) -> bool:
+        """Whether each day of the account has a bucket of its own."""
+        return self in (CapKind.CAMPAIGN_DAY, CapKind.ACCOUNT_DAY)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cap:
+    """One cap: its kind and whose it is (the id of an episode, campaign or account; a name for a total)."""
+
+    kind: CapKind
+    subject: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kind, CapKind):
+            raise BadInput(f"a cap of kind {self.kind!r}; allowed: {', '.join(CapKind)}. Give a CapKind.")
+        check_word(self.subject, "the subject of a cap")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Bucket:
+    """What is counted against: a cap, on one day where it counts days (ISO date, else empty)."""
+
+    cap: Cap
+    day: str
+
+    @property
+    def id(self) -> str:
+        """The key of its row."""
+        return ":".join(part for part in (self.cap.kind, self.cap.subject, self.day) if part)
+
+
+_TAKE = text(
+    "UPDATE ledger_cap SET reserved_micros = reserved_micros + :micros"
+    " WHERE id = :id AND breached = 0 AND currency = :currency AND account_id IN (:account_id, '')"
+    " AND reserved_micros + posted_micros + :micros <= limit_micros"
+)
+_OPEN = text(
+    "INSERT INTO ledger_cap (id, kind, subject, day, account_id, currency, limit_micros,"
+    " reserved_micros, posted_micros, breached)"
+    " SELECT :id, kind, subject, :day, account_id, currency, limit_micros, 0, 0, 0"
+    " FROM ledger_limit WHERE kind = :kind AND subject = :subject ON CONFLICT DO NOTHING"
+)
+_SETTLE = text(
+    "UPDATE ledger_cap SET reserved_micros = reserved_micros - :reserved, posted_micros = posted_micros + :posted,"
+    " breached = CASE WHEN reserved_micros - :reserved + posted_micros + :posted > limit_micros"
+    " THEN 1 ELSE breached END WHERE id = :id"
+)
+_FIND = text("SELECT * FROM ledger_cap WHERE id = :id")
+_FIND_LIMIT = text("SELECT account_id, currency FROM ledger_limit WHERE kind = :kind AND subject = :subject")
+_SET_LIMIT = text(
+    "INSERT INTO ledger_limit (kind, subject, account_id, currency, limit_micros)"
+    " VALUES (:kind, :subject, :account_id, :currency, :limit_micros)"
+    " ON CONFLICT (kind, subject) DO UPDATE SET limit_micros = excluded.limit_micros"
+)
+_OPEN_BUCKETS = text(
+    "SELECT id FROM ledger_cap WHERE kind = :kind AND subject = :subject AND (day = '' OR day >= :today) ORDER BY id"
+)
+_MOVE_LIMIT = text(
+    "UPDATE ledger_cap SET limit_micros = :limit_micros,"
+    " breached = CASE WHEN reserved_micros + posted_micros > :limit_micros THEN 1 ELSE breached END WHERE id = :id"
+)
+_REOPEN = text("UPDATE ledger_cap SET breached = 0 WHERE id = :id AND reserved_micros + posted_micros <= limit_micros")
+
+
+def buckets_of(caps: tuple[Cap, ...], day: str) -> list[Bucket]:
+    """The buckets of a transfer of that day, in the one order in which all transactions lock them."""
+    return sorted(Bucket(cap, day if cap.kind.counts_days else "") for cap in caps)
+
+
+def take_room(connection: Connection, bucket: Bucket, amount: Money, account_id: str) -> None:
+    """Reserve in one bucket, or refuse; the caller's transaction then undoes what other buckets gave."""
+    values = {"id": bucket.id, "micros": amount.micros, "currency": amount.currency, "account_id": account_id}
+    if connection.execute(_TAKE, values).rowcount == 1:
+        return
+    opened = {"id": bucket.id, "day": bucket.day, "kind": bucket.cap.kind, "subject": bucket.cap.subject}
+    connection.execute(_OPEN, opened)  # by us or, at the same moment, by another: either way it may be there now
+    if connection.execute(_TAKE, values).rowcount == 1:
+        return
+    raise CapReached(_why_refused(connection, bucket, amount, account_id))
+
+
+def settle_room(connection: Connection, bucket: Bucket, *, reserved_micros: Micros, posted_micros: Micros) -> None:
+    """Give back reserved room and add real cost, which is a fact: beyond the limit it closes the bucket."""
+    values = {"id": bucket.id, "reserved": reserved_micros, "posted": posted_micros}
+    if connection.execute(_SETTLE, values).rowcount != 1:
+        raise LedgerBroken(f"the bucket {bucket.id} of a transfer is gone: run `gaelp ledger verify` and restore it")
+
+
+def set_limit(ledger: Ledger, cap: Cap, limit: Money, *, account_id: str = "") -> None:
+    """Set or change a limit, from today of the account on; only a total spans accounts and needs no account.
+
+    A limit below what is already used is taken too, for it is the safe direction: it closes the bucket.
+    """
+    check_amount(limit, f"the limit of {cap.kind} {cap.subject}", least_micros=0)
+    _check_owner(cap, account_id)
+    with ledger.alone() as connection:
+        today = ""
+        if account_id:
+            account = find_account(connection, account_id)
+            today = account_day(ledger.clock.now(), account.time_zone).isoformat()
+            _check_same(cap, "currency", account.currency, limit.currency)
+        names = {"kind": cap.kind, "subject": cap.subject}
+        before = connection.execute(_FIND_LIMIT, names).one_or_none()
+        if before is not None:
+            _check_same(cap, "currency", before.currency, limit.currency)
+            _check_same(cap, "account", before.account_id, account_id)
+        values = {"account_id": account_id, "currency": limit.currency, "limit_micros": limit.micros}
+        connection.execute(_SET_LIMIT, {**names, **values})
+        ledger.at_point("limit set")
+        for bucket_id in connection.execute(_OPEN_BUCKETS, {**names, "today": today}).scalars().all():
+            connection.execute(_MOVE_LIMIT, {"id": bucket_id, "limit_micros": limit.micros})
+
+
+def reopen_cap(ledger: Ledger, bucket: Bucket) -> None:
+    """Let a breached bucket grant again; refused while its cost is still above its limit."""
+    with ledger.alone() as connection:
+        if connection.execute(_REOPEN, {"id": bucket.id}).rowcount == 1:
+            return
+        row = connection.execute(_FIND, {"id": bucket.id}).one_or_none()
+    if row is None:
+        raise BadInput(f"there is no bucket {bucket.id}: `gaelp ledger show` lists them")
+    used = row.reserved_micros + row.posted_micros
+    raise CapReached(
+        f"{bucket.id} stands at {Money(used, row.currency)} of {Money(row.limit_micros, row.currency)}: raise its limit"
+        " first, or wait until reservations are settled"
+    )
+
+
+def _why_refused(connection: Connection, bucket: Bucket, amount: Money, account_id: str) -> str:
+    row = connection.execute(_FIND, {"id": bucket.id}).one_or_none()
+    if row is None:
+        return f"cap {bucket.id} has no limit, so nothing may be spent under it: set one first"
+    if row.currency != amount.currency or row.account_id not in ("", account_id):
+        return (
+            f"cap {bucket.id} is of account {row.account_id or 'all'} in {row.currency}, the amount of {account_id} in"
+            f" {amount.currency}: name a cap of the same account and currency"
+        )
+    used = Money(row.reserved_micros, row.currency), Money(row.posted_micros, row.currency)
+    seen = f"{used[0]} reserved and {used[1]} spent of {Money(row.limit_micros, row.currency)}"
+    if row.breached:
+        return f"cap {bucket.id} was breached ({seen}) and is closed: a person has to look at it and reopen it"
+    return f"cap {bucket.id} has no room for {amount} ({seen}): ask for less, or wait until reservations are settled"
+
+
+def _check_owner(cap: Cap, account_id: str) -> None:
+    if (cap.kind is CapKind.TOTAL) != (account_id == ""):
+        raise BadInput(f"{cap.kind} {cap.subject} with account {account_id!r}: every cap but a total has an account")
+    if cap.kind in (CapKind.ACCOUNT, CapKind.ACCOUNT_DAY) and cap.subject != account_id:
+        raise BadInput(f"{cap.kind} {cap.subject} belongs to account {account_id!r}: its subject is the account's id")
+
+
+def _check_same(cap: Cap, what: str, known: str, given: str) -> None:
+    if known != given:
+        raise BadInput(f"{cap.kind} {cap.subject} has the {what} {known}, given was {given}: give the same")

@@ -1,0 +1,54 @@
+"""The kill switch's wall inside the database: one row that every grant reads under a lock the stop takes alone."""
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, text
+
+from gaelp.budget.latch import StopRecord
+
+if TYPE_CHECKING:
+    from gaelp.budget.ledger.connection import Ledger
+
+__all__ = ["FENCE_CLOSED", "fence_state", "lower_fence", "raise_fence", "read_fence"]
+
+FENCE_CLOSED = (
+    "the kill switch is set (the fence in the ledger's database): no money is granted until its release is approved"
+)
+
+_READ = text("SELECT stop_id FROM ledger_fence WHERE id = 1")
+_READ_RECORD = text("SELECT record FROM ledger_fence WHERE id = 1 AND stop_id <> ''")
+_RAISE = text(
+    "INSERT INTO ledger_fence (id, stop_id, record) VALUES (1, :stop_id, :record)"
+    " ON CONFLICT (id) DO UPDATE SET stop_id = excluded.stop_id, record = excluded.record"
+)
+_LOWER = text("UPDATE ledger_fence SET stop_id = '', record = '' WHERE id = 1 AND stop_id IN (:stop_id, '')")
+
+
+def fence_state(connection: Connection) -> str | None:
+    """The id of the stop in force, or nothing; a missing row is a stop without a name."""
+    stop_id = connection.execute(_READ).scalar_one_or_none()
+    if stop_id is None:
+        return "unknown"
+    return str(stop_id) or None
+
+
+def read_fence(ledger: "Ledger") -> StopRecord | None:
+    """The record of the stop in force."""
+    with ledger.snapshot() as connection:
+        stop_id = fence_state(connection)
+        record = connection.execute(_READ_RECORD).scalar_one_or_none()
+    if stop_id is None:
+        return None
+    return StopRecord.from_json(record) if record else StopRecord(stop_id, "1970-01-01T00:00:00+00:00", "", "")
+
+
+def raise_fence(ledger: "Ledger", record: StopRecord) -> None:
+    """Stop: when this returns, every grant has either been stored before or is refused."""
+    with ledger.alone() as connection:
+        connection.execute(_RAISE, {"stop_id": record.id, "record": record.as_json()})
+
+
+def lower_fence(ledger: "Ledger", stop_id: str) -> bool:
+    """Let spending go on after this one stop; False if a later stop stands, which is left standing."""
+    with ledger.alone() as connection:
+        return connection.execute(_LOWER, {"stop_id": stop_id}).rowcount == 1

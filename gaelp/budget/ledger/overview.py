@@ -1,0 +1,80 @@
+"""What stands in the ledger now: every cap with its headroom, and how many transfers are in which state."""
+
+from sqlalchemy import text
+
+from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.fence import fence_state
+from gaelp.budget.ledger.transfers import State
+from gaelp.config.base import Frozen
+from gaelp.money import Micros
+
+__all__ = ["CapStatus", "Overview", "StateTotal", "overview"]
+
+
+class CapStatus(Frozen):
+    """One bucket; the headroom is negative where real cost has gone beyond the limit."""
+
+    id: str
+    kind: str
+    subject: str
+    day: str
+    account_id: str
+    currency: str
+    limit_micros: Micros
+    reserved_micros: Micros
+    posted_micros: Micros
+    headroom_micros: Micros
+    breached: bool
+
+
+class StateTotal(Frozen):
+    """How many transfers are in a state, per currency, with what they hold and what they cost."""
+
+    state: State
+    currency: str
+    transfers: int
+    amount_micros: Micros
+    cost_micros: Micros
+
+
+class Overview(Frozen):
+    """The ledger at one moment."""
+
+    stopped: bool
+    caps: tuple[CapStatus, ...]
+    states: tuple[StateTotal, ...]
+
+
+_CAPS = text(
+    "SELECT id, kind, subject, day, account_id, currency, limit_micros, reserved_micros, posted_micros, breached"
+    " FROM ledger_cap ORDER BY kind, subject, day"
+)
+_STATES = text(
+    "SELECT state, currency, COUNT(*) AS transfers, SUM(amount_micros) AS amount,"
+    " SUM(posted_micros + adjusted_micros) AS cost FROM ledger_transfer GROUP BY state, currency"
+    " ORDER BY state, currency"
+)
+
+
+def overview(ledger: Ledger) -> Overview:
+    """Read caps and totals as of one moment."""
+    with ledger.snapshot() as connection:
+        fenced = fence_state(connection) is not None
+        caps = tuple(
+            CapStatus(
+                **row._asdict() | {"breached": bool(row.breached)},
+                headroom_micros=row.limit_micros - row.reserved_micros - row.posted_micros,
+            )
+            for row in connection.execute(_CAPS)
+        )
+        states = tuple(
+            StateTotal(
+                state=State(row.state),
+                currency=row.currency,
+                transfers=row.transfers,
+                amount_micros=int(row.amount),
+                cost_micros=int(row.cost),
+            )
+            for row in connection.execute(_STATES)
+        )
+    return Overview(stopped=fenced or ledger.latch.is_set(), caps=caps, states=states)

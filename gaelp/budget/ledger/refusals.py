@@ -1,0 +1,36 @@
+"""What the ledger raises: each class is one answer a caller may want to act on."""
+
+from gaelp.errors import BadInput, ComponentMissing, GaelpError, Refused
+
+__all__ = ["CapReached", "KeyReused", "LedgerBroken", "LedgerUnavailable", "Stopped", "UnknownTransfer", "WrongState"]
+
+
+class CapReached(Refused):
+    """A cap has no room for the amount, is closed, or was never set; nothing was reserved."""
+
+
+class Stopped(Refused):
+    """The kill switch is set, or its state cannot be read; no money may be granted."""
+
+
+class WrongState(Refused):
+    """The transfer is not in a state from which this step can be made; nothing was changed."""
+
+
+class KeyReused(BadInput):
+    """An idempotency key was used before with another body; nothing was changed."""
+
+
+class UnknownTransfer(BadInput):
+    """No transfer has this key."""
+
+
+class LedgerUnavailable(ComponentMissing):
+    """The database cannot be reached or did not answer: nothing was granted, and what happened to a write is unknown.
+
+    Trying again with the same key is always safe.
+    """
+
+
+class LedgerBroken(GaelpError):
+    """The books contradict themselves, or a constraint stopped a write that the code should have refused."""

@@ -1,0 +1,130 @@
+"""The first phase of a transfer: reserve room under every cap, then say that it is being sent."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import Connection, text
+
+from gaelp.budget.ledger.accounts import AdAccount, find_account
+from gaelp.budget.ledger.caps import Cap, buckets_of, take_room
+from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.journal import held, write_movements
+from gaelp.budget.ledger.refusals import KeyReused, WrongState
+from gaelp.budget.ledger.transfers import Receipt, State, caps_as_json, get_transfer
+from gaelp.budget.ledger.words import check_amount, check_word
+from gaelp.clock import account_day
+from gaelp.errors import BadInput
+from gaelp.money import Money
+
+__all__ = ["DEFAULT_TIME_TO_SEND", "Reservation", "mark_in_flight", "reserve"]
+
+DEFAULT_TIME_TO_SEND = timedelta(minutes=10)
+_MAX_CAPS = 64
+
+_INSERT = text(
+    "INSERT INTO ledger_transfer (key, account_id, currency, amount_micros, caps, day, state, posted_micros,"
+    " adjusted_micros, created_at_ms, expires_at_ms)"
+    " VALUES (:key, :account_id, :currency, :amount_micros, :caps, :day, 'reserved', 0, 0, :now_ms, :expires_at_ms)"
+    " ON CONFLICT (key) DO NOTHING"
+)
+_SEND = text(
+    "UPDATE ledger_transfer SET state = 'in_flight' WHERE key = :key AND state = 'reserved' AND expires_at_ms > :now_ms"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What is asked for: at most `amount`, under all of the caps or not at all.
+
+    The key makes it happen once. It never expires; under the same key only the same request is accepted again.
+    """
+
+    key: str
+    account_id: str
+    amount: Money
+    caps: tuple[Cap, ...]
+
+    def __post_init__(self) -> None:
+        check_word(self.key, "the key of a reservation")
+        check_amount(self.amount, f"the amount of {self.key}", least_micros=1)
+        if not 0 < len(set(self.caps)) == len(self.caps) <= _MAX_CAPS:
+            raise BadInput(
+                f"{self.key} names {len(self.caps)} caps, {len(set(self.caps))} of them different; allowed: 1 to"
+                f" {_MAX_CAPS}, each once. Money under no cap is never granted."
+            )
+
+
+def reserve(ledger: Ledger, request: Reservation, *, time_to_send: timedelta = DEFAULT_TIME_TO_SEND) -> Receipt:
+    """Set the amount aside under every cap, or raise and leave no trace.
+
+    The day that daily caps count is the account's at this moment, and stays the transfer's for good. A refused request
+    does not use up its key. Under a key that was used, the receipt tells where that transfer stands now.
+    """
+    now = ledger.clock.now()
+    with ledger.spending() as connection:
+        account = find_account(connection, request.account_id)
+        day = account_day(now, account.time_zone).isoformat()
+        if not _take_key(connection, request, account, day, ledger.now_ms(), time_to_send):
+            return _replayed(connection, request)
+        ledger.at_point("key taken")
+        for bucket in buckets_of(request.caps, day):
+            take_room(connection, bucket, request.amount, account.id)
+            ledger.at_point("room taken")
+        write_movements(connection, request.key, ledger.now_ms(), held(request.amount.micros))
+        ledger.at_point("journal written")
+    return Receipt(request.key, State.RESERVED, is_new=True)
+
+
+def mark_in_flight(ledger: Ledger, key: str) -> Receipt:
+    """Say that the reservation is about to be sent; only after this returned may it be.
+
+    From here on its room is held until the outcome is known. A receipt that is not new means that an earlier attempt
+    came this far: do not send, look on the platform first.
+    """
+    with ledger.spending() as connection:
+        now_ms = ledger.now_ms()
+        if connection.execute(_SEND, {"key": key, "now_ms": now_ms}).rowcount == 1:
+            ledger.at_point("marked in flight")
+            return Receipt(key, State.IN_FLIGHT, is_new=True)
+        transfer = get_transfer(connection, key)
+        if transfer.state is State.RESERVED:
+            raise WrongState(
+                f"{key} was to be sent {now_ms - transfer.expires_at_ms} ms ago at the latest: reserve anew"
+            )
+        if transfer.state in (State.VOIDED, State.EXPIRED):
+            raise WrongState(f"{key} is {transfer.state}, only a reserved transfer can be sent: take a new key")
+        return Receipt(key, transfer.state, is_new=False)
+
+
+def _take_key(
+    connection: Connection, request: Reservation, account: AdAccount, day: str, now_ms: int, time_to_send: timedelta
+) -> bool:
+    """Store the transfer; False if its key was used before."""
+    if account.currency != request.amount.currency:
+        raise BadInput(
+            f"{request.key} is in {request.amount.currency}, account {account.id} is billed in {account.currency}:"
+            " convert it first"
+        )
+    values = {
+        "key": request.key,
+        "account_id": account.id,
+        "currency": account.currency,
+        "amount_micros": request.amount.micros,
+        "caps": caps_as_json(request.caps),
+        "day": day,
+        "now_ms": now_ms,
+        "expires_at_ms": now_ms + int(time_to_send.total_seconds() * 1000),
+    }
+    return connection.execute(_INSERT, values).rowcount == 1
+
+
+def _replayed(connection: Connection, request: Reservation) -> Receipt:
+    before = get_transfer(connection, request.key)
+    seen = (before.account_id, Money(before.amount_micros, before.currency), caps_as_json(before.caps))
+    given = (request.account_id, request.amount, caps_as_json(request.caps))
+    if seen != given:
+        raise KeyReused(
+            f"the key {request.key!r} was used for {seen[1]} of {seen[0]} under {seen[2]}, now for {given[1]} of"
+            f" {given[0]} under {given[2]}: a new request needs a new key"
+        )
+    return Receipt(request.key, before.state, is_new=False)

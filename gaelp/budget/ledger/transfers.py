@@ -1,0 +1,105 @@
+"""One transfer: its states, its row, and the receipt a caller gets for each step."""
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Connection, Row, text
+
+from gaelp.budget.ledger.caps import Bucket, Cap, CapKind, buckets_of
+from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.refusals import UnknownTransfer
+from gaelp.money import Micros
+
+__all__ = ["COLUMNS", "Receipt", "State", "Transfer", "caps_as_json", "find_transfer", "get_transfer", "transfers_in"]
+
+
+class State(StrEnum):
+    """Where a transfer stands; docs/ledger.md draws the steps between them."""
+
+    RESERVED = "reserved"  # room is held, nothing was sent
+    IN_FLIGHT = "in_flight"  # sent, or about to be: the outcome is unknown, so the room stays held
+    POSTED = "posted"  # the real cost is known and booked
+    VOIDED = "voided"  # known not to have happened
+    EXPIRED = "expired"  # nobody sent it in time
+
+    @property
+    def is_final(self) -> bool:
+        """Whether only adjustments can follow."""
+        return self in (State.POSTED, State.VOIDED, State.EXPIRED)
+
+
+COLUMNS = (
+    "key, account_id, currency, amount_micros, caps, day, state, posted_micros, adjusted_micros,"
+    " created_at_ms, expires_at_ms"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A transfer as it is stored; the cost known so far is `posted_micros + adjusted_micros`."""
+
+    key: str
+    account_id: str
+    currency: str
+    amount_micros: Micros
+    caps: tuple[Cap, ...]
+    day: str
+    state: State
+    posted_micros: Micros
+    adjusted_micros: Micros
+    created_at_ms: int
+    expires_at_ms: int
+
+    @classmethod
+    def from_row(cls, row: Row[Any]) -> "Transfer":
+        """Read a row that begins with COLUMNS."""
+        caps = tuple(Cap(CapKind(kind), subject) for kind, subject in json.loads(row.caps))
+        return cls(row[0], row[1], row[2], row[3], caps, row[5], State(row[6]), *row[7:11])
+
+    @property
+    def buckets(self) -> list[Bucket]:
+        """What the transfer counts against, in the order of locking."""
+        return buckets_of(self.caps, self.day)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a step did: `is_new` is False where the same step had been made before and nothing was changed now."""
+
+    key: str
+    state: State
+    is_new: bool
+
+
+_FIND = text(f"SELECT {COLUMNS} FROM ledger_transfer WHERE key = :key")  # noqa: S608 - a constant of this module
+_IN_STATE = text(
+    f"SELECT {COLUMNS} FROM ledger_transfer WHERE state = :state ORDER BY created_at_ms, key LIMIT :at_most"  # noqa: S608
+)
+
+
+def caps_as_json(caps: tuple[Cap, ...]) -> str:
+    """Caps as they are stored and compared: sorted, whatever their order was."""
+    return json.dumps([[cap.kind, cap.subject] for cap in sorted(caps)])
+
+
+def get_transfer(connection: Connection, key: str) -> Transfer:
+    """The transfer with this key, inside a transaction."""
+    row = connection.execute(_FIND, {"key": key}).one_or_none()
+    if row is None:
+        raise UnknownTransfer(f"no transfer has the key {key!r}: reserve under it first")
+    return Transfer.from_row(row)
+
+
+def find_transfer(ledger: Ledger, key: str) -> Transfer:
+    """The transfer with this key as it stands."""
+    with ledger.snapshot() as connection:
+        return get_transfer(connection, key)
+
+
+def transfers_in(ledger: Ledger, state: State, *, at_most: int = 1000) -> list[Transfer]:
+    """The oldest transfers in a state: those in flight are what reconciliation has to ask the platform about."""
+    with ledger.snapshot() as connection:
+        rows = connection.execute(_IN_STATE, {"state": state, "at_most": at_most}).all()
+    return [Transfer.from_row(row) for row in rows]

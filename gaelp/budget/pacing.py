@@ -1,0 +1,130 @@
+"""How much of a day's money may be out by now, how fast it goes, and where the day will end.
+
+Pure functions of instants, whole micros and a plan. The day is the ad account's, with its 23 or 25 hours where clocks
+change. What may be spent rounds down; what is projected rounds up.
+"""
+
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from fractions import Fraction
+from typing import Self
+
+from pydantic import Field, NonNegativeInt, model_validator
+
+from gaelp.clock import account_day
+from gaelp.config.base import Frozen
+from gaelp.errors import BadInput, MoneyError
+from gaelp.money import Micros
+
+__all__ = [
+    "EVEN",
+    "DayPlan",
+    "allowed_by_now_micros",
+    "plan_share",
+    "planned_between_micros",
+    "projected_day_micros",
+    "rate_micros_per_hour",
+]
+
+_HOUR = timedelta(hours=1)
+
+
+class DayPlan(Frozen):
+    """How a day's money is spread over the hours of the account's clock: 24 whole weights, from midnight on."""
+
+    weights: tuple[NonNegativeInt, ...] = Field(min_length=24, max_length=24)
+    why: str = Field(min_length=1, max_length=400)
+
+    @model_validator(mode="after")
+    def _some_hour_may_spend(self) -> Self:
+        if not any(self.weights):
+            raise ValueError("all 24 weights are 0, so no hour could spend: give at least one above 0")
+        return self
+
+
+EVEN = DayPlan(weights=(1,) * 24, why="every hour alike")
+
+
+def plan_share(plan: DayPlan, since: datetime, until: datetime, zone: tzinfo) -> Fraction:
+    """The part of one account day's plan that falls between two instants of that day; the whole day is exactly 1."""
+    start, end = _day_bounds(since, zone)
+    if until.utcoffset() is None or not since <= until <= end:
+        raise BadInput(
+            f"the span {since.isoformat()} to {until.isoformat()} does not run forward within one account day, which"
+            f" ends at {end.isoformat()}: swap the ends, give both a time zone, or split it by day"
+        )
+    total = _weight_within(plan, start, end, zone)
+    if total == 0:  # the only hour with a weight is the one that the clocks leave out
+        return Fraction(0)
+    return _weight_within(plan, since, until, zone) / total
+
+
+def allowed_by_now_micros(cap_micros: Micros, plan: DayPlan, now: datetime, zone: tzinfo) -> Micros:
+    """How much of the day's cap may be out by now, rounded down."""
+    share = plan_share(plan, _day_start(now, zone), now, zone)
+    return int(_require_micros(cap_micros) * share)
+
+
+def planned_between_micros(day_micros: Micros, plan: DayPlan, since: datetime, until: datetime, zone: tzinfo) -> Micros:
+    """How much of a day's money the plan gives to a span of that day, rounded down."""
+    return int(_require_micros(day_micros) * plan_share(plan, since, until, zone))
+
+
+def rate_micros_per_hour(spent_micros: Micros, since: datetime, until: datetime) -> Micros:
+    """The mean speed of spending over a span, rounded up."""
+    span = until - since
+    if span <= timedelta(0):
+        raise BadInput(f"no rate over {span}: the span must end after it begins")
+    return _up(_require_micros(spent_micros) * _microseconds(_HOUR) / _microseconds(span))
+
+
+def projected_day_micros(
+    spent_micros: Micros, recent_micros: Micros, plan: DayPlan, since: datetime, now: datetime, zone: tzinfo
+) -> Micros | None:
+    """Where the day ends if it goes on like the recent span, rounded up; None where the plan gives that span nothing.
+
+    `recent_micros` is what was spent from `since` (of the same day) to `now`: the rest of the plan is spent at the
+    pace, relative to plan, of that span.
+    """
+    recent = plan_share(plan, since, now, zone)
+    done = plan_share(plan, _day_start(now, zone), now, zone)
+    if recent == 0:
+        return None
+    return _require_micros(spent_micros) + _up(_require_micros(recent_micros) * (1 - done) / recent)
+
+
+def _day_start(instant: datetime, zone: tzinfo) -> datetime:
+    return _day_bounds(instant, zone)[0]
+
+
+def _day_bounds(instant: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
+    """Both midnights around an instant in the account's zone, in UTC: 23, 24 or 25 hours apart."""
+    day = account_day(instant, zone)
+    midnights = (datetime.combine(day + timedelta(days=days), time(), zone) for days in (0, 1))
+    start, end = (midnight.astimezone(UTC) for midnight in midnights)
+    return start, end
+
+
+def _weight_within(plan: DayPlan, since: datetime, until: datetime, zone: tzinfo) -> Fraction:
+    """The weights of a span's hours by the account's clock, each as far as the span covers it."""
+    weight, at = Fraction(0), since.astimezone(UTC)
+    while at < until:
+        local = at.astimezone(zone)
+        left = _HOUR - timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+        inside = min(left, until - at)
+        weight += plan.weights[local.hour] * _microseconds(inside) / _microseconds(_HOUR)
+        at += inside
+    return weight
+
+
+def _microseconds(span: timedelta) -> Fraction:
+    return Fraction(span // timedelta(microseconds=1))
+
+
+def _up(amount: Fraction) -> Micros:
+    return -(-amount.numerator // amount.denominator)
+
+
+def _require_micros(micros: object) -> Micros:
+    if type(micros) is not int or micros < 0:
+        raise MoneyError(f"{micros!r} ({type(micros).__name__}) is no amount: give whole micros, 0 or more")
+    return micros

@@ -1,0 +1,175 @@
+"""Hold readings against a rule set: kill wins over hold, hold over allow, and what is not known never allows.
+
+In the order in which a rule is looked at: a figure it needs that is missing, not finite, too old or from the future
+leads to what the rule says under `unknown`; too small a sample is not judged, and the rule allows; what is left is
+compared, exactly.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+
+from gaelp.budget.rules import Decision, Reading, Rule, RuleSet
+from gaelp.config.base import Frozen
+from gaelp.errors import BadInput
+from gaelp.observability.alerts import Severity
+
+__all__ = ["RuleResult", "RuleVerdict", "decide", "judge_rules", "worst"]
+
+_CLOCKS_DIFFER = timedelta(minutes=1)  # between the machine that measured and the one that judges
+_ORDER: tuple[Decision, ...] = ("allow", "hold", "kill")
+_NUMBERS = (int, float)  # exact types: bool is an int to Python, and numpy's integers wrap around silently
+_LARGEST = 2**63
+_IN_WORDS = {"at_most": "at most", "at_least": "at least"}
+
+
+class RuleResult(Frozen):
+    """How one rule went; a figure that is missing or not finite is None, and the reason says which."""
+
+    rule_id: str
+    decision: Decision
+    severity: Severity | None  # none: nobody needs to hear of it
+    value: int | float | None
+    limit: int | float | None
+    reason: str
+    why: str
+
+
+class RuleVerdict(Frozen):
+    """What the rules say together, with every rule that was looked at."""
+
+    decision: Decision
+    reason: str
+    rule_set: str
+    results: tuple[RuleResult, ...]  # in the order of the rule set
+    judged_at: datetime
+
+    @property
+    def alerts(self) -> tuple[RuleResult, ...]:
+        """The results somebody should hear of."""
+        return tuple(result for result in self.results if result.severity is not None)
+
+
+def worst(decisions: Iterable[Decision]) -> Decision:
+    """Kill wins over hold, which wins over allow; of nothing at all, nothing is allowed."""
+    return max(decisions, key=_ORDER.index, default="hold")
+
+
+def judge_rules(rules: RuleSet, readings: Mapping[str, Reading], now: datetime) -> RuleVerdict:
+    """Hold every rule against the readings; `now` is an aware instant, such as a clock gives."""
+    if now.utcoffset() is None:
+        raise BadInput(f"{now.isoformat()} has no time zone: give an aware datetime, such as clock.now() returns")
+    results = tuple(_result(rule, readings, now) for rule in rules.rules)
+    decision = worst(result.decision for result in results)
+    decisive = [f"{result.rule_id}: {result.reason}" for result in results if result.decision == decision]
+    return RuleVerdict(
+        decision=decision,
+        reason=f"all {len(results)} rules allow" if decision == "allow" else "; ".join(decisive),
+        rule_set=rules.name,
+        results=results,
+        judged_at=now.astimezone(UTC),
+    )
+
+
+def _result(rule: Rule, readings: Mapping[str, Reading], now: datetime) -> RuleResult:
+    decision, alert, reason = decide(rule, readings, now)
+    return RuleResult(
+        rule_id=rule.id,
+        decision=decision,
+        severity=_severity(rule, decision) if alert else None,
+        value=_finite(readings.get(rule.figure)),
+        limit=_limit(rule, readings),
+        reason=reason or _comparison(rule, readings),
+        why=rule.why,
+    )
+
+
+def _severity(rule: Rule, decision: Decision) -> Severity:
+    return rule.alert_severity if decision == "allow" else "critical" if decision == "kill" else "warning"
+
+
+def decide(rule: Rule, readings: Mapping[str, Reading], now: datetime) -> tuple[Decision, bool, str]:
+    """What one rule says: its decision, whether somebody should hear of it, and why it was not compared, if so."""
+    for name in rule.figures:
+        if doubt := _doubt(name, readings.get(name), rule, now):
+            return rule.unknown, True, doubt
+    if rule.sample_figure is not None and rule.minimum_sample is not None:
+        sample = _number(readings[rule.sample_figure])
+        if sample < rule.minimum_sample:
+            return "allow", False, f"not judged yet: {rule.sample_figure} is {sample:g}, {rule.minimum_sample:g} needed"
+    if _kept(rule, readings):
+        return "allow", False, ""
+    if rule.only_if is not None and not _number(readings[rule.only_if.figure]) > rule.only_if.above:
+        return "allow", False, ""
+    return ("allow" if rule.breach == "alert" else rule.breach), True, ""
+
+
+def _kept(rule: Rule, readings: Mapping[str, Reading]) -> bool:
+    value, limit = _number(readings[rule.figure]), _base(rule, readings)
+    left, right = (value, limit) if rule.limit_percent == 100 else _multiplied_out(value, limit, rule.limit_percent)
+    return left <= right if rule.bound == "at_most" else left >= right
+
+
+def _comparison(rule: Rule, readings: Mapping[str, Reading]) -> str:
+    of = "" if rule.limit_figure is None else f"{rule.limit_percent}% of {rule.limit_figure}, "
+    limit = _base(rule, readings)
+    text = f"{rule.figure} is {_number(readings[rule.figure]):.12g}; asked: {_IN_WORDS[rule.bound]} {of}{limit:.12g}"
+    if rule.only_if is None:
+        return text
+    other = _number(readings[rule.only_if.figure])
+    return f"{text}, or {rule.only_if.figure}, which is {other:g}, at most {rule.only_if.above:g}"
+
+
+def _base(rule: Rule, readings: Mapping[str, Reading]) -> float:
+    """The limit before its percentage is taken."""
+    limit = rule.limit if rule.limit_figure is None else _number(readings[rule.limit_figure])
+    assert limit is not None  # noqa: S101 - Rule has one of the two
+    return limit
+
+
+def _multiplied_out(value: float, limit: float, percent: int) -> tuple[Fraction | int, Fraction | int]:
+    """Both sides times 100, exact: no float stands between an amount in micros and its cap."""
+    if isinstance(value, int) and isinstance(limit, int):
+        return value * 100, limit * percent
+    return Fraction(value) * 100, Fraction(limit) * percent
+
+
+def _doubt(name: str, reading: Reading | None, rule: Rule, now: datetime) -> str | None:
+    """Why a figure cannot be relied on; None if it can."""
+    if reading is None or reading.value is None:
+        return f"{name} is missing: what is not known is not allowed"
+    if type(reading.value) not in _NUMBERS:
+        return f"{name} is {reading.value!r} ({type(reading.value).__name__}): only int and float are figures"
+    if not -_LARGEST <= reading.value <= _LARGEST:  # NaN neither
+        return (
+            f"{name} is {'NaN' if reading.value != reading.value else 'infinite or beyond 64 bits'}: no usable figure"
+        )
+    return _doubt_of_time(name, reading.measured_at, rule, now)
+
+
+def _doubt_of_time(name: str, measured_at: datetime, rule: Rule, now: datetime) -> str | None:
+    if measured_at.utcoffset() is None:
+        return f"{name} was measured at {measured_at.isoformat()}, which has no time zone"
+    age = now - measured_at
+    if age > rule.maximum_age:
+        return f"{name} is {age.total_seconds() / 60:.0f} minutes old, at most {rule.maximum_age_minutes:g} are allowed"
+    if age < -_CLOCKS_DIFFER:
+        return f"{name} was measured {-age.total_seconds() / 60:.0f} minutes in the future: check the clocks"
+    return None
+
+
+def _limit(rule: Rule, readings: Mapping[str, Reading]) -> int | float | None:
+    if rule.limit_figure is None:
+        return rule.limit
+    limit = _finite(readings.get(rule.limit_figure))
+    return None if limit is None else limit * rule.limit_percent / 100
+
+
+def _number(reading: Reading) -> int | float:
+    assert reading.value is not None  # noqa: S101 - _doubt has seen it
+    return reading.value
+
+
+def _finite(reading: Reading | None) -> int | float | None:
+    value = None if reading is None else reading.value
+    return value if type(value) in _NUMBERS and value is not None and -_LARGEST <= value <= _LARGEST else None

@@ -1,0 +1,48 @@
+"""What a verdict of the money rules becomes: alerts for people, violations for the record."""
+
+from gaelp.budget.rule_judge import RuleResult, RuleVerdict
+from gaelp.budget.rules import Decision
+from gaelp.budget.violations import Violation
+from gaelp.observability.alerts import Alert
+
+__all__ = ["alerts_of", "violations_of"]
+
+_IN_WORDS: dict[Decision, str] = {"allow": "notice", "hold": "held", "kill": "stopped"}
+_SOURCE = "budget"
+
+
+def alerts_of(verdict: RuleVerdict, scope: str) -> tuple[Alert, ...]:
+    """One alert for each rule that has something to say: a kill is critical, a hold a warning."""
+    return tuple(
+        Alert(
+            severity=result.severity,
+            source=_SOURCE,
+            key=f"{result.rule_id}/{scope}",
+            title=f"{scope} {_IN_WORDS[result.decision]} by {result.rule_id}"[:200],
+            body=f"{result.reason}\n{result.why}",
+            at=verdict.judged_at,
+            context=_context(verdict, result),
+        )
+        for result in verdict.results
+        if result.severity is not None
+    )
+
+
+def violations_of(verdict: RuleVerdict, scope: str) -> tuple[Violation, ...]:
+    """One violation for each rule that holds or kills; a notice breaks nothing."""
+    return tuple(
+        Violation(
+            severity=result.severity,
+            scope=scope,
+            rule=result.rule_id,
+            what=result.reason,
+            at=verdict.judged_at,
+            context=_context(verdict, result),
+        )
+        for result in verdict.results
+        if result.decision != "allow" and result.severity is not None
+    )
+
+
+def _context(verdict: RuleVerdict, result: RuleResult) -> dict[str, str | int | float | None]:
+    return {"rule_set": verdict.rule_set, "decision": result.decision, "value": result.value, "limit": result.limit}

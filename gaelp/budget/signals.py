@@ -1,0 +1,210 @@
+"""From a campaign's hourly counts to the figures that the anomaly rules read, with a memory that JSON holds.
+
+Counts are compared with what the campaign's own past leads one to expect, on the square-root scale: there the noise of
+a count is about 1 whatever its size, so one threshold serves a campaign of ten dollars a day and one of ten thousand.
+"""
+
+import math
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from gaelp.budget.anomaly import Drift, DriftSettings, DriftState, RobustZ, RobustZSettings, RobustZState
+from gaelp.budget.hours import HourCounts
+from gaelp.budget.rules import Reading
+from gaelp.config.base import Frozen
+from gaelp.config.load import load_model
+
+__all__ = ["CampaignWatch", "Signal", "SignalSettings", "SignalState", "Sums", "WatchState", "load_signals"]
+
+_ANSCOMBE = 3 / 8  # added under the root, it keeps the noise of small counts near 1
+
+
+class Signal(Frozen):
+    """How one of spend, CTR and CPA is turned into points and watched."""
+
+    hours_per_point: PositiveInt = Field(le=48, description="at least so many")
+    counts_per_point: NonNegativeFloat = Field(description="a point waits for so many counts, seen or expected")
+    longest_hours: PositiveInt = Field(le=168, description="but no longer than this")
+    z: RobustZSettings
+    drift: DriftSettings
+    why: str = Field(min_length=1, max_length=400)
+
+
+class SignalSettings(Frozen):
+    """How all three are watched, and what is expected of them."""
+
+    spend: Signal
+    ctr: Signal
+    cpa: Signal
+    memory_half_life_hours: PositiveFloat = Field(description="how fast the past behind what is expected fades")
+    minimum_counts: PositiveFloat = Field(description="clicks or conversions below which nothing is expected yet")
+    drift_latch_hours: PositiveFloat = Field(description="how long a drift stays in the readings, so none is missed")
+
+
+class SignalState(Frozen):
+    """What is remembered of one signal: its detectors, the point under way, and what was last found."""
+
+    z: RobustZState
+    drift: DriftState
+    points: NonNegativeInt = 0
+    hours: NonNegativeInt = 0
+    observed: NonNegativeFloat = 0.0
+    expected: NonNegativeFloat = 0.0
+    score: float = 0.0
+    drifted: float = 0.0
+    drifted_at: AwareDatetime | None = None
+
+
+class Sums(Frozen):
+    """Fading sums over the campaign's past."""
+
+    spend_micros: NonNegativeFloat = 0.0
+    impressions: NonNegativeFloat = 0.0
+    clicks: NonNegativeFloat = 0.0
+    conversions: NonNegativeFloat = 0.0
+
+
+class WatchState(Frozen):
+    """All a CampaignWatch remembers."""
+
+    sums: Sums
+    missed: NonNegativeFloat
+    last_hour_end: AwareDatetime | None
+    signals: dict[str, SignalState]
+
+
+class CampaignWatch:
+    """Watches one campaign's spend, CTR and CPA hour by hour.
+
+    Readings, for each of spend, ctr and cpa: `<name>_z` (of the latest point, up is suspicious), `<name>_points` (how
+    many were scored) and `<name>_drift` (how far ADWIN saw the mean move of late; 0 is not at all). Beside them
+    `expected_conversions_missed`, the conversions that the money spent since the last one should have brought, and
+    `expected_conversions_known`, the conversions behind that expectation.
+    """
+
+    def __init__(self, settings: SignalSettings, state: WatchState | None = None) -> None:
+        self._settings = settings
+        self._keep = 0.5 ** (1 / settings.memory_half_life_hours)
+        past = state or WatchState(sums=Sums(), missed=0.0, last_hour_end=None, signals={})
+        self._spend_sum, self._impressions = past.sums.spend_micros, past.sums.impressions
+        self._clicks, self._conversions = past.sums.clicks, past.sums.conversions
+        self._missed = past.missed
+        self._last_hour_end = past.last_hour_end
+        latch = timedelta(hours=settings.drift_latch_hours)
+        self._watched = {
+            "spend": _Watched(settings.spend, latch, past.signals.get("spend")),
+            "ctr": _Watched(settings.ctr, latch, past.signals.get("ctr")),
+            "cpa": _Watched(settings.cpa, latch, past.signals.get("cpa")),
+        }
+
+    def state(self) -> WatchState:
+        """All it remembers: `WatchState.model_dump_json` keeps it, the constructor goes on from it."""
+        return WatchState(
+            sums=Sums(
+                spend_micros=self._spend_sum,
+                impressions=self._impressions,
+                clicks=self._clicks,
+                conversions=self._conversions,
+            ),
+            missed=self._missed,
+            last_hour_end=self._last_hour_end,
+            signals={name: watched.state() for name, watched in self._watched.items()},
+        )
+
+    def observe(self, hour: HourCounts, ended_at: datetime) -> None:
+        """Take in one hour, compared with the hours before it."""
+        enough = self._settings.minimum_counts
+        if self._clicks >= enough and self._spend_sum > 0:
+            clicks_per_micro, ctr = self._clicks / self._spend_sum, self._clicks / self._impressions
+            planned = hour.planned_micros * clicks_per_micro
+            self._watched["spend"].observe(hour.spend_micros * clicks_per_micro, planned, 1, ended_at)
+            self._watched["ctr"].observe(hour.clicks, hour.impressions * ctr, 1, ended_at)
+        if self._conversions >= enough and self._spend_sum > 0:
+            due = hour.spend_micros * self._conversions / self._spend_sum
+            self._watched["cpa"].observe(hour.conversions, due, -1, ended_at)
+            self._missed = 0.0 if hour.conversions else self._missed + due
+        self._remember(hour)
+        self._last_hour_end = ended_at
+
+    def readings(self) -> dict[str, Reading]:
+        """The figures as of the last hour observed; none before the first, so that their rules hold."""
+        at = self._last_hour_end
+        if at is None:
+            return {}
+        figures: dict[str, float] = {
+            "expected_conversions_missed": self._missed,
+            "expected_conversions_known": self._conversions,
+        }
+        for name, watched in self._watched.items():
+            figures[f"{name}_z"] = watched.score
+            figures[f"{name}_points"] = watched.points
+            figures[f"{name}_drift"] = watched.drift_at(at)
+        return {name: Reading(value, at) for name, value in figures.items()}
+
+    def _remember(self, hour: HourCounts) -> None:
+        self._spend_sum = self._spend_sum * self._keep + hour.spend_micros
+        self._impressions = self._impressions * self._keep + hour.impressions
+        self._clicks = self._clicks * self._keep + hour.clicks
+        self._conversions = self._conversions * self._keep + hour.conversions
+
+
+class _Watched:
+    """One signal: gathers hours into a point and shows it to both detectors."""
+
+    def __init__(self, settings: Signal, latch: timedelta, state: SignalState | None) -> None:
+        past = state or SignalState(z=RobustZState(points=()), drift=DriftState(points=()))
+        self._settings, self._latch = settings, latch
+        self._z = RobustZ.restored(settings.z, past.z)
+        self._drift = Drift.restored(settings.drift, past.drift)
+        self._hours, self._observed, self._expected = past.hours, past.observed, past.expected
+        self._drifted, self._drifted_at = past.drifted, past.drifted_at
+        self.points, self.score = past.points, past.score
+
+    def state(self) -> SignalState:
+        return SignalState(
+            z=self._z.state(),
+            drift=self._drift.state(),
+            points=self.points,
+            hours=self._hours,
+            observed=self._observed,
+            expected=self._expected,
+            score=self.score,
+            drifted=self._drifted,
+            drifted_at=self._drifted_at,
+        )
+
+    def observe(self, observed: float, expected: float, sign: int, at: datetime) -> None:
+        self._hours += 1
+        self._observed += observed
+        self._expected += expected
+        if not self._point_is_full():
+            return
+        observed, expected = self._observed, self._expected
+        self._hours, self._observed, self._expected = 0, 0.0, 0.0
+        if observed or expected:  # nothing planned and nothing done says nothing, and would narrow the scale
+            self._take(sign * 2 * (math.sqrt(observed + _ANSCOMBE) - math.sqrt(expected + _ANSCOMBE)), at)
+
+    def _point_is_full(self) -> bool:
+        enough = max(self._observed, self._expected) >= self._settings.counts_per_point
+        waited = self._hours >= self._settings.hours_per_point
+        return waited and (enough or self._hours >= self._settings.longest_hours)
+
+    def drift_at(self, now: datetime) -> float:
+        fresh = self._drifted_at is not None and now - self._drifted_at <= self._latch
+        return self._drifted if fresh else 0.0
+
+    def _take(self, point: float, at: datetime) -> None:
+        score = self._z.update(point)
+        if score is not None:
+            self.score = score
+            self.points += 1
+        moved = self._drift.update(point)
+        if moved:
+            self._drifted, self._drifted_at = moved, at
+
+
+def load_signals(path_or_name: str | Path = "signals") -> SignalSettings:
+    """Read how campaigns are watched from configs/budget or from a path; ConfigError names what is wrong."""
+    return load_model(SignalSettings, path_or_name, "budget")

@@ -1,0 +1,187 @@
+"""The ways an alert takes: the log, a webhook, e-mail, or any function. Each delivers in bounded time or raises."""
+
+import json
+import smtplib
+import ssl
+import time
+from collections.abc import Callable
+from email.message import EmailMessage
+from email.utils import format_datetime
+from functools import cache
+from typing import Self
+
+import httpx
+from pydantic import Field, PositiveFloat, SecretStr, model_validator
+
+from gaelp.config.base import Frozen
+from gaelp.errors import ComponentMissing
+from gaelp.observability.alerts import Alert
+from gaelp.observability.logs import get_logger
+
+__all__ = ["CallableChannel", "EmailChannel", "EmailSettings", "LogChannel", "WebhookChannel", "WebhookSettings"]
+
+_TRY_AGAIN_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class LogChannel:
+    """Writes an alert as one structured log line, at the level of its severity."""
+
+    name = "log"
+
+    def send(self, alert: Alert) -> None:
+        """Log it; this always works."""
+        logger = get_logger("gaelp.alerts")
+        write = {"info": logger.info, "warning": logger.warning, "critical": logger.critical}[alert.severity]
+        write(
+            alert.title,
+            alert_source=alert.source,
+            alert_key=alert.key,
+            body=alert.body,
+            alert_at=alert.at.isoformat(),
+            context=alert.context,
+        )
+
+
+class CallableChannel:
+    """Hands an alert to a function: the way for events of a workflow engine, which this package does not know."""
+
+    def __init__(self, name: str, function: Callable[[Alert], object]) -> None:
+        self.name = name
+        self._function = function
+
+    def send(self, alert: Alert) -> None:
+        """Call the function; what it raises is the channel's failure."""
+        self._function(alert)
+
+
+class WebhookSettings(Frozen):
+    """Where alerts are posted to as JSON, and how patiently."""
+
+    url: SecretStr = Field(description="an address may hold a token, so it is treated as one")
+    timeout_seconds: PositiveFloat = Field(default=5.0, le=60)
+    attempts: int = Field(default=3, ge=1, le=10)
+    wait_seconds: float = Field(default=0.5, ge=0, le=30, description="before the second attempt; doubled each time")
+
+
+class WebhookChannel:
+    """Posts an alert as JSON; tries again on a lost connection, a timeout or a busy server, a bounded number of times.
+
+    The header `Idempotency-Key` is the same on every attempt, so a receiver can drop what arrived twice.
+    """
+
+    def __init__(
+        self, settings: WebhookSettings, *, name: str = "webhook", sleep: Callable[[float], object] = time.sleep
+    ) -> None:
+        self.name = name
+        self._settings, self._sleep = settings, sleep
+
+    def send(self, alert: Alert) -> None:
+        """Deliver, or raise ComponentMissing with what the last attempt met; the address is not told."""
+        problem = ""
+        for attempt in range(self._settings.attempts):
+            if attempt:
+                self._sleep(self._settings.wait_seconds * 2 ** (attempt - 1))
+            problem, again = self._attempt(alert)
+            if not problem:
+                return
+            if not again:
+                break
+        raise ComponentMissing(
+            f"the webhook {self.name} did not take the alert: {problem}. Check its address and server"
+        )
+
+    def _attempt(self, alert: Alert) -> tuple[str, bool]:
+        """What went wrong, empty if nothing, and whether another attempt may help."""
+        headers = {
+            "Content-Type": "application/json",
+            "Idempotency-Key": f"{alert.source}/{alert.key}/{alert.at.isoformat()}",
+        }
+        try:
+            # A redirect would carry the alert to somewhere nobody configured.
+            answer = httpx.post(
+                self._settings.url.get_secret_value(),
+                content=alert.model_dump_json(),
+                headers={name: value.encode("ascii", "backslashreplace").decode() for name, value in headers.items()},
+                timeout=self._settings.timeout_seconds,
+                follow_redirects=False,
+                trust_env=False,
+                verify=_trusted(),
+            )
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            return type(error).__name__, False
+        except httpx.TransportError as error:
+            return type(error).__name__, True
+        if answer.is_success:
+            return "", False
+        return f"status {answer.status_code}", answer.status_code in _TRY_AGAIN_STATUS
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The authorities a webhook's certificate is checked with; reading them takes a while, so once."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
+class EmailSettings(Frozen):
+    """The mail server and who is written to."""
+
+    host: str = Field(min_length=1)
+    port: int = Field(ge=1, le=65535)
+    sender: str = Field(min_length=3, pattern=r"^[^\s@]+@[^\s@]+$")
+    recipients: tuple[str, ...] = Field(min_length=1, max_length=50)
+    starttls: bool = Field(default=True, description="encrypt before anything is said; off only for a server nearby")
+    user: str | None = None
+    password: SecretStr | None = None
+    timeout_seconds: PositiveFloat = Field(default=10.0, le=60)
+
+    @model_validator(mode="after")
+    def _a_login_is_encrypted(self) -> Self:
+        if (self.user is None) != (self.password is None):
+            raise ValueError("user and password belong together: give both or neither")
+        if self.user is not None and not self.starttls:
+            raise ValueError("a password would travel in the clear: turn starttls on, or log in without one")
+        return self
+
+    @model_validator(mode="after")
+    def _recipients_are_addresses(self) -> Self:
+        bad = [name for name in self.recipients if name.count("@") != 1 or any(letter.isspace() for letter in name)]
+        if bad:
+            raise ValueError(f"{bad} are no mail addresses: write them like ops@example.com")
+        return self
+
+
+class EmailChannel:
+    """Sends an alert as a plain text mail."""
+
+    def __init__(self, settings: EmailSettings, *, name: str = "email", tls: ssl.SSLContext | None = None) -> None:
+        self.name = name
+        self._settings, self._tls = settings, tls
+
+    def send(self, alert: Alert) -> None:
+        """Deliver to every recipient, or raise ComponentMissing with what the server said."""
+        settings = self._settings
+        try:
+            with smtplib.SMTP(settings.host, settings.port, timeout=settings.timeout_seconds) as server:
+                if settings.starttls:
+                    server.starttls(context=self._tls or ssl.create_default_context())
+                if settings.user is not None and settings.password is not None:
+                    server.login(settings.user, settings.password.get_secret_value())
+                refused = server.send_message(_mail(alert, settings))
+        except (smtplib.SMTPException, OSError) as error:
+            raise ComponentMissing(
+                f"the mail server {settings.host}:{settings.port} did not take the alert: {error}. Check its settings"
+            ) from error
+        if refused:
+            raise ComponentMissing(f"the mail server refused {sorted(refused)}: check these addresses")
+
+
+def _mail(alert: Alert, settings: EmailSettings) -> EmailMessage:
+    mail = EmailMessage()
+    mail["From"] = settings.sender
+    mail["To"] = ", ".join(settings.recipients)
+    mail["Subject"] = f"[gaelp {alert.severity}] {alert.title}"
+    mail["Date"] = format_datetime(alert.at)
+    context = json.dumps(alert.context, indent=2, ensure_ascii=False, sort_keys=True)
+    head = f"{alert.title}\n\n{alert.body}\n\n" if alert.body else f"{alert.title}\n\n"
+    mail.set_content(f"{head}source: {alert.source}\nkey: {alert.key}\nat: {alert.at.isoformat()}\n{context}\n")
+    return mail

@@ -1,0 +1,95 @@
+"""The money figures of a campaign's hours: day, episode, last hours and week, and the same after a restart."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaelp.budget.hours import CampaignCaps, HourCounts, SpendWindow, SpendWindowState
+
+START = datetime(2026, 11, 16, tzinfo=UTC)
+CAPS = CampaignCaps(day_cap_micros=4800, episode_cap_micros=100_000, loss_cap_micros=9000, conversion_value_micros=500)
+
+
+def hour(spend, number, conversions=0, planned=100):
+    return HourCounts(
+        spend_micros=spend,
+        planned_micros=planned,
+        planned_left_micros=planned * (23 - number % 24),
+        day_planned_micros=planned * 24,
+        impressions=100,
+        clicks=5,
+        conversions=conversions,
+    )
+
+
+def observe(window, hours, first=0):
+    for number, (spend, conversions) in enumerate(hours, start=first):
+        ended = START + timedelta(hours=number + 1)
+        window.observe(hour(spend, number, conversions), (START + timedelta(hours=number)).date(), ended)
+    return window
+
+
+def figures(window):
+    return {name: reading.value for name, reading in window.readings().items()}
+
+
+def test_the_day_starts_anew_and_the_episode_does_not():
+    seen = figures(observe(SpendWindow(CAPS), [(100, 0)] * 30))
+    assert (seen["day_spend_micros"], seen["episode_spend_micros"]) == (600, 3000)
+
+
+def test_the_last_hours_are_compared_with_their_plan():
+    seen = figures(observe(SpendWindow(CAPS), [(100, 0)] * 12 + [(700, 0)] * 3))
+    assert (seen["spend_3h_micros"], seen["planned_3h_micros"]) == (2100, 300)
+    assert (seen["spend_6h_micros"], seen["spend_12h_micros"]) == (2400, 3000)
+    assert seen["known_hours"] == 15
+    assert seen["ahead_of_plan_micros"] == 1800
+    assert seen["projected_day_micros"] == 3300 + 9 * 700
+
+
+def test_at_night_two_average_hours_are_granted():
+    window = SpendWindow(CAPS)
+    quiet = hour(50, 3, planned=0).model_copy(update={"day_planned_micros": 2400})
+    window.observe(quiet, START.date(), START)
+    assert figures(window)["planned_3h_micros"] == 200
+
+
+def test_loss_and_return_are_those_of_seven_days():
+    seen = figures(observe(SpendWindow(CAPS), [(1000, 5)] * 24 + [(100, 0)] * 168))
+    assert seen["week_loss_micros"] == 16_800
+    assert seen["week_roi"] == -1
+    seen = figures(observe(SpendWindow(CAPS), [(100, 1)] * 10))
+    assert (seen["week_loss_micros"], seen["week_roi"]) == (-4000, 4)
+
+
+def test_money_of_the_last_day_is_no_evidence_yet():
+    assert figures(observe(SpendWindow(CAPS), [(500, 0)] * 24))["break_even_conversions"] == 0
+    assert figures(observe(SpendWindow(CAPS), [(500, 0)] * 30))["break_even_conversions"] == 6
+
+
+def test_before_the_first_hour_there_is_no_figure():
+    assert SpendWindow(CAPS).readings() == {}
+
+
+def test_a_reading_is_as_old_as_its_hour():
+    window = observe(SpendWindow(CAPS), [(1, 0)] * 5)
+    assert {reading.measured_at for reading in window.readings().values()} == {START + timedelta(hours=5)}
+
+
+@given(st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 3)), max_size=200), st.integers(0, 200))
+def test_a_stored_window_goes_on_as_if_nothing_had_happened(hours, cut):
+    whole = observe(SpendWindow(CAPS), hours[:cut])
+    state = SpendWindowState.model_validate_json(whole.state().model_dump_json())
+    again = SpendWindow(CAPS, state)
+    for window in (whole, again):
+        observe(window, hours[cut:], first=min(cut, len(hours)))
+    assert figures(again) == figures(whole)
+
+
+@pytest.mark.parametrize("plan", [0, 100])
+def test_a_day_without_plan_projects_what_was_spent(plan):
+    window = SpendWindow(CAPS)
+    window.observe(hour(70, 23, planned=plan), START.date(), START)
+    assert figures(window)["projected_day_micros"] == 70

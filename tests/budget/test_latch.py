@@ -1,0 +1,129 @@
+"""The latch stops while it exists, while it cannot be read, and while nobody can tell."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from gaelp.budget.latch import Latch, StopRecord
+from gaelp.errors import GaelpError
+
+RECORD = StopRecord("one", datetime(2026, 1, 1, tzinfo=UTC).isoformat(), "test", "drill")
+
+
+@pytest.fixture
+def latch(tmp_path):
+    return Latch(tmp_path / "home" / "STOPPED")
+
+
+def test_a_folder_without_the_file_means_go(latch):
+    latch.path.parent.mkdir()
+    assert not latch.is_set()
+    assert latch.read() is None
+
+
+def test_setting_it_stops_and_tells_who_and_why(latch):
+    latch.set(RECORD)  # it makes the folder too
+    assert latch.is_set()
+    assert latch.read() == RECORD
+
+
+def missing_folder(latch):
+    assert not latch.path.parent.exists()
+
+
+def file_for_folder(latch):
+    latch.path.parent.write_text("")
+
+
+def dangling_link(latch):
+    latch.path.parent.mkdir()
+    latch.path.symlink_to("nowhere")
+
+
+def empty_file(latch):
+    latch.path.parent.mkdir()
+    latch.path.touch()
+
+
+def a_folder(latch):
+    latch.path.mkdir(parents=True)
+
+
+def link_in_a_circle(latch):
+    latch.path.parent.symlink_to(latch.path.parent)
+
+
+@pytest.mark.parametrize(
+    "state", [missing_folder, file_for_folder, dangling_link, empty_file, a_folder, link_in_a_circle]
+)
+def test_whatever_cannot_be_read_counts_as_stopped(latch, state):
+    state(latch)
+    assert latch.is_set()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"id": 1}', "not json", '{"id": "a", "at": "x", "by": "", "reason": ""}']
+)
+def test_a_latch_without_a_record_stays_set_until_it_has_one(latch, text):
+    latch.path.parent.mkdir()
+    latch.path.write_text(text)
+    with pytest.raises(GaelpError, match="pull the kill switch again"):
+        latch.clear("one")
+    assert latch.is_set()
+    latch.set(RECORD)
+    latch.clear("one")
+    assert not latch.is_set()
+
+
+def test_only_the_stop_that_was_released_is_taken_away(latch):
+    latch.set(RECORD)
+    with pytest.raises(GaelpError, match="now stands for the stop one"):
+        latch.clear("an earlier one")
+    assert latch.is_set()
+
+
+def test_a_second_stop_replaces_the_first_without_a_gap(latch, monkeypatch):
+    latch.set(RECORD)
+    monkeypatch.setattr(os, "unlink", None)  # nothing may remove it on the way
+    latch.set(StopRecord("two", RECORD.at, "test", "again"))
+    assert latch.read().id == "two"
+
+
+def test_a_disk_that_is_full_still_stops(latch, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Latch, "_write", full)
+    latch.set(RECORD)
+    assert latch.is_set()
+
+
+def test_a_latch_that_cannot_be_set_says_so(latch, monkeypatch):
+    latch.path.parent.mkdir()
+
+    def refuse(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(OSError, match="Read-only"):
+        latch.set(RECORD)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from gaelp.budget.latch import Latch, StopRecord
+Latch._write = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+Latch(Path(sys.argv[1])).set(StopRecord("one", "2026-01-01", "test", "drill"))
+"""
+
+
+def test_killed_right_after_the_first_line_it_is_set(latch):
+    latch.path.parent.mkdir()
+    done = subprocess.run([sys.executable, "-c", KILLED, str(latch.path)], check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert latch.is_set()

@@ -1,0 +1,179 @@
+"""Violations are kept: added, resolved once by somebody, and never changed or deleted."""
+
+import sqlite3
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from gaelp.budget.violations import Resolution, Violation, ViolationStore
+from gaelp.errors import BadInput, ComponentMissing, Refused
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+DONE = Resolution(text="bid corrected, campaign resumed", by="finance", at=NOW + timedelta(hours=1))
+
+
+def violation(**changes):
+    values = {"severity": "critical", "scope": "campaign-7", "rule": "spend-rate-3h", "what": "five times the plan"}
+    return Violation(**{**values, "at": NOW, "context": {"spend_micros": 60}, **changes})
+
+
+@pytest.fixture
+def store(tmp_path):
+    return ViolationStore(tmp_path / "violations.sqlite")
+
+
+def test_what_is_added_reads_back_with_a_number(store, tmp_path):
+    added = store.add(violation())
+    assert added == violation(id=1)
+    assert ViolationStore(tmp_path / "violations.sqlite").get(1) == added
+
+
+def test_a_resolution_says_how_and_by_whom(store):
+    store.add(violation())
+    resolved = store.resolve(1, DONE)
+    assert resolved.resolution == DONE
+    assert store.get(1) == resolved
+
+
+def test_the_first_resolution_stands(store):
+    store.add(violation())
+    store.resolve(1, DONE)
+    with pytest.raises(Refused, match="resolved by finance"):
+        store.resolve(1, DONE.model_copy(update={"by": "another"}))
+    assert store.get(1).resolution == DONE
+
+
+def test_lists_are_in_order_and_filtered(store):
+    for severity, scope in (("info", "a"), ("critical", "b"), ("critical", "a")):
+        store.add(violation(severity=severity, scope=scope))
+    store.resolve(2, DONE)
+    assert [found.id for found in store.list()] == [1, 2, 3]
+    assert [found.id for found in store.list(open_only=True)] == [1, 3]
+    assert [found.id for found in store.list(severity="critical", scope="a")] == [3]
+    assert [found.id for found in store.list(severity="critical", open_only=True)] == [3]
+
+
+def test_counts_name_every_severity(store):
+    store.add(violation())
+    store.add(violation())
+    store.resolve(1, DONE)
+    counts = store.counts()
+    assert len(counts) == 6
+    assert (counts["critical", True], counts["critical", False], counts["info", True]) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM violations",
+        "DELETE FROM resolutions",
+        "UPDATE violations SET severity = 'info'",
+        "UPDATE resolutions SET resolved_by = 'nobody'",
+        "INSERT INTO resolutions VALUES (1, 'again', 'x', 'now')",
+        "INSERT INTO resolutions VALUES (2, '  ', 'x', 'now')",
+        "INSERT INTO violations VALUES (9, 'harmless', 's', 'r', 'w', 'now', '{}')",
+    ],
+)
+def test_the_file_itself_refuses_to_change_what_was_written(store, tmp_path, statement):
+    store.add(violation())
+    store.add(violation())
+    store.resolve(1, DONE)
+    before = store.list()
+    database = sqlite3.connect(tmp_path / "violations.sqlite", isolation_level=None)
+    try:
+        with pytest.raises(sqlite3.IntegrityError):
+            database.execute(statement)
+    finally:
+        database.close()
+    assert store.list() == before
+
+
+def test_secrets_do_not_reach_the_file(store, tmp_path):
+    added = store.add(violation(what="GET /?access_token=abc123", context={"api_key": "k-123456"}))
+    assert "abc123" not in added.what
+    assert b"k-123456" not in (tmp_path / "violations.sqlite").read_bytes()
+
+
+def test_an_unknown_number_is_an_error(store):
+    for call in (lambda: store.get(5), lambda: store.resolve(5, DONE)):
+        with pytest.raises(BadInput, match="no violation 5"):
+            call()
+
+
+def test_only_new_violations_are_added(store):
+    added = store.add(violation())
+    with pytest.raises(BadInput, match="add a new one"):
+        store.add(added)
+    with pytest.raises(BadInput, match="add a new one"):
+        store.add(violation(resolution=DONE))
+
+
+def test_nothing_is_resolved_before_it_happened(store):
+    store.add(violation())
+    with pytest.raises(BadInput, match="before it happened"):
+        store.resolve(1, DONE.model_copy(update={"at": NOW - timedelta(seconds=1)}))
+    assert store.get(1).resolution is None
+
+
+@pytest.mark.parametrize(
+    ("model", "values"),
+    [
+        (Resolution, {"text": "   ", "by": "finance", "at": NOW}),
+        (Resolution, {"text": "done", "by": " ", "at": NOW}),
+        (Resolution, {"text": "done", "by": "finance", "at": NOW.replace(tzinfo=None)}),
+        (Violation, {"severity": "bad", "scope": "s", "rule": "r", "what": "w", "at": NOW}),
+    ],
+)
+def test_a_record_without_who_what_and_when_is_refused(model, values):
+    with pytest.raises(ValidationError):
+        model(**values)
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path):
+    path = tmp_path / "violations.sqlite"
+    path.write_text("not a database, but long enough to look like one to nobody" * 10)
+    with pytest.raises(ComponentMissing, match=r"violations\.sqlite cannot be used"):
+        ViolationStore(path)
+
+
+ADDING = """
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from gaelp.budget.violations import Violation, ViolationStore
+now = datetime(2026, 11, 16, tzinfo=UTC)
+for _ in range(20):
+    ViolationStore(Path(sys.argv[1])).add(Violation(severity="info", scope="s", rule="r", what="w", at=now))
+"""
+
+
+def test_processes_that_add_at_once_lose_nothing(store, tmp_path):
+    command = [sys.executable, "-c", ADDING, tmp_path / "violations.sqlite"]
+    workers = [subprocess.Popen(command) for _ in range(2)]
+    assert [worker.wait(60) for worker in workers] == [0, 0]
+    assert [found.id for found in store.list()] == list(range(1, 41))
+
+
+KILLED = """
+import os, signal, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from gaelp.budget import violations
+def die(*arguments):
+    os.kill(os.getpid(), signal.SIGKILL)
+store = violations.ViolationStore(Path(sys.argv[1]))
+violations._one = die
+now = datetime(2026, 11, 16, tzinfo=UTC)
+store.add(violations.Violation(severity="info", scope="s", rule="r", what="half written", at=now))
+"""
+
+
+def test_a_process_killed_before_its_commit_leaves_nothing_half_written(store, tmp_path):
+    path = tmp_path / "violations.sqlite"
+    done = subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+    assert done.returncode == -9
+    assert store.list() == ()
+    assert store.add(violation()).id >= 1
