@@ -17,8 +17,8 @@ ifneq "$(shell test -x $(BIN)/python && head -n 1 $(STAMP) 2>/dev/null)" "$(CURD
 endif
 
 # What `make run` runs for the phases there are, and what it says about the rest.
-PIPELINE := train --config quick-test
-PHASES := phase 1 (simulation) and the automatic verdict of its gate; to come: approval, 2 history, 3 pilot, 4 scale
+PIPELINE := run --config quick-test --approve auto
+PHASES := phase 1 (simulation) and its gate, approved by this command; to come: 2 history, 3 pilot, 4 scale
 
 .DELETE_ON_ERROR:
 .PHONY: help run test test-all check format bench bench-peers clean
@@ -46,9 +46,11 @@ format: $(STAMP) ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
-bench: $(STAMP) ## Measure the market and training: one JSON object each (a quarter of an hour)
+bench: $(STAMP) ## Measure market, training, ledger and pipeline: one JSON object each (twenty minutes)
 	@$(BIN)/gaelp bench market --json
 	@$(BIN)/gaelp bench train --json
+	@$(BIN)/gaelp bench ledger --json
+	@$(BIN)/gaelp bench pipeline --json
 
 bench-peers: ## Build the environments of the peers that `make bench` compares with (minutes, once)
 	@'$(PYTHON)' -m venv bench/.peers/rtbgym

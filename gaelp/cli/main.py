@@ -1,5 +1,6 @@
 """Assemble the command line from its groups; each group is a file of its own beside this one."""
 
+from importlib.metadata import entry_points
 from typing import Annotated
 
 from gaelp.cli.interruption import told_when_stopped
@@ -7,7 +8,7 @@ from gaelp.cli.interruption import told_when_stopped
 with told_when_stopped():  # these imports are most of the time that a short command takes
     import typer
 
-    from gaelp.cli import bench, config, data, doctor, market
+    from gaelp.cli import audit, bench, config, content, data, doctor, keys, kill, ledger, market
     from gaelp.cli.failures import FailureReporting
     from gaelp.cli.installation import installed_version
     from gaelp.cli.output import show_text
@@ -23,12 +24,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
+app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 app.add_typer(config.app, name="config")
+app.add_typer(content.app, name="content")
 app.add_typer(data.app, name="data")
 app.command("doctor")(doctor.doctor)
+app.add_typer(keys.app, name="keys")
+app.command("kill")(kill.kill)
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(market.app, name="market")
+app.command("revive")(kill.revive)
 app.command("train")(train)
+for found in entry_points(group="gaelp.commands"):  # what drives the pipeline lives outside this package
+    found.load()(app)
 
 
 def _show_version(wanted: bool) -> None:

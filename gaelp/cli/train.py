@@ -2,10 +2,9 @@
 
 import secrets
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +12,7 @@ from gaelp.cli.comparison_table import show_comparison
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, as_typed
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
+from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
 from gaelp.config import check_name
 from gaelp.config.places import shown
@@ -21,9 +21,8 @@ from gaelp.types import RunId, new_run_id
 if TYPE_CHECKING:
     from gaelp.gates import Verdict
     from gaelp.phases.simulation import SimulationResult
-    from gaelp.training.reports import Report
 
-__all__ = ["train"]
+__all__ = ["show_simulation", "train"]
 
 
 def train(
@@ -65,7 +64,7 @@ def train(
     if run is not None and not folder.path.exists():
         say(f"there is no run {run_id} yet: beginning it")
     try:
-        with _progress(plan.recipe.loop.rounds) as show:
+        with shown_progress() as show:
             result = run_simulation(plan, folder, clock=clock, on_report=show)
     except KeyboardInterrupt:
         options = shlex.join(as_typed("", config, overrides)[1:])
@@ -74,73 +73,11 @@ def train(
     if as_json:
         show_json(result.model_dump(mode="json"))
     else:
-        _show(result)
+        show_simulation(result)
 
 
-@contextmanager
-def _progress(rounds: int) -> Iterator[Callable[["Report"], None]]:
-    """A bar with the figures that tell whether it learns; outside a terminal a line for each validation."""
-    from rich.console import Console  # noqa: PLC0415 - rich takes a fifth of a second that JSON and help need not spend
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415 - as above
-
-    from gaelp.training.reports import RoundDone  # noqa: PLC0415 - torch takes seconds
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.completed}/{task.total}"), BarColumn(20), TimeRemainingColumn())
-    with Progress(
-        *columns, TextColumn("{task.description}"), console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("starting", total=rounds)
-
-        def show(report: "Report") -> None:
-            if isinstance(report, RoundDone):
-                bar.update(task, completed=report.round, description=_round_text(report))
-            elif text := _text(report):
-                console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-        yield show
-
-
-_SHOWN = {
-    "approx_kl": "KL",
-    "entropy": "entropy",
-    "explained_variance": "explained",
-    "loss": "loss",
-    "critic_loss": "critic",
-    "value_loss": "value",
-}
-
-
-def _round_text(report: Any) -> str:
-    figures = " ".join(f"{name} {report.metrics[key]:.3g}" for key, name in _SHOWN.items() if key in report.metrics)
-    return f"reward {report.reward:.3f} {figures} {report.steps_per_second / 1000:.0f}k steps/s"
-
-
-def _text(report: "Report") -> str:
-    from gaelp.training.reports import Intervened, Resumed, Stopped, Validated  # noqa: PLC0415 - torch takes seconds
-
-    match report:
-        case Resumed():
-            refused = "".join(f"\n  refused: {reason}" for reason in report.refused)
-            return f"resumed after round {report.round} from {report.path.name}{refused}"
-        case Validated():
-            score, star = report.score, " *" if report.best else ""
-            half = (score.lead_upper_95 - score.lead_lower_95) / 2
-            goals = report.monitor.goals
-            met = f", {sum(goal.met for goal in goals)} of {len(goals)} goals met" if goals else ""
-            return (
-                f"round {report.round}: validation reward {score.mean:.4f},"
-                f" {score.lead:+.4f} ±{half:.4f} against the rule{met}{star}"
-            )
-        case Intervened():
-            return f"round {report.round}: {report.guardrail}: {report.action} ({report.detail})"
-        case Stopped():
-            return f"stopped after round {report.round}: {report.detail}"
-        case _:
-            return ""
-
-
-def _show(result: "SimulationResult") -> None:
+def show_simulation(result: "SimulationResult") -> None:
+    """Print what phase 1 found: the agent beside the rules, and what the gate says."""
     show_comparison(result.comparison)
     names = ("reward", "headroom_share", "lead_over_constant", "lead_over_best_rule")
     rows = [

@@ -4,16 +4,18 @@ A new section is one class here, one field of Settings, and its values with thei
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveInt, field_validator
+from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name, Text
 from gaelp.config.rating_service import RatingService
 
 __all__ = [
+    "ApprovalSettings",
     "EvaluationSettings",
+    "GateSettings",
     "LoggingSettings",
     "MarketSettings",
     "PersonaSettings",
@@ -70,6 +72,29 @@ class TrainingSettings(Frozen):
     tracking: bool = Field(description="whether MLflow keeps the figures, in mlflow.db below the home")
 
 
+class GateSettings(Frozen):
+    """How long a gate waits for a person: after how many hours it reminds, and after how many it gives up."""
+
+    remind_hours: float = Field(gt=0, le=24 * 365)
+    expire_hours: float = Field(gt=0, le=24 * 365)
+
+    @model_validator(mode="after")
+    def _reminds_before_it_expires(self) -> Self:
+        if self.remind_hours >= self.expire_hours:
+            raise ValueError(
+                f"remind_hours={self.remind_hours:g} is not before expire_hours={self.expire_hours:g}: nobody would be"
+                " reminded in time; lower the first or raise the second"
+            )
+        return self
+
+
+class ApprovalSettings(Frozen):
+    """Which policy of configs/approvals/ (or path) holds at the gates, and the list of those who are trusted."""
+
+    policy: Text
+    trust: Path | None = Field(description="none: approvers.yaml below the home; keep it elsewhere where money moves")
+
+
 class Settings(Frozen):
     """Everything a run is told; what it writes lives below `home`."""
 
@@ -80,6 +105,8 @@ class Settings(Frozen):
     personas: PersonaSettings
     evaluation: EvaluationSettings
     training: TrainingSettings
+    gate: GateSettings
+    approvals: ApprovalSettings
 
     @field_validator("home", mode="before")
     @classmethod

@@ -51,7 +51,7 @@ def _line(cells: dict[str, str]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.6g}"
+    return "none" if value is None else f"{round(value, 9) + 0.0:.6g}"
 
 
 def _yes(flag: bool) -> str:

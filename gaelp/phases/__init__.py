@@ -1,5 +1,4 @@
-"""The four phases as plain functions: settings in, figures and files out."""
+"""The four phases as plain functions: settings in, figures and files out.
 
-from gaelp.phases.simulation import SimulationResult, run_simulation
-
-__all__ = ["SimulationResult", "run_simulation"]
+Nothing is re-exported here: who only looks at a run's files should not wait for torch.
+"""

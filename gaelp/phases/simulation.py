@@ -1,6 +1,7 @@
 """Phase 1: train an agent on a market, choose a checkpoint, and judge it on episodes and markets it has not seen."""
 
 import dataclasses
+import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from gaelp.config.base import Frozen
 from gaelp.config.curriculum import load_curriculum
 from gaelp.config.environment import process_environment
 from gaelp.config.fingerprint import fingerprint
-from gaelp.config.settings import Settings
+from gaelp.config.settings import EvaluationSettings, Settings
 from gaelp.config.write import write_models
 from gaelp.errors import Refused
 from gaelp.gates import Evidence, Gate, Verdict, judge, load_gate
@@ -33,9 +34,11 @@ from gaelp.training.recipe import Recipe, load_recipe
 from gaelp.training.reports import Report, RoundDone, Stopped, Validated
 from gaelp.training.segment_policy import SegmentPolicy
 
-__all__ = ["GOALS", "Identity", "Plan", "SimulationResult", "plan_simulation", "run_simulation"]
+__all__ = ["GOALS", "Identity", "Plan", "SimulationResult", "of_attempt", "plan_simulation", "run_simulation"]
 
 OnReport = Callable[[Report], None]
+
+_SEEDS_APART = 100_003  # a prime far from the distance of any two seeds that a person would choose
 
 # The first gate's criteria as far as validation can tell; the gate itself judges held-out episodes.
 GOALS = (
@@ -57,7 +60,9 @@ class SimulationResult(Frozen):
     rounds: int
     training_seconds: float  # with validation, over all processes that took part
     checkpoint: str | None
+    model_hash: str  # SHA-256 of the checkpoint, or of the tuned rules where a rule is the agent
     config_hash: str
+    evaluation: EvaluationSettings
     metrics: dict[str, float]
     shifted_metrics: dict[str, float]  # on a market with other parameters than the one trained on
     comparison: Comparison
@@ -80,6 +85,17 @@ class Plan:
     def config_hash(self) -> str:
         """What a checkpoint must have been written under to be gone on from."""
         return fingerprint(self.identity)
+
+
+def of_attempt(settings: Settings, attempt: int) -> Settings:
+    """The settings of the n-th attempt at a run: trained with another seed and judged on other episodes."""
+    run = settings.run.model_copy(update={"seed": _moved(settings.run.seed, attempt)})
+    evaluation = settings.evaluation.model_copy(update={"seed": _moved(settings.evaluation.seed, attempt)})
+    return settings.model_copy(update={"run": run, "evaluation": evaluation})
+
+
+def _moved(seed: int, attempt: int) -> int:
+    return (seed + (attempt - 1) * _SEEDS_APART) % 2**32
 
 
 def plan_simulation(settings: Settings, *, tuned_path: Path | None = None, asked: Sequence[str] = ()) -> Plan:
@@ -143,12 +159,24 @@ def _leaves(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def run_simulation(plan: Plan, folder: RunFolder, *, clock: Clock, on_report: OnReport) -> SimulationResult:
-    """Train to the end, or go on where a run that was interrupted stands; then judge what it chose."""
+    """Train to the end, or go on where a run that was interrupted stands; then judge what it chose.
+
+    What was finished with the same settings is not computed again: its result is read.
+    """
     torch.set_num_threads(plan.settings.training.threads)
     training = _training(plan, folder, clock)  # what does not fit is told before anything is written
     with folder.held():
         _check_identity(plan, folder)
-        return _run(plan, folder, training, clock, on_report)
+        return _finished(plan, folder) or _run(plan, folder, training, clock, on_report)
+
+
+def _finished(plan: Plan, folder: RunFolder) -> SimulationResult | None:
+    """The result of a run that was judged already, on as many episodes as are asked for now."""
+    if not folder.result.exists():
+        return None
+    result = SimulationResult.model_validate_json(folder.result.read_text(encoding="utf-8"))
+    asked = (plan.config_hash, plan.settings.evaluation, plan.gate)
+    return result if (result.config_hash, result.evaluation, result.verdict.gate) == asked else None
 
 
 def _run(
@@ -242,7 +270,9 @@ def _judged(
         rounds=stopped.round,
         training_seconds=stopped.seconds,
         checkpoint=stopped.best.name if stopped.best else None,
+        model_hash=hashlib.sha256(stopped.best.read_bytes()).hexdigest() if stopped.best else fingerprint(plan.tuned),
         config_hash=plan.config_hash,
+        evaluation=given,
         metrics=judged.metrics,
         shifted_metrics=elsewhere.metrics,
         comparison=judged.comparison,

@@ -30,6 +30,8 @@ VALUES = {
     },
     "evaluation": {"episodes": 10, "seed": 2},
     "training": {"agent": "a", "rounds": None, "curriculum": None, "threads": 1, "tracking": True},
+    "gate": {"remind_hours": 1.0, "expire_hours": 100.0},
+    "approvals": {"policy": "p", "trust": None},
 }
 WORDS = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -56,6 +58,10 @@ ALLOWED = {
     "training.curriculum": st.none() | WORDS,
     "training.threads": st.integers(1, 64),
     "training.tracking": st.booleans(),
+    "gate.remind_hours": st.floats(0.5, 99.0),
+    "gate.expire_hours": st.floats(2.0, 1000.0),
+    "approvals.policy": WORDS,
+    "approvals.trust": st.none() | WORDS,
 }
 
 

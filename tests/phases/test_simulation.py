@@ -154,6 +154,7 @@ def test_the_checkpoint_marked_as_best_is_judged_and_not_the_newest(place):
     rewards = set()
     for path in checkpoints[1:]:
         path.with_suffix(".best").touch()
+        place.run_folder("learner").result.unlink()
         again = place.run("learner")
         assert again.checkpoint == path.name
         rewards.add(again.metrics["reward"])
@@ -185,8 +186,8 @@ def test_a_finished_run_trains_no_more_and_says_the_same_again(place):
     result = place.run("one")
     before = read_manifest(place.run_folder("one").manifest)
     reports = []
-    assert said(place.run("one", on_report=reports.append)) == said(result)
-    assert [type(report) for report in reports] == [Resumed, Stopped]
+    assert place.run("one", on_report=reports.append) == result
+    assert reports == []
     assert read_manifest(place.run_folder("one").manifest) == before
 
 

@@ -1,0 +1,86 @@
+"""`gaelp gate`: what waits for a person, the evidence, and the decision."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gaelp.cli.keys import PassphraseFileOption, open_key
+from gaelp.cli.options import ConfigOption, JsonOption
+from gaelp.cli.startup import prepare
+
+__all__ = ["RunArgument", "app"]
+
+app = typer.Typer(no_args_is_help=True, help="Gates that wait for a person: look at the evidence and decide.")
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `gaelp gate list` shows it.")]
+VerdictOption = Annotated[
+    str,
+    typer.Option("--verdict", metavar="CODE", help="The code of the verdict you looked at (`gaelp gate show RUN`)."),
+]
+WhyOption = Annotated[str, typer.Option("--why", help="The reason, for whoever asks later.")]
+WhoOption = Annotated[str | None, typer.Option("--who", help="Your name.", show_default="the user logged in")]
+KeyOption = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="FILE", help="Sign with this key (`gaelp keys new`); needed where money can move."),
+]
+
+
+@app.command("list")
+def list_(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Show every gate that waits for a person."""
+    from flows.gate_desk import list_waiting  # noqa: PLC0415 - NumPy takes a moment that `--help` need not spend
+
+    list_waiting(prepare(config).settings, as_json=as_json)
+
+
+@app.command()
+def show(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Show what a gate of a run says, rule by rule, and what was decided before."""
+    from flows.gate_desk import show_gate  # noqa: PLC0415 - as above
+
+    show_gate(prepare(config).settings, run, as_json=as_json)
+
+
+@app.command()
+def approve(
+    run: RunArgument,
+    verdict: VerdictOption,
+    why: WhyOption,
+    who: WhoOption = None,
+    key: KeyOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Approve the verdict you looked at: the run goes on to the next phase."""
+    from flows.gate_desk import decide  # noqa: PLC0415 - as above
+
+    signing = open_key(key, passphrase_file) if key else None
+    decide(prepare(config).settings, "approve", run, code=verdict, why=why, who=who, key=signing)
+
+
+@app.command()
+def reject(
+    run: RunArgument,
+    verdict: VerdictOption,
+    why: WhyOption,
+    who: WhoOption = None,
+    key: KeyOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Reject: the run ends as Rejected, with your reason."""
+    from flows.gate_desk import decide  # noqa: PLC0415 - as above
+
+    signing = open_key(key, passphrase_file) if key else None
+    decide(prepare(config).settings, "reject", run, code=verdict, why=why, who=who, key=signing)
+
+
+@app.command()
+def rerun(
+    run: RunArgument, verdict: VerdictOption, why: WhyOption, who: WhoOption = None, config: ConfigOption = None
+) -> None:
+    """Have the phase made again, with another seed and judged on other episodes."""
+    from flows.gate_desk import decide  # noqa: PLC0415 - as above
+
+    decide(prepare(config).settings, "rerun", run, code=verdict, why=why, who=who, key=None)

@@ -1,0 +1,94 @@
+"""`gaelp run`: the flow `gaelp` in this terminal, with progress."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.environment import for_terminal, settle
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption
+from gaelp.cli.output import say, show_json, show_text
+from gaelp.cli.startup import prepare
+from gaelp.cli.train import show_simulation
+from gaelp.cli.training_progress import shown_progress
+from gaelp.config import check_name
+from gaelp.config.environment import process_environment
+from gaelp.errors import GaelpError, Refused, WaitingForPerson
+
+__all__ = ["Approve", "drive", "run"]
+
+
+class Approve(StrEnum):
+    """Who says yes at a gate."""
+
+    PROMPT = "prompt"
+    AUTO = "auto"
+
+
+def run(
+    config: ConfigOption = None,
+    approve: Annotated[Approve, typer.Option("--approve", help="Ask here, or approve what passes.")] = Approve.PROMPT,
+    run_id: Annotated[
+        str | None,
+        typer.Option("--run", metavar="ID", help="Go on with this run, or begin one of this name.", show_default="new"),
+    ] = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the pipeline in this terminal: every phase there is, each behind its gate.
+
+    - `gaelp run --config quick-test`: asks at each gate
+
+    - `gaelp run --config quick-test --approve auto`: approves what passes; allowed where no money can move
+
+    - `gaelp run --run 20261116-020641-7f3a9c`: go on with a run; what it finished is not computed again
+
+    The flow is the one that `gaelp up` serves, on a Prefect server of its own that ends with it. Exit code 0 only if
+    the pipeline finished, 3 if a gate refused or someone rejected, 4 if it waits for a person.
+    """
+    prepare(config, overrides)
+    drive(config or "base", overrides or [], approve, run_id, as_json=as_json)
+
+
+def drive(config: str, overrides: Sequence[str], approve: Approve, run_id: str | None, *, as_json: bool) -> None:
+    """Run the flow here and tell how it ended."""
+    home = prepare(config, list(overrides)).settings.home
+    if run_id is not None:
+        check_name(run_id, "--run")
+    settle(process_environment(), for_terminal(home))
+    say("starting Prefect (about ten seconds) ...")
+    from flows.full_pipeline import gaelp  # noqa: PLC0415 - Prefect reads the environment when it is imported
+    from tasks.progress import listening  # noqa: PLC0415 - as above
+
+    with shown_progress() as show, listening(show):
+        told = {"config": config, "overrides": list(overrides), "approval": approve.value, "run_id": run_id}
+        state: Any = gaelp(**told, return_state=True)
+    if not state.is_completed():
+        _raise_why(state)
+    result = state.result()
+    if as_json:
+        show_json(result)
+    else:
+        _show(result)
+
+
+def _raise_why(state: Any) -> None:
+    message = state.message or "the flow ended without a reason"
+    match state.name:
+        case "Refused" | "Rejected":
+            raise Refused(message)
+        case "Waiting":
+            raise WaitingForPerson(message)
+    problem = state.result(raise_on_failure=False)
+    raise problem if isinstance(problem, GaelpError) else GaelpError(message)
+
+
+def _show(result: Mapping[str, Any]) -> None:
+    from gaelp.phases.simulation import SimulationResult  # noqa: PLC0415 - torch takes seconds
+
+    for phase in result["phases"]:
+        text = Path(phase["result"]).read_text(encoding="utf-8")
+        show_simulation(SimulationResult.model_validate_json(text))
+    show_text(f"Run {result['run_id']} finished; `gaelp status {result['run_id']}` shows who decided what.")

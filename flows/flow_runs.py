@@ -1,0 +1,82 @@
+"""What is asked of the Prefect server about a flow run: its state, to wake it, to try it again, to cancel it."""
+
+from typing import Any
+from uuid import UUID
+
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
+from prefect.client.schemas.responses import SetStateStatus
+from prefect.exceptions import ObjectNotFound
+from prefect.states import Cancelled, Cancelling, Scheduled
+
+from gaelp.errors import BadInput, Refused
+from gaelp.gates.decisions import Decision
+
+__all__ = ["cancel", "is_suspended", "retry", "state_name", "wake"]
+
+_CODE_UNIT_MICROS = 1_000_000
+
+
+def state_name(flow_run_id: str) -> str:
+    """The state the server believes a flow run to be in, with its message where it has one."""
+    state = _state(flow_run_id)
+    return f"{state.name}: {state.message}" if state.message else str(state.name)
+
+
+def is_suspended(flow_run_id: str) -> bool:
+    """Whether a flow run waits for an answer."""
+    return _state(flow_run_id).is_paused()
+
+
+def wake(flow_run_id: str, decision: Decision) -> None:
+    """Have a suspended flow run go on after a decision; the run reads the decision from the record, not from here."""
+    form = {"decision": decision.choice, "verdict": decision.evidence_hash, "who": decision.who, "why": decision.why}
+    if daily := decision.limits_micros.get("daily"):
+        form["daily_budget"] = str(daily // _CODE_UNIT_MICROS)
+    with get_client(sync_client=True) as client:
+        response = client.resume_flow_run(UUID(flow_run_id), run_input=form)
+    # The server answers 200 also where it refuses.
+    if response.status != SetStateStatus.ACCEPT:
+        reason = getattr(response.details, "reason", None)
+        raise Refused(
+            f"the decision is recorded, but flow run {flow_run_id} was not woken: {response.status}, {reason}"
+        )
+
+
+def retry(flow_run_id: str) -> None:
+    """Have a flow run that ended without finishing tried again: what it finished is not computed a second time."""
+    state = _state(flow_run_id)
+    if state.is_paused():
+        raise Refused(f"flow run {flow_run_id} is suspended at a gate: decide on it, and it goes on by itself")
+    if not state.is_final():
+        raise Refused(f"flow run {flow_run_id} is {state.name}: it has not ended, so there is nothing to resume")
+    with get_client(sync_client=True) as client:
+        client.set_flow_run_state(UUID(flow_run_id), Scheduled(message="resumed with gaelp resume"), force=True)
+
+
+def cancel(flow_run_id: str) -> str:
+    """Stop a flow run; returns the state it is in afterwards."""
+    state = _state(flow_run_id)
+    if state.is_final():
+        return str(state.name)
+    # Nothing runs while it is suspended, so there is nothing that could do the cancelling.
+    proposed: State[Any] = (
+        Cancelled(message="gaelp stop") if state.is_paused() or state.is_scheduled() else Cancelling()
+    )
+    with get_client(sync_client=True) as client:
+        client.set_flow_run_state(UUID(flow_run_id), proposed, force=True)
+    return str(proposed.name)
+
+
+def _state(flow_run_id: str) -> State[object]:
+    with get_client(sync_client=True) as client:
+        try:
+            found = client.read_flow_run(UUID(flow_run_id)).state
+        except ObjectNotFound:
+            raise BadInput(
+                f"the server at {client.api_url} knows no flow run {flow_run_id}: set PREFECT_API_URL to the one that"
+                " the run was begun on"
+            ) from None
+    if found is None:
+        raise BadInput(f"flow run {flow_run_id} has no state yet: try again in a moment")
+    return found

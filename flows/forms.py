@@ -1,0 +1,95 @@
+"""The form that a person fills in at a gate, and how its answer is read: strictly, and never from defaults alone."""
+
+import copy
+from typing import Any, Literal, TypeVar
+
+import pydantic
+from prefect.input import RunInput
+from pydantic import Field
+
+from gaelp.gates.decisions import CODE_LENGTH, Choice, Question
+
+__all__ = ["BudgetGateForm", "GateForm", "form_for", "prefilled", "read_answer"]
+
+FormT = TypeVar("FormT", bound=RunInput)
+_MICROS_PER_UNIT = 1_000_000
+
+
+class GateForm(RunInput):
+    """What a person says at a gate. It cannot be sent empty, and what is left as it is rejects."""
+
+    decision: Choice = Field(default="reject", description="approve goes on; rerun trains again with another seed")
+    verdict: str = Field(
+        title="Code of the verdict",
+        min_length=CODE_LENGTH,
+        max_length=64,
+        pattern="^[0-9a-f]+$",
+        description="Of the verdict you looked at; it stands above",
+    )
+    who: str = Field(min_length=1, max_length=200, description="Your name")
+    why: str = Field(min_length=1, max_length=500, description="The reason, for whoever asks later")
+
+
+class BudgetGateForm(GateForm):
+    """A gate after which money is spent: the approval names how much a day."""
+
+    daily_budget: int = Field(
+        default=10, ge=10, le=500, description="At most this much a day, in the account's currency"
+    )
+
+
+# Which gates ask for more than yes or no.
+_FORMS: dict[str, type[GateForm]] = {"history": BudgetGateForm, "pilot": BudgetGateForm}
+
+
+def form_for(question: Question, page: str | None) -> type[GateForm]:
+    """The form of one question, with what to look at above its fields."""
+    form = _FORMS.get(question.gate, GateForm)
+    allowed = tuple(choice for choice in ("reject", "approve", "rerun") if choice in question.choices)
+    return prefilled(_narrowed(form, allowed), _text(question, page))
+
+
+def read_answer(question: Question, answer: RunInput) -> dict[str, Any]:
+    """The answer's fields for a decision, checked against the strict form whatever form the server was given."""
+    form = _FORMS.get(question.gate, GateForm)
+    strict = form.model_validate(answer.model_dump())
+    named = strict.verdict
+    hash_if_named = question.evidence_hash if question.evidence_hash.startswith(named) else named.ljust(64, "0")
+    limits = {"daily": strict.daily_budget * _MICROS_PER_UNIT} if isinstance(strict, BudgetGateForm) else {}
+    return {
+        "choice": strict.decision,
+        "evidence_hash": hash_if_named,
+        "who": strict.who,
+        "why": strict.why,
+        "limits_micros": limits,
+    }
+
+
+def prefilled(form: type[FormT], description: str | None = None, **defaults: Any) -> type[FormT]:
+    """A form with defaults of this run; each field keeps its limits, which Prefect's own way of prefilling drops."""
+    fields: dict[str, Any] = {}
+    for name, value in defaults.items():
+        field = copy.deepcopy(form.model_fields[name])
+        field.default = value
+        fields[name] = (field.annotation, field)
+    made = pydantic.create_model(form.__name__, __base__=form, **fields)
+    if description is not None:
+        made._description = description  # where Prefect looks for it
+    return made
+
+
+def _narrowed(form: type[GateForm], choices: tuple[str, ...]) -> type[GateForm]:
+    field = copy.deepcopy(form.model_fields["decision"])
+    field.annotation = Literal[choices]  # type: ignore[assignment]
+    fields: dict[str, Any] = {"decision": (field.annotation, field)}
+    return pydantic.create_model(form.__name__, __base__=form, **fields)
+
+
+def _text(question: Question, page: str | None) -> str:
+    verdict = question.verdict
+    look = f"[Look at every rule and the plot]({page}). " if page else ""
+    return (
+        f"**Gate {question.gate}, run {question.run_id}: {verdict.outcome}.** {verdict.summary}\n\n"
+        f"{look}Code of this verdict: `{question.code}`. Attempt {question.attempt}."
+        f" Expires {question.expires_at:%Y-%m-%d %H:%M} UTC."
+    )

@@ -1,0 +1,31 @@
+"""The flow `gaelp`: from simulation towards real money, one proven step at a time."""
+
+from typing import Any
+
+from prefect import flow
+
+from flows.gate import GateClosed, pass_gate
+from flows.run import Approval, begin
+from tasks.simulation import simulate
+
+__all__ = ["gaelp"]
+
+
+@flow(name="gaelp", flow_run_name="gaelp", persist_result=True, result_serializer="json")
+def gaelp(
+    config: str = "quick-test",
+    overrides: list[str] | None = None,
+    approval: Approval = "person",
+    run_id: str | None = None,
+) -> Any:
+    """Run the phases there are, each behind its gate: an automatic verdict, then a person's approval.
+
+    A run that was suspended at a gate or killed comes through here again from the top; what it finished is not computed
+    a second time, and what a person decided is not asked again.
+    """
+    run = begin(config, overrides or [], approval, run_id)
+    try:
+        simulated = pass_gate(run, simulate)
+    except GateClosed as closed:
+        return closed.state()
+    return run.finished(simulated)

@@ -1,0 +1,136 @@
+"""What `gaelp gate` does: show the gates that wait, record a decision, and have the run go on."""
+
+import getpass
+from pathlib import Path
+
+from flows.environment import for_server, settle
+from flows.standing_up import api_url_of
+from gaelp.approvals import SigningKey
+from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.clock import SystemClock
+from gaelp.config import Settings
+from gaelp.config.environment import process_environment
+from gaelp.errors import BadInput, GaelpError, WaitingForPerson
+from gaelp.gates import as_rows
+from gaelp.gates.decision_store import DecisionStore
+from gaelp.gates.decisions import CODE_LENGTH, Choice, Decision, Question, standing
+from gaelp.phases.gate_approval import gate_approvals
+from gaelp.phases.runs import find_run
+
+__all__ = ["decide", "list_waiting", "show_gate"]
+
+
+def list_waiting(settings: Settings, *, as_json: bool) -> None:
+    """Every gate that waits for a person, and the commands to begin with."""
+    questions = gate_approvals(settings).decisions().open_questions()
+    if as_json:
+        show_json([_plain(question) for question in questions])
+        return
+    if not questions:
+        show_text("No gate waits for a person.")
+        return
+    now = SystemClock().now()
+    show_table(
+        ("run", "gate", "verdict", "code", "waits", "expires (UTC)"),
+        [
+            (one.run_id, one.gate, one.verdict.outcome, one.code, standing(one, now), f"{one.expires_at:%m-%d %H:%M}")
+            for one in questions
+        ],
+    )
+    first = questions[0]
+    show_text(f"gaelp gate show {first.run_id}; gaelp gate approve {first.run_id} --verdict {first.code} --why '...'")
+
+
+def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:
+    """What the latest gate of a run says, rule by rule, and what was decided before."""
+    find_run(settings.home, run)
+    history = gate_approvals(settings).decisions().history(run)
+    if not history:
+        raise BadInput(f"run {run} has not reached a gate yet: `gaelp status {run}` shows how far it is")
+    question, decision = history[-1]
+    if as_json:
+        show_json(_plain(question) | {"decision": decision.model_dump(mode="json") if decision else None})
+        return
+    rows = as_rows(question.verdict)
+    columns = ("rule", "outcome", "value", "compared", "threshold", "sample", "why")
+    show_table(columns, [[row[column] for column in columns] for row in rows])
+    show_text(question.verdict.summary)
+    show_text(f"gate {question.gate}, attempt {question.attempt}, code {question.code}")
+    for asked, answer in history:
+        if answer is not None:
+            show_text(
+                f"{answer.decided_at:%Y-%m-%d %H:%M:%S} UTC {answer.who}: {answer.choice} {asked.code} ({answer.why})"
+            )
+
+
+def decide(
+    settings: Settings, choice: Choice, run: str, *, code: str, why: str, who: str | None, key: SigningKey | None
+) -> None:
+    """Record what a person decided on the verdict they name, signed if they give a key; then have the run go on."""
+    approvals = gate_approvals(settings)
+    store = approvals.decisions()
+    question = _question(settings.home, store, run, code)
+    clock = SystemClock()
+    signatures: tuple[str, ...] = ()
+    if key is not None and choice != "rerun":
+        signatures = approvals.add_signature(question, key, choice, why, clock)
+        if not signatures:
+            raise WaitingForPerson(
+                f"signed by {key.name}, but policy {settings.approvals.policy} asks for more: others approve with"
+                f" `gaelp gate approve {run} --verdict {question.code} --key FILE --why ...`"
+            )
+    decision = store.decide(
+        Decision(
+            run_id=question.run_id,
+            gate=question.gate,
+            evidence_hash=question.evidence_hash,
+            choice=choice,
+            who=key.name if key else who or getpass.getuser(),
+            why=why,
+            decided_at=clock.now(),
+            through="command",
+            signatures=signatures,
+        )
+    )
+    show_text(f"{decision.choice} recorded for gate {decision.gate} of run {decision.run_id}, by {decision.who}")
+    _wake(settings.home, question, decision)
+
+
+def _question(home: Path, store: DecisionStore, run: str, code: str) -> Question:
+    find_run(home, run)
+    for question, _ in reversed(store.history(run)):
+        if len(code) >= CODE_LENGTH and question.evidence_hash.startswith(code):
+            return question
+    known = ", ".join(question.code for question in store.open_questions(run_id=run)) or "none"
+    raise BadInput(
+        f"run {run} has no verdict with the code {code!r}; it waits for a decision on: {known}. `gaelp gate show {run}`"
+        " shows it"
+    )
+
+
+def _wake(home: Path, question: Question, decision: Decision) -> None:
+    """Have the run go on, if it is suspended on a server; one in a terminal is gone on with by hand."""
+    record = find_run(home, question.run_id)
+    if record.driver == "terminal":
+        say(f"`gaelp resume {question.run_id}` goes on with the run")
+        return
+    environ = process_environment()
+    api_url = api_url_of(home, environ)
+    settle(environ, for_server(home, api_url))
+    from flows.flow_runs import is_suspended, wake  # noqa: PLC0415 - Prefect reads the environment when imported
+    from flows.server import answers  # noqa: PLC0415 - as above
+
+    if not answers(api_url):
+        raise GaelpError(
+            f"the decision is recorded, but no server answers at {api_url}: `gaelp up`, then give the same command"
+            " again"
+        )
+    if not is_suspended(record.driver_id):
+        say(f"the run is not suspended; `gaelp status {question.run_id}` tells how it stands")
+        return
+    wake(record.driver_id, decision)
+    say("the run goes on")
+
+
+def _plain(question: Question) -> dict[str, object]:
+    return question.model_dump(mode="json") | {"code": question.code, "choices": list(question.choices)}

@@ -1,0 +1,52 @@
+"""A gate asked in the terminal where the pipeline runs."""
+
+import getpass
+import sys
+
+import typer
+
+from gaelp.clock import SystemClock
+from gaelp.errors import WaitingForPerson
+from gaelp.gates import as_rows
+from gaelp.gates.decisions import Choice, Decision, Question
+
+__all__ = ["ask_in_terminal"]
+
+_COLUMNS = ("rule", "outcome", "compared", "threshold")
+
+
+def ask_in_terminal(question: Question) -> Decision:
+    """Show the verdict and ask; where nobody can answer, say how to decide later."""
+    if not sys.stdin.isatty():
+        raise WaitingForPerson(
+            f"run {question.run_id} waits at gate {question.gate}, and nobody can be asked here:"
+            f" `gaelp gate approve {question.run_id} --verdict {question.code} --why ...`, then"
+            f" `gaelp resume {question.run_id}`"
+        )
+    from gaelp.cli.output import say, show_table  # noqa: PLC0415 - rich only where a table is shown
+
+    rows = [[row[column] for column in _COLUMNS] for row in as_rows(question.verdict)]
+    show_table(_COLUMNS, rows)
+    say(question.verdict.summary)
+    choice = _choice(question)
+    who = typer.prompt("Your name", default=getpass.getuser(), err=True)
+    why = typer.prompt("Why", err=True)
+    return Decision(
+        run_id=question.run_id,
+        gate=question.gate,
+        evidence_hash=question.evidence_hash,
+        choice=choice,
+        who=who,
+        why=why,
+        decided_at=SystemClock().now(),
+        through="prompt",
+    )
+
+
+def _choice(question: Question) -> Choice:
+    while True:
+        typed = typer.prompt(f"{', '.join(question.choices)}?", default="reject", err=True).strip().lower()
+        for choice in question.choices:
+            if typed == choice:
+                return choice
+        typer.echo(f"{typed!r} is not one of {', '.join(question.choices)}", err=True)

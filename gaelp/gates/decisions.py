@@ -1,0 +1,106 @@
+"""What a person is asked at a gate, and what they may answer; the answer is bound to the exact verdict they saw."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
+
+from gaelp.config.base import Frozen
+from gaelp.config.names import Name, Slug
+from gaelp.errors import Refused
+from gaelp.gates.evidence import Instant
+from gaelp.gates.verdict import Verdict
+
+__all__ = ["CODE_LENGTH", "Choice", "Decision", "Question", "Standing", "check_decision", "standing"]
+
+Choice = Literal["approve", "reject", "rerun"]
+Standing = Literal["waiting", "overdue", "expired"]
+
+CODE_LENGTH = 8  # enough to tell verdicts apart, short enough to type
+
+
+def _said(text: str) -> str:
+    text = " ".join(text.split())
+    if not text or not text.isprintable():
+        raise ValueError("saw no text; allowed: one printable line. Say it in a few words.")
+    return text
+
+
+Said = Annotated[str, Field(max_length=500), AfterValidator(_said)]
+
+
+class Question(Frozen):
+    """A gate that waits for a person: the verdict to judge, and until when."""
+
+    run_id: Name
+    gate: Slug
+    attempt: PositiveInt  # of the phase before the gate; each trains with another seed
+    verdict: Verdict
+    model_hash: str = Field(pattern="^[0-9a-f]{64}$")  # of the agent that was judged
+    opened_at: Instant
+    remind_at: Instant
+    expires_at: Instant
+    waker: str | None = None  # what has to be woken after an answer: the flow run's id
+
+    @property
+    def evidence_hash(self) -> str:
+        """What an answer must name."""
+        return self.verdict.evidence_hash
+
+    @property
+    def code(self) -> str:
+        """The beginning of the evidence hash: what a person types to show which verdict they mean."""
+        return self.evidence_hash[:CODE_LENGTH]
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """What may be answered: only a verdict that passed can be approved."""
+        return ("approve", "reject", "rerun") if self.verdict.outcome == "pass" else ("reject", "rerun")
+
+
+class Decision(Frozen):
+    """A person's answer: who, when, why, and to which verdict."""
+
+    run_id: Name
+    gate: Slug
+    evidence_hash: str = Field(pattern="^[0-9a-f]{64}$")
+    choice: Choice
+    who: Said
+    why: Said
+    decided_at: Instant
+    through: Literal["command", "form", "prompt", "auto"]
+    limits_micros: dict[Name, NonNegativeInt] = Field(default_factory=dict)  # what the next phase may spend, if any
+    signatures: tuple[str, ...] = ()  # signed approvals of this very decision, as text
+
+
+def standing(question: Question, now: datetime) -> Standing:
+    """How long a question has been left alone."""
+    if now >= question.expires_at:
+        return "expired"
+    return "overdue" if now >= question.remind_at else "waiting"
+
+
+def check_decision(question: Question, decision: Decision) -> None:
+    """Refuse an answer to another run, gate or verdict, one that came too late, or one the verdict does not allow."""
+    asked = (question.run_id, question.gate, question.evidence_hash)
+    if (decision.run_id, decision.gate, decision.evidence_hash) != asked:
+        raise Refused(
+            f"the decision is about run {decision.run_id}, gate {decision.gate}, verdict"
+            f" {decision.evidence_hash[:CODE_LENGTH]}; asked is run {question.run_id}, gate {question.gate}, verdict"
+            f" {question.code}. Look at that verdict (`gaelp gate show {question.run_id}`) and decide on it"
+        )
+    if decision.choice not in question.choices:
+        raise Refused(
+            f"gate {question.gate} of run {question.run_id} says {question.verdict.outcome}; allowed:"
+            f" {' or '.join(question.choices)}. An agent without the evidence is not approved by anyone"
+        )
+    if decision.decided_at >= question.expires_at:
+        raise Refused(
+            f"gate {question.gate} of run {question.run_id} expired at {question.expires_at:%Y-%m-%d %H:%M:%S} UTC:"
+            f" `gaelp resume {question.run_id}` asks again"
+        )
+    if decision.decided_at < question.opened_at:
+        raise Refused(
+            f"the decision is of {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC, the question of"
+            f" {question.opened_at:%Y-%m-%d %H:%M:%S}: look at the verdict, then decide"
+        )

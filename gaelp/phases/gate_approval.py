@@ -1,0 +1,93 @@
+"""Signed approvals at the gates: what a person signs there, and when enough have signed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+from gaelp.approvals import (
+    Action,
+    Approval,
+    ApprovalPolicy,
+    ApprovalStore,
+    SigningKey,
+    Trust,
+    approve_gate,
+    database_path,
+    gate_action,
+    load_policy,
+    load_trust,
+    sign,
+)
+from gaelp.approvals.trust import trust_path
+from gaelp.clock import Clock
+from gaelp.config.places import absolute
+from gaelp.config.settings import Settings
+from gaelp.errors import Refused
+from gaelp.gates.decision_store import DecisionStore
+from gaelp.gates.decisions import Decision, Question
+
+__all__ = ["GateApprovals", "gate_approvals"]
+
+_REQUESTER = "pipeline"  # nobody's name: with four eyes, no approver is left out for having asked
+
+
+@dataclass(frozen=True, slots=True)
+class GateApprovals:
+    """The policy that holds at the gates of one home, who is trusted there, and the records."""
+
+    home: Path
+    policy: ApprovalPolicy
+    trust: Callable[[], Trust]  # read anew each time: who is revoked is revoked at once
+
+    def decisions(self) -> DecisionStore:
+        """The record of decisions, which takes and gives only what the policy allows."""
+        return DecisionStore(self.home / "decisions.db", authorise=self.authorise)
+
+    def authorise(self, question: Question, decision: Decision) -> None:
+        """Refuse an approval that the signatures do not carry; to reject or to train again needs none."""
+        if decision.choice != "approve" or self.policy.sandbox:
+            return
+        if not decision.signatures:
+            raise Refused(
+                f"gate {question.gate} of run {question.run_id} takes signed approvals only, of {self.policy.quorum}:"
+                f" `gaelp gate approve {question.run_id} --verdict {question.code} --key FILE --why ...`"
+            )
+        approvals = [Approval.model_validate_json(text) for text in decision.signatures]
+        approve_gate(
+            question.verdict, self._action(question), approvals, self.policy, self.trust(), decision.decided_at
+        )
+
+    def add_signature(
+        self, question: Question, key: SigningKey, choice: Literal["approve", "reject"], why: str, clock: Clock
+    ) -> tuple[str, ...]:
+        """Sign a question and keep it; the signatures of a decision once there are enough, else none yet."""
+        store, action, trust = ApprovalStore(database_path(self.home), clock), self._action(question), self.trust()
+        store.request(action)
+        valid_for = timedelta(minutes=self.policy.valid_minutes_max)
+        signed = sign(action, key, decision=choice, reason=why, at=clock.now(), valid_for=valid_for)
+        store.submit(signed, self.policy, trust)
+        state = store.state(action, self.policy, trust)
+        if state == "approved":
+            store.consume(action, self.policy, trust, consumer=f"gate {question.gate} of run {question.run_id}")
+        if state not in {"approved", "rejected"}:
+            return ()
+        return tuple(one.model_dump_json() for one in store.approvals(action))
+
+    def _action(self, question: Question) -> Action:
+        return gate_action(
+            question.verdict,
+            model_hash=question.model_hash,
+            requester=_REQUESTER,
+            attempt=question.attempt,
+            world="sandbox" if self.policy.sandbox else "live",
+        )
+
+
+def gate_approvals(settings: Settings) -> GateApprovals:
+    """What the settings say about approvals at the gates."""
+    home = absolute(settings.home)
+    given = settings.approvals
+    place = absolute(given.trust) if given.trust else trust_path(home)
+    return GateApprovals(home, load_policy(given.policy), lambda: load_trust(place))

@@ -1,0 +1,210 @@
+"""The pipeline as users have it: `gaelp up` in a process of its own, on a free port, with a home of its own."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+from gaelp.gates import Evidence, judge, load_gate
+
+# Small enough for seconds, on the default market, so that the first gate has something to pass.
+RECIPE = {
+    "algorithm": "ppo",
+    "settings": {"network": {"hidden": [8]}, "steps_per_update": 24, "normalise_obs": True},
+    "rule": "mpc",
+    "arena": {"rows": 16, "validation_episodes": 8},
+    "loop": {"rounds": 2, "validate_every": 2, "save_every": 1},
+}
+CONFIG = {"evaluation": {"episodes": 200}, "training": {"agent": "recipe.yaml", "tracking": False}}
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+GAELP = (sys.executable, "-m", "gaelp.cli")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Pipeline:
+    """A folder with a configuration, and a `gaelp up` that serves from it."""
+
+    def __init__(self, folder: Path, **config):
+        self.folder = folder
+        # In memory where that is possible: on a busy disk SQLite makes the server wait, sometimes for a minute.
+        memory = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
+        self._away = Path(tempfile.mkdtemp(prefix="gaelp-home-", dir=memory if os.access(memory, os.W_OK) else folder))
+        self.home = self._away / "home"
+        self.port = free_port()
+        self.api = f"http://127.0.0.1:{self.port}/api"
+        self.up = None
+        (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE), encoding="utf-8")
+        (folder / "mine.yaml").write_text(yaml.safe_dump(CONFIG | config), encoding="utf-8")
+
+    @property
+    def environ(self):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "GAELP_"))}
+        return kept | {"GAELP_HOME": str(self.home), "PREFECT_API_URL": self.api, "NO_COLOR": "1"}
+
+    def start(self):
+        with (self.folder / "up.log").open("ab") as log:
+            command = [*GAELP, "up", "--config", "mine.yaml", "--port", str(self.port)]
+            self.up = subprocess.Popen(
+                command, cwd=self.folder, env=self.environ, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        self.until(self.served, 180, "the deployments")
+        return self
+
+    def served(self):
+        try:
+            return self.deployment("gaelp", "full-pipeline") is not None
+        except httpx.HTTPError:
+            return False
+
+    def stop(self):
+        if self.up is not None and self.up.poll() is None:
+            self.up.send_signal(signal.SIGTERM)
+            self.up.wait(60)
+
+    def clear(self):
+        self.stop()
+        shutil.copytree(self._away, "/tmp/spine/kept", dirs_exist_ok=True)
+        shutil.rmtree(self._away)
+
+    def log(self):
+        return (self.folder / "up.log").read_text(encoding="utf-8")
+
+    def gaelp(self, *words, code=0):
+        done = subprocess.run(
+            [*GAELP, *words],
+            cwd=self.folder,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout if code == 0 else done.stderr
+
+    def deployment(self, flow, name):
+        found = httpx.get(f"{self.api}/deployments/name/{flow}/{name}", timeout=120)
+        return found.json() if found.status_code == httpx.codes.OK else None
+
+    def begin(self, **parameters):
+        """What `prefect deployment run gaelp/full-pipeline` does; returns the id of the flow run."""
+        deployed = self.deployment("gaelp", "full-pipeline")
+        body = {"parameters": parameters, "state": {"type": "SCHEDULED"}}
+        return self.post(f"/deployments/{deployed['id']}/create_flow_run", body)["id"]
+
+    def post(self, path, body):
+        """Ask the server; where its database is busy it says 503, and Prefect's own client asks again too."""
+        for _ in range(10):
+            answer = httpx.post(f"{self.api}{path}", json=body, timeout=120)
+            if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                assert answer.is_success, answer.text
+                return answer.json()
+            time.sleep(1)
+        raise AssertionError(f"{path}: the server stayed unavailable")
+
+    def flow_run(self, flow_run_id):
+        return self.post("/flow_runs/filter", {"flow_runs": {"id": {"any_": [flow_run_id]}}})[0]
+
+    def state(self, flow_run_id):
+        return self.flow_run(flow_run_id)["state"]["name"]
+
+    def wait_for(self, flow_run_id, *names, seconds=180):
+        self.until(lambda: self.state(flow_run_id) in names, seconds, f"{names} of {flow_run_id}")
+        return self.flow_run(flow_run_id)
+
+    def resume(self, flow_run_id, **form):
+        """What the form in the UI does when it is sent."""
+        return self.post(f"/flow_runs/{flow_run_id}/resume", {"run_input": form})
+
+    def retry(self, run_id):
+        self.gaelp("resume", run_id, "--config", "mine.yaml")
+
+    def run_id(self, flow_run_id):
+        for path in self.home.glob("runs/*/run.json"):
+            if json.loads(path.read_text(encoding="utf-8"))["driver_id"] == flow_run_id:
+                return path.parent.name
+        raise AssertionError(f"no run below {self.home} is driven by {flow_run_id}")
+
+    def waiting(self, run_id):
+        [question] = [q for q in json.loads(self.gaelp("gate", "list", "--json")) if q["run_id"] == run_id]
+        return question
+
+    def task_states(self, flow_run_id):
+        body = {"flow_runs": {"id": {"any_": [flow_run_id]}}}
+        found = self.post("/task_runs/filter", body)
+        return [(task["name"], task["state"]["name"]) for task in found]
+
+    def rounds_trained(self, run_id):
+        """How often each round was trained, from the run's own log."""
+        lines = (self.home / "runs" / run_id / "training.jsonl").read_text(encoding="utf-8").splitlines()
+        return [one["round"] for one in map(json.loads, lines) if one["report"] == "RoundDone"]
+
+    def parameters(self, run_id):
+        """The hash of the parameters that training ended with."""
+        manifest = json.loads((self.home / "runs" / run_id / "manifest.json").read_text(encoding="utf-8"))
+        return manifest["parameter_hash"]
+
+    def until(self, happened, seconds, what):
+        begun = time.monotonic()
+        while not happened():
+            assert self.up is None or self.up.poll() is None or what == "nothing", (
+                f"gaelp up ended\n{self.log()[-3000:]}"
+            )
+            assert time.monotonic() - begun < seconds, f"waited {seconds} s for {what}\n{self.log()[-3000:]}"
+            time.sleep(0.5)
+
+
+@pytest.fixture(scope="session")
+def pipeline(tmp_path_factory):
+    """One that is up for all tests of the session."""
+    here = Pipeline(tmp_path_factory.mktemp("pipeline")).start()
+    yield here
+    here.clear()
+
+
+@pytest.fixture
+def own_pipeline(tmp_path):
+    """Makes pipelines of a test's own, which it may kill."""
+    made = []
+
+    def make(**config):
+        made.append(Pipeline(tmp_path, **config))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.clear()
+
+
+@pytest.fixture
+def passing_verdict():
+    """A verdict of the first gate that passes."""
+
+    def make():
+        gate = load_gate("simulation")
+        metrics = {}
+        for rule in gate.criteria:
+            room = -0.01 if rule.bound == "at_most" else 0.01
+            metrics |= {rule.metric: rule.threshold + room, rule.figure: rule.threshold + room, "episodes": 1000.0}
+        values = {"run_id": "20261116-020641-7f3a9c", "agent": "agent (ppo)", "learned": True, "config_hash": "c0ffee"}
+        verdict = judge(gate, Evidence(**values, measured_at=NOW, metrics=metrics), NOW)
+        assert verdict.outcome == "pass"
+        return verdict
+
+    return make

@@ -1,0 +1,107 @@
+from datetime import timedelta
+
+import pytest
+from prefect.input import RunInput
+from pydantic import Field, ValidationError
+
+from flows.forms import BudgetGateForm, GateForm, form_for, prefilled, read_answer
+from gaelp.gates.decisions import Question
+
+SAID = {"verdict": "0" * 8, "who": "Ada", "why": "every rule holds"}
+
+
+class Budget(RunInput):
+    daily_budget: int = Field(ge=10, le=500)
+
+
+@pytest.fixture
+def question(passing_verdict):
+    verdict = passing_verdict()
+    at = verdict.judged_at
+    return Question(
+        run_id=verdict.evidence.run_id,
+        gate=verdict.gate.name,
+        attempt=1,
+        verdict=verdict,
+        model_hash="0" * 64,
+        opened_at=at,
+        remind_at=at + timedelta(hours=1),
+        expires_at=at + timedelta(hours=2),
+    )
+
+
+def test_an_empty_form_is_no_answer():
+    with pytest.raises(ValidationError) as refused:
+        GateForm()
+    assert {error["loc"][0] for error in refused.value.errors()} == {"verdict", "who", "why"}
+
+
+def test_what_is_left_as_it_is_rejects():
+    assert GateForm(**SAID).decision == "reject"
+
+
+@pytest.mark.parametrize("amount", [9000, 501, 9, -1, "500.5"])
+def test_a_prefilled_field_keeps_its_limits(amount):
+    assert prefilled(Budget, daily_budget=25)().daily_budget == 25
+    with pytest.raises(ValidationError):
+        prefilled(Budget, daily_budget=25)(daily_budget=amount)
+
+
+def test_the_limits_reach_the_form_that_the_server_checks():
+    schema = prefilled(BudgetGateForm, daily_budget=25).model_json_schema()
+    assert schema["properties"]["daily_budget"] == {
+        "default": 25,
+        "description": "At most this much a day, in the account's currency",
+        "maximum": 500,
+        "minimum": 10,
+        "title": "Daily Budget",
+        "type": "integer",
+    }
+
+
+def test_an_answer_is_checked_again_whatever_form_it_was_given_in(question):
+    class Lax(RunInput):
+        decision: str = "approve"
+        verdict: str = question.code
+        who: str = "Ada"
+        why: str = "?"
+        daily_budget: int = 9000
+
+    asked = question.model_copy(update={"gate": "history"})
+    with pytest.raises(ValidationError, match="500"):
+        read_answer(asked, Lax())
+
+
+def test_the_money_that_was_approved_is_whole_micros(question):
+    asked = question.model_copy(update={"gate": "history"})
+    said = SAID | {"verdict": question.code}
+    answer = read_answer(asked, BudgetGateForm(decision="approve", daily_budget=25, **said))
+    assert answer["limits_micros"] == {"daily": 25_000_000}
+
+
+@pytest.mark.parametrize("named", ["0" * 8, "f" * 64])
+def test_the_code_of_another_verdict_is_not_taken_for_this_one(question, named):
+    answer = read_answer(question, GateForm(decision="approve", **SAID | {"verdict": named}))
+    assert answer["evidence_hash"] != question.evidence_hash
+
+
+def test_the_code_of_this_verdict_stands_for_its_whole_hash(question):
+    answer = read_answer(question, GateForm(decision="approve", **SAID | {"verdict": question.code}))
+    assert answer["evidence_hash"] == question.evidence_hash
+
+
+@pytest.mark.parametrize(
+    ("outcome", "offered"), [("pass", ["reject", "approve", "rerun"]), ("inconclusive", ["reject", "rerun"])]
+)
+def test_only_what_may_be_answered_is_offered(question, outcome, offered):
+    asked = question.model_copy(update={"verdict": question.verdict.model_copy(update={"outcome": outcome})})
+    schema = form_for(asked, None).model_json_schema()
+    assert schema["properties"]["decision"]["enum"] == offered
+    assert schema["properties"]["decision"]["default"] == "reject"
+
+
+def test_the_form_says_what_to_look_at(question):
+    text = form_for(question, "http://127.0.0.1:4200/artifacts/artifact/1")._description
+    assert question.code in text
+    assert question.run_id in text
+    assert "(http://127.0.0.1:4200/artifacts/artifact/1)" in text

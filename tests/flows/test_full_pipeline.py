@@ -1,0 +1,123 @@
+"""The flow `gaelp` on a real server, from its deployment through the first gate."""
+
+import os
+
+import psutil
+
+
+def suspended(pipeline, **parameters):
+    flow_run_id = pipeline.begin(**parameters)
+    pipeline.wait_for(flow_run_id, "Suspended")
+    run_id = pipeline.run_id(flow_run_id)
+    return flow_run_id, run_id, pipeline.waiting(run_id)
+
+
+def test_a_run_is_suspended_at_the_gate_with_its_process_gone_and_goes_on_when_approved_on_the_command_line(pipeline):
+    flow_run_id, run_id, question = suspended(pipeline)
+    assert pipeline.flow_run(flow_run_id)["name"] == run_id
+    pipeline.until(lambda: not _engines(flow_run_id), 30, "the process to be gone")
+    shown = pipeline.gaelp("gate", "show", run_id)
+    assert question["code"] in shown
+    assert "lead_over_best_rule" in shown
+    pipeline.gaelp(
+        "gate", "approve", run_id, "--verdict", question["code"], "--why", "every rule holds", "--who", "Ada"
+    )
+    pipeline.wait_for(flow_run_id, "Completed")
+    assert pipeline.rounds_trained(run_id) == [1, 2], "the phase was finished before the gate, and is not made again"
+    assert ("simulation-1", "Cached") in pipeline.task_states(flow_run_id)
+    told = pipeline.gaelp("status", run_id)
+    assert "approve by Ada: every rule holds" in told
+    assert "Completed" in told
+
+
+def assert_verdict_is_on_the_screen(pipeline, flow_run_id):
+    found = pipeline.post("/artifacts/filter", {"flow_runs": {"id": {"any_": [flow_run_id]}}})
+    by_kind = {artifact["type"]: artifact for artifact in found}
+    assert set(by_kind) == {"markdown", "progress", "table"}
+    assert "data:image/png;base64," in by_kind["markdown"]["data"], "a plot"
+    assert "lead_over_best_rule" in by_kind["table"]["data"]
+    assert by_kind["progress"]["data"] == 100
+
+
+def test_an_approval_over_http_has_to_be_whole_and_of_this_verdict(pipeline):
+    flow_run_id, run_id, question = suspended(pipeline)
+    said = {"who": "Ada", "why": "every rule holds"}
+    for incomplete in ({}, {"decision": "approve"}, {"decision": "approve", **said}, {"verdict": question["code"]}):
+        assert pipeline.resume(flow_run_id, **incomplete)["status"] == "REJECT", incomplete
+    assert pipeline.state(flow_run_id) == "Suspended"
+    other = {"decision": "approve", "verdict": "0" * 8, **said}
+    assert pipeline.resume(flow_run_id, **other)["status"] == "ACCEPT", "the server cannot know it; the gate does"
+    pipeline.until(lambda: "does not count" in pipeline.log(), 90, "the gate to say so")
+    pipeline.wait_for(flow_run_id, "Suspended")
+    told = {"decision": "approve", "verdict": question["code"], **said}
+    answers = []
+
+    def accepted():  # the server shows the run as suspended a moment before it knows the form
+        answers.append(pipeline.resume(flow_run_id, **told))
+        return answers[-1]["status"] == "ACCEPT"
+
+    pipeline.until(accepted, 30, "the form")
+    print([a for a in answers])
+    pipeline.wait_for(flow_run_id, "Completed")
+    assert pipeline.rounds_trained(run_id) == [1, 2]
+
+
+def test_a_rejection_ends_the_run_as_rejected_with_the_reason(pipeline):
+    flow_run_id, run_id, question = suspended(pipeline)
+    pipeline.gaelp("gate", "reject", run_id, "--verdict", question["code"], "--why", "the market moved", "--who", "Ada")
+    ended = pipeline.wait_for(flow_run_id, "Rejected", "Completed")
+    assert ended["state"]["type"] == "FAILED"
+    assert "rejected by Ada: the market moved" in ended["state"]["message"]
+    assert "was decided by Ada" in _said(
+        pipeline, "gate", "approve", run_id, "--verdict", question["code"], "--why", "second thoughts"
+    )
+
+
+def test_a_suspended_run_can_be_stopped(pipeline):
+    flow_run_id, run_id, _ = suspended(pipeline)
+    pipeline.gaelp("stop", run_id)
+    pipeline.wait_for(flow_run_id, "Cancelled")
+    assert "Cancelled" in pipeline.gaelp("runs")
+
+
+def test_the_weekly_schedule_makes_a_run_appear(pipeline):
+    deployed = pipeline.deployment("gaelp", "full-pipeline")
+    assert [one["schedule"]["cron"] for one in deployed["schedules"]] == ["0 6 * * 1"]
+    body = {
+        "deployments": {"id": {"any_": [deployed["id"]]}},
+        "flow_runs": {"state": {"name": {"any_": ["Scheduled"]}}},
+    }
+
+    def appeared():
+        return any(run["auto_scheduled"] for run in pipeline.post("/flow_runs/filter", body))
+
+    pipeline.until(appeared, 90, "a scheduled run")
+
+
+def test_a_second_up_changes_nothing_and_says_where_the_first_one_is(pipeline):
+    told = pipeline.gaelp("up", "--config", "mine.yaml")
+    assert f"is up already (process {pipeline.up.pid})" in told
+    assert f"http://127.0.0.1:{pipeline.port}" in told
+
+
+def test_what_a_run_is_told_is_checked_and_a_secret_is_not_repeated(pipeline):
+    flow_run_id = pipeline.begin(overrides=["personas.llm.api_key=planted-secret"])
+    ended = pipeline.wait_for(flow_run_id, "Failed")
+    assert "planted-secret" not in ended["state"]["message"]
+    assert "planted-secret" not in pipeline.log()
+
+
+def _engines(flow_run_id):
+    """Processes that carry out this flow run."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get("PREFECT__FLOW_RUN_ID") == flow_run_id:
+                found.append(process)
+        except (psutil.AccessDenied, psutil.NoSuchProcess, psutil.ZombieProcess):
+            continue
+    return found
+
+
+def _said(pipeline, *words):
+    return pipeline.gaelp(*words, code=3)

@@ -1,0 +1,219 @@
+import sqlite3
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gaelp.errors import GaelpError, Refused
+from gaelp.gates import judge, load_gate
+from gaelp.gates.decision_store import DecisionStore
+from gaelp.gates.decisions import Decision, Question, standing
+
+
+@pytest.fixture
+def gate():
+    return load_gate("simulation")
+
+
+@pytest.fixture
+def verdict(gate, passing, now):
+    judged = judge(gate, passing(gate), now)
+    assert judged.outcome == "pass"
+    return judged
+
+
+@pytest.fixture
+def question(verdict, now):
+    return asked(verdict, now)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return DecisionStore(tmp_path / "decisions.db")
+
+
+def asked(verdict, at, **changes):
+    values = {
+        "run_id": verdict.evidence.run_id,
+        "gate": verdict.gate.name,
+        "attempt": 1,
+        "verdict": verdict,
+        "model_hash": "0" * 64,
+        "opened_at": at,
+        "remind_at": at + timedelta(hours=1),
+        "expires_at": at + timedelta(hours=3),
+    }
+    return Question(**values | changes)
+
+
+def answer(question, choice="approve", minutes=1, **changes):
+    values = {
+        "run_id": question.run_id,
+        "gate": question.gate,
+        "evidence_hash": question.evidence_hash,
+        "choice": choice,
+        "who": "Ada",
+        "why": "every rule holds",
+        "decided_at": question.opened_at + timedelta(minutes=minutes),
+        "through": "command",
+    }
+    return Decision(**values | changes)
+
+
+def test_an_answer_is_found_again_with_who_when_and_why(store, question):
+    store.ask(question)
+    store.decide(answer(question))
+    found = store.decision(question)
+    assert (found.choice, found.who, found.why) == ("approve", "Ada", "every rule holds")
+    assert store.open_questions() == []
+
+
+def test_nobody_has_answered_until_someone_has(store, question):
+    store.ask(question)
+    assert store.decision(question) is None
+    assert store.open_questions() == [question]
+
+
+def test_the_same_answer_again_changes_nothing_and_another_is_refused(store, question):
+    store.ask(question)
+    first = store.decide(answer(question))
+    assert store.decide(answer(question, minutes=5, who="Grace")) == first
+    with pytest.raises(Refused, match="was decided by Ada"):
+        store.decide(answer(question, "reject"))
+
+
+def test_an_approval_of_another_verdict_does_not_count(store, question):
+    store.ask(question)
+    with pytest.raises(Refused, match="no gate"):
+        store.decide(answer(question, evidence_hash="0" * 64))
+    assert store.decision(question) is None
+
+
+def test_an_approval_given_to_another_run_does_not_count(store, question):
+    store.ask(question)
+    with pytest.raises(Refused, match="no gate"):
+        store.decide(answer(question, run_id="other"))
+    other = question.model_copy(update={"run_id": "other"})
+    store.decide(answer(question))
+    assert store.decision(other) is None
+
+
+def test_an_old_approval_is_not_one_of_a_later_verdict(store, gate, passing, now, question):
+    store.ask(question)
+    store.decide(answer(question))
+    later = judge(gate, passing(gate, measured_at=now + timedelta(hours=1)), now + timedelta(hours=1))
+    again = store.ask(asked(later, now + timedelta(hours=1), attempt=2))
+    assert store.decision(again) is None
+
+
+@pytest.mark.parametrize("minutes", [180, 10_000])
+def test_an_answer_that_comes_too_late_is_refused(store, question, minutes):
+    store.ask(question)
+    with pytest.raises(Refused, match="expired"):
+        store.decide(answer(question, minutes=minutes))
+
+
+def test_an_answer_from_before_the_question_is_refused(store, question):
+    store.ask(question)
+    with pytest.raises(Refused, match="look at the verdict, then decide"):
+        store.decide(answer(question, minutes=-1))
+
+
+def test_an_expired_question_is_asked_again_and_can_then_be_answered(store, verdict, question):
+    store.ask(question)
+    again = store.ask(asked(verdict, question.expires_at))
+    assert again.opened_at == question.expires_at
+    store.decide(answer(again))
+    assert store.decision(again).choice == "approve"
+    assert [one.opened_at for one, _ in store.history(question.run_id)] == [question.opened_at, again.opened_at]
+
+
+def test_an_open_question_is_not_prolonged_by_asking_it_again(store, verdict, question):
+    store.ask(question)
+    again = store.ask(asked(verdict, question.opened_at + timedelta(hours=2)))
+    assert again == question
+
+
+@pytest.mark.parametrize("outcome", ["fail", "inconclusive"])
+def test_a_verdict_that_did_not_pass_cannot_be_approved(store, question, outcome):
+    doubtful = question.model_copy(update={"verdict": question.verdict.model_copy(update={"outcome": outcome})})
+    store.ask(doubtful)
+    with pytest.raises(Refused, match="not approved by anyone"):
+        store.decide(answer(doubtful))
+    assert store.decide(answer(doubtful, "rerun")).choice == "rerun"
+
+
+def test_signatures_are_asked_for_when_deciding_and_when_reading(tmp_path, question):
+    def signed(_question, decision):
+        if not decision.signatures:
+            raise Refused("this gate takes signed approvals only")
+
+    strict = DecisionStore(tmp_path / "d.db", authorise=signed)
+    strict.ask(question)
+    with pytest.raises(Refused, match="signed approvals only"):
+        strict.decide(answer(question))
+    DecisionStore(tmp_path / "d.db").decide(answer(question))  # slipped in where nothing was asked for
+    with pytest.raises(Refused, match="signed approvals only"):
+        strict.decision(question)
+
+
+@pytest.mark.parametrize("statement", ["UPDATE decision SET choice = 'approve'", "DELETE FROM decision"])
+def test_a_decision_cannot_be_changed_or_deleted(tmp_path, store, question, statement):
+    store.ask(question)
+    store.decide(answer(question, "reject"))
+    with sqlite3.connect(tmp_path / "decisions.db") as connection, pytest.raises(sqlite3.IntegrityError, match="never"):
+        connection.execute(statement)
+
+
+def test_a_decision_that_answers_no_question_is_an_altered_record(tmp_path, store, question):
+    store.ask(question)
+    planted = answer(question, minutes=-60)
+    with sqlite3.connect(tmp_path / "decisions.db") as connection:
+        connection.execute(
+            "INSERT INTO decision VALUES (?, ?, ?, 'approve', ?)",
+            (question.run_id, question.gate, question.evidence_hash, planted.model_dump_json()),
+        )
+    with pytest.raises(Refused, match="altered"):
+        store.decision(question)
+
+
+def test_a_record_that_cannot_be_read_decides_nothing(tmp_path, question):
+    (tmp_path / "decisions.db").write_bytes(b"this is no database" * 100)
+    with pytest.raises(GaelpError, match="cannot be used"):
+        DecisionStore(tmp_path / "decisions.db").decision(question)
+
+
+def test_a_question_left_alone_is_overdue_and_then_expired(question):
+    at = question.opened_at
+    assert [standing(question, at + timedelta(hours=hours)) for hours in (0, 1, 2.9, 3, 50)] == [
+        "waiting",
+        "overdue",
+        "overdue",
+        "expired",
+        "expired",
+    ]
+
+
+@settings(max_examples=30, deadline=None)
+@given(text=st.text(max_size=12))
+def test_who_and_why_are_said_or_the_answer_is_no_answer(question_text, text):
+    said = " ".join(text.split())
+    if said and said.isprintable():
+        assert Decision(**question_text | {"why": text}).why == said
+    else:
+        with pytest.raises(ValueError):
+            Decision(**question_text | {"why": text})
+
+
+@pytest.fixture(scope="module")
+def question_text():
+    return {
+        "run_id": "r",
+        "gate": "simulation",
+        "evidence_hash": "0" * 64,
+        "choice": "reject",
+        "who": "Ada",
+        "decided_at": "2026-11-16T00:00:00Z",
+        "through": "command",
+    }
