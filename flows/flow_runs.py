@@ -1,5 +1,6 @@
 """What is asked of the Prefect server about a flow run: its state, to wake it, to try it again, to cancel it."""
 
+import time
 from typing import Any
 from uuid import UUID
 
@@ -34,13 +35,17 @@ def wake(flow_run_id: str, decision: Decision) -> None:
     if daily := decision.limits_micros.get("daily"):
         form["daily_budget"] = str(daily // _CODE_UNIT_MICROS)
     with get_client(sync_client=True) as client:
-        response = client.resume_flow_run(UUID(flow_run_id), run_input=form)
-    # The server answers 200 also where it refuses.
-    if response.status != SetStateStatus.ACCEPT:
-        reason = getattr(response.details, "reason", None)
-        raise Refused(
-            f"the decision is recorded, but flow run {flow_run_id} was not woken: {response.status}, {reason}"
-        )
+        for wait_s in (1, 2, 4, 8, 0):
+            response = client.resume_flow_run(UUID(flow_run_id), run_input=form)
+            # The server answers 200 also where it refuses; and a run is suspended a moment before its form is known.
+            if response.status == SetStateStatus.ACCEPT:
+                return
+            time.sleep(wait_s)
+    reason = getattr(response.details, "reason", None)
+    raise Refused(
+        f"the decision is recorded, but flow run {flow_run_id} was not woken: {reason}. Give the same command again, or"
+        " look at the run in the UI"
+    )
 
 
 def retry(flow_run_id: str) -> None:

@@ -79,7 +79,6 @@ class Pipeline:
 
     def clear(self):
         self.stop()
-        shutil.copytree(self._away, "/tmp/spine/kept", dirs_exist_ok=True)
         shutil.rmtree(self._away)
 
     def log(self):
