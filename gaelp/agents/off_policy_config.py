@@ -19,6 +19,9 @@ class OffPolicyConfig(Frozen):
     network: NetworkSpec = Field(
         default=NetworkSpec(hidden=(256, 256)), description="of the actor and of each critic; Haarnoja et al. 2018"
     )
+    critic_action_gain: PositiveFloat = Field(
+        default=1.0, description="on actions as critics see them; one over their usual spread makes small moves tell"
+    )
     learning_rate: Schedule = Constant(start=3e-4)
     gamma: float = Field(default=0.99, ge=0, le=1)
     n_step: PositiveInt = Field(default=1, description="rewards summed before a target bootstraps")

@@ -6,6 +6,7 @@ entropy. The critics learn the value of an action together with the entropy to c
 
 import copy
 import math
+from typing import Literal
 
 import torch
 from pydantic import Field, PositiveFloat
@@ -17,7 +18,7 @@ from gaelp.agents.networks import mlp
 from gaelp.agents.off_policy import OffPolicyLearner, Streams, Turn, box_size
 from gaelp.agents.off_policy_config import OffPolicyConfig
 from gaelp.agents.off_policy_memory import Minibatch
-from gaelp.agents.squashed import Draw, draw_squashed, mean_and_log_std
+from gaelp.agents.squashed import LOG_STD_HIGH, LOG_STD_LOW, Draw, draw_squashed, mean_and_log_std
 from gaelp.agents.twin_critics import TwinCritics, soft_update, twin_loss
 
 __all__ = ["Sac", "SacConfig", "actor_loss", "build_sac", "soft_targets", "temperature_loss"]
@@ -33,6 +34,16 @@ class SacConfig(OffPolicyConfig):
     learn_temperature: bool = Field(default=True, description="a fixed one has to be tuned to the scale of rewards")
     target_entropy: float | None = Field(
         default=None, description="nats of an action; none: minus its size, as Haarnoja et al. 2018 propose"
+    )
+    log_std_low: float = Field(
+        default=LOG_STD_LOW,
+        ge=LOG_STD_LOW,
+        lt=LOG_STD_HIGH,
+        description="least log spread before tanh: where it narrows, noise hides what a move of the action does",
+    )
+    climbs: Literal["lesser", "averaged"] = Field(
+        default="lesser",
+        description="what the actor climbs: the lesser critic, or the mean of the targets, which follow noise less",
     )
 
 
@@ -54,7 +65,9 @@ class Sac(nn.Module):
         self._config = config
         self._target_entropy = -float(size) if config.target_entropy is None else config.target_entropy
         self.actor = mlp(inputs, 2 * size, config.network, generator=generator, output_gain=_ACTOR_GAIN)
-        self.critics = TwinCritics(inputs + size, config.network, generator=generator)
+        self.critics = TwinCritics(
+            inputs + size, config.network, generator=generator, action_gain=config.critic_action_gain
+        )
         self.targets = copy.deepcopy(self.critics).requires_grad_(requires_grad=False)
         self.log_temperature = nn.Parameter(torch.tensor(math.log(config.temperature)))
         self.optimisers = {
@@ -78,7 +91,7 @@ class Sac(nn.Module):
 
     def draw(self, obs: Tensor, generator: torch.Generator) -> Draw:
         """Actions drawn from the policy, with their log probabilities."""
-        mean, log_std = mean_and_log_std(self.actor(obs))
+        mean, log_std = mean_and_log_std(self.actor(obs), self._config.log_std_low)
         return draw_squashed(mean, log_std, torch.randn(mean.shape, generator=generator, dtype=mean.dtype))
 
     def learn(self, batch: Minibatch, turn: Turn) -> Tensor | None:
@@ -99,17 +112,25 @@ class Sac(nn.Module):
 
     @torch.no_grad()
     def _targets(self, batch: Minibatch, temperature: Tensor, generator: torch.Generator) -> Tensor:
+        if self._config.gamma == 0:
+            return batch.rewards  # nothing to come counts: a fifth of the time goes into looking at it
         following = self.draw(batch.next_obs, generator)
         next_values = self.targets(batch.next_obs, following.actions)
         return soft_targets(batch, next_values, following.log_probs, temperature)
 
     def _improve(self, obs: Tensor, drawn: Draw, temperature: Tensor, turn: Turn) -> None:
         """Move the actor towards what the critics value, and the temperature towards the target entropy."""
-        loss = actor_loss(self.critics(obs, drawn.actions), drawn.log_probs, temperature)
+        loss = actor_loss(self._opinions(obs, drawn.actions), drawn.log_probs, temperature)
         turn.tally.record("actor", self.optimisers["actor"].step(loss, turn.learning_rate))
         if self._config.learn_temperature:
             loss = temperature_loss(self.log_temperature, drawn.log_probs, self._target_entropy)
             turn.tally.record("temperature", self.optimisers["temperature"].step(loss, turn.learning_rate))
+
+    def _opinions(self, obs: Tensor, actions: Tensor) -> Tensor:
+        """What the actor is told of its actions: by both critics (2, B), or the mean of their targets (1, B)."""
+        averaged = self._config.climbs == "averaged"
+        values: Tensor = (self.targets if averaged else self.critics)(obs, actions)
+        return values.mean(0, keepdim=True) if averaged else values
 
 
 def soft_targets(batch: Minibatch, next_values: Tensor, next_log_probs: Tensor, temperature: Tensor) -> Tensor:
@@ -118,7 +139,7 @@ def soft_targets(batch: Minibatch, next_values: Tensor, next_log_probs: Tensor, 
 
 
 def actor_loss(values: Tensor, log_probs: Tensor, temperature: Tensor) -> Tensor:
-    """How far drawn actions fall short of high value, the lesser of (2, B), and high entropy."""
+    """How far drawn actions fall short of high value, the least of (K, B), and high entropy."""
     return (temperature * log_probs - values.amin(0)).mean()
 
 

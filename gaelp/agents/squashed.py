@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-__all__ = ["Draw", "draw_squashed", "log_tanh_slope", "mean_and_log_std"]
+__all__ = ["LOG_STD_HIGH", "LOG_STD_LOW", "Draw", "draw_squashed", "log_tanh_slope", "mean_and_log_std"]
 
 # The range of Haarnoja et al.'s own code: wide enough never to bind in a healthy run, narrow enough to stay finite.
-_LOG_STD_LOW, _LOG_STD_HIGH = -20.0, 2.0
+LOG_STD_LOW, LOG_STD_HIGH = -20.0, 2.0
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -21,10 +21,10 @@ class Draw(NamedTuple):
     log_probs: Tensor
 
 
-def mean_and_log_std(outputs: Tensor) -> tuple[Tensor, Tensor]:
-    """What a network says of the Gaussian before it is squashed: (B, 2A) into two (B, A)."""
+def mean_and_log_std(outputs: Tensor, low: float = LOG_STD_LOW) -> tuple[Tensor, Tensor]:
+    """What a network says of the Gaussian before it is squashed: (B, 2A) into two (B, A); `low` bounds the second."""
     mean, log_std = outputs.chunk(2, dim=-1)
-    return mean, log_std.clamp(_LOG_STD_LOW, _LOG_STD_HIGH)
+    return mean, log_std.clamp(low, LOG_STD_HIGH)
 
 
 def draw_squashed(mean: Tensor, log_std: Tensor, noise: Tensor) -> Draw:

@@ -16,8 +16,9 @@ __all__ = ["TwinCritics", "soft_update", "twin_loss"]
 class TwinCritics(nn.Module):
     """Two perceptrons with weights of their own, stored together: layer weights are (2, in, out)."""
 
-    def __init__(self, inputs: int, spec: NetworkSpec, *, generator: torch.Generator) -> None:
+    def __init__(self, inputs: int, spec: NetworkSpec, *, generator: torch.Generator, action_gain: float = 1.0) -> None:
         super().__init__()
+        self._action_gain = action_gain
         pair = [mlp(inputs, 1, spec, generator=generator) for _ in range(2)]
         linear = [[layer for layer in one if isinstance(layer, nn.Linear)] for one in pair]
         layers = list(zip(*linear, strict=True))
@@ -27,7 +28,7 @@ class TwinCritics(nn.Module):
 
     def forward(self, obs: Tensor, actions: Tensor) -> Tensor:
         """What both critics say, (2, B), of observations (B, size) and actions (B, A)."""
-        hidden = torch.cat([obs, actions], 1).expand(2, -1, -1)
+        hidden = torch.cat([obs, self._action_gain * actions], 1).expand(2, -1, -1)
         last = len(self.weights) - 1
         for index, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             hidden = torch.baddbmm(bias, hidden, weight)
@@ -37,7 +38,7 @@ class TwinCritics(nn.Module):
 
     def first(self, obs: Tensor, actions: Tensor) -> Tensor:
         """What the first critic alone says, (B,)."""
-        hidden = torch.cat([obs, actions], 1)
+        hidden = torch.cat([obs, self._action_gain * actions], 1)
         last = len(self.weights) - 1
         for index, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             hidden = torch.addmm(bias[0], hidden, weight[0])

@@ -223,6 +223,49 @@ def test_the_policy_starts_near_zero_and_explores_all_of_the_box():
     assert drawn.max() > 0.95
 
 
+def test_exploration_narrows_no_further_than_it_may():
+    sac = Sac(SPACES, SacConfig(network=SMALL, log_std_low=-1.5), torch.Generator().manual_seed(0))
+    obs = torch.zeros(4000, SIZE)
+    with torch.no_grad():
+        sac.actor[-1].bias[ACTIONS:] = -9.0
+        drawn = sac.explore(obs, torch.Generator().manual_seed(1), 0.0)
+    assert torch.atanh(drawn).std().item() == pytest.approx(np.exp(-1.5), rel=0.05)
+
+
+def test_an_actor_that_climbs_the_average_is_told_the_mean_of_the_targets():
+    config = SacConfig(network=SMALL, temperature=0.2, climbs="averaged")
+    sac = Sac(SPACES, config, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        sac.targets.biases[-1] += torch.tensor([1.0, 5.0]).reshape(2, 1, 1)
+    batch = minibatch(torch.float32)
+    drawn = sac.draw(batch.obs, torch.Generator().manual_seed(3))
+    wanted = (0.2 * drawn.log_probs - sac.targets(batch.obs, drawn.actions).mean(0)).mean().item()
+    once = turn(torch.Generator().manual_seed(3))
+    sac.learn(batch, once)
+    assert once.tally.metrics()["actor_loss"] == pytest.approx(wanted, rel=1e-5)
+
+
+def test_without_a_future_what_comes_next_changes_nothing():
+    learned = []
+    for scale in (1.0, 100.0):
+        sac = Sac(SPACES, SacConfig(network=SMALL, gamma=0), torch.Generator().manual_seed(0))
+        batch = minibatch(torch.float32)
+        batch = batch._replace(next_obs=scale * batch.next_obs)
+        errors = sac.learn(batch, turn(torch.Generator().manual_seed(0)))
+        learned.append(torch.cat([errors, *(one.detach().flatten() for one in sac.parameters())]))
+    assert torch.equal(*learned)
+
+
+def test_critics_see_actions_with_the_gain_of_the_config():
+    plain, scaled = (
+        Sac(SPACES, SacConfig(network=SMALL, critic_action_gain=gain), torch.Generator().manual_seed(0))
+        for gain in (1.0, 4.0)
+    )
+    obs, actions = torch.randn(ROWS, SIZE), torch.rand(ROWS, ACTIONS)
+    assert torch.equal(scaled.critics(obs, actions), plain.critics(obs, 4 * actions))
+    assert torch.equal(scaled.targets(obs, actions), plain.targets(obs, 4 * actions))
+
+
 @pytest.mark.parametrize(("target_entropy", "rises"), [(10.0, True), (-30.0, False)])
 def test_the_temperature_rises_below_the_target_entropy_and_falls_above_it(target_entropy, rises):
     sac = Sac(SPACES, SacConfig(network=SMALL, target_entropy=target_entropy), torch.Generator().manual_seed(0))
@@ -247,7 +290,17 @@ def test_the_learner_is_called_sac_and_keeps_its_config():
     assert learner.config == config
 
 
-@pytest.mark.parametrize("wrong", [{"temperature": 0}, {"target_entropy": float("nan")}, {"tau": 0.1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"temperature": 0},
+        {"target_entropy": float("nan")},
+        {"tau": 0.1},
+        {"log_std_low": 2.0},
+        {"climbs": "greater"},
+        {"critic_action_gain": 0},
+    ],
+)
 def test_a_setting_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ValidationError, match=next(iter(wrong))):
         SacConfig(**wrong)

@@ -75,3 +75,8 @@ def test_the_two_heads_are_split_and_the_spread_is_kept_in_bounds():
     mean, log_std = mean_and_log_std(torch.tensor([[1.0, -9.0, 50.0, -50.0]]))
     np.testing.assert_array_equal(mean.numpy(), [[1.0, -9.0]])
     np.testing.assert_array_equal(log_std.numpy(), [[2.0, -20.0]])
+
+
+def test_the_least_spread_can_be_raised():
+    _, log_std = mean_and_log_std(torch.tensor([[0.0, 0.0, -1.5, -1.7]]), -1.6)
+    torch.testing.assert_close(log_std, torch.tensor([[-1.5, -1.6]]))

@@ -168,6 +168,26 @@ def test_actor_and_targets_move_once_for_so_many_steps_of_the_critics(delay):
     assert moved == [(made + 1) % delay == 0 for made in range(6)]
 
 
+def test_without_a_future_what_comes_next_changes_nothing():
+    learned = []
+    for scale in (1.0, 100.0):
+        td3 = Td3(SPACES, Td3Config(network=SMALL, gamma=0, policy_delay=1), torch.Generator().manual_seed(0))
+        batch = minibatch(torch.float32)
+        batch = batch._replace(next_obs=scale * batch.next_obs)
+        errors = td3.learn(batch, turn(torch.Generator().manual_seed(0)))
+        learned.append(torch.cat([errors, *(one.detach().flatten() for one in td3.parameters())]))
+    assert torch.equal(*learned)
+
+
+def test_critics_see_actions_with_the_gain_of_the_config():
+    plain, scaled = (
+        Td3(SPACES, Td3Config(network=SMALL, critic_action_gain=gain), torch.Generator().manual_seed(0))
+        for gain in (1.0, 4.0)
+    )
+    obs, actions = torch.randn(ROWS, SIZE), torch.rand(ROWS, ACTIONS)
+    assert torch.equal(scaled.critics(obs, actions), plain.critics(obs, 4 * actions))
+
+
 def test_exploration_noise_has_the_spread_its_schedule_says_and_stays_in_the_box():
     config = Td3Config(network=SMALL, exploration_noise=Linear(start=0.2, end=0.05))
     td3 = Td3(SPACES, config, torch.Generator().manual_seed(0))

@@ -33,6 +33,14 @@ def test_the_batched_pass_equals_two_plain_perceptrons(hidden, activation):
     assert parameter_count(critics) == sum(parameter_count(one) for one in plain)
 
 
+def test_a_gain_is_put_on_actions_alone():
+    spec, obs, actions = NetworkSpec(hidden=(16, 8)), torch.randn(33, 3), torch.randn(33, 2)
+    plain, _ = critics_and_plain(spec)
+    scaled = TwinCritics(5, spec, generator=torch.Generator().manual_seed(3), action_gain=5.0)
+    assert torch.equal(scaled(obs, actions), plain(obs, 5.0 * actions))
+    assert torch.equal(scaled.first(obs, actions), plain.first(obs, 5.0 * actions))
+
+
 def test_its_gradients_equal_those_of_two_plain_perceptrons():
     critics, plain = critics_and_plain(NetworkSpec(hidden=(16, 8)))
     obs, actions, targets = torch.randn(33, 3), torch.randn(33, 2), torch.randn(33)
