@@ -1,15 +1,17 @@
 """Plants bugs one by one in a copy of the source, runs the tests that should notice, and prints which of them did.
 
-    python bench/planted_bugs.py            every file of bench/planted_bugs/
-    python bench/planted_bugs.py ledger     one of them
+    python bench/planted_bugs.py                    every list
+    python bench/planted_bugs.py guarded ledger     some of them
 
 A bug is data: a file, a text that stands in it exactly once, what is put in its place (`also` names further places of
 the same file), the tests to run, and in `select` which of them, as for `pytest -k`. To cover another part, add a YAML
-file. Exits 1 if a bug goes unnoticed.
+file to bench/planted_bugs/. Some parts keep their list beside their tests, as tuples of Python. Exits 1 if a bug goes
+unnoticed.
 """
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -23,7 +25,12 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 BUGS = Path(__file__).with_suffix("")
-COPIED = ("gaelp", "tests", "configs", "pyproject.toml")
+BESIDE_TESTS = {
+    "approvals": "tests/approvals/planted_bugs.py",
+    "content": "tests/content/planted_bugs.py",
+    "rules": "tests/budget/planted_rule_bugs.py",
+}
+COPIED = ("gaelp", "tests", "configs", "deploy", "pyproject.toml")
 TEST_SECONDS = 120
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
@@ -39,9 +46,26 @@ class Bug:
     select: str
 
 
+def parts() -> list[str]:
+    """Every list there is."""
+    return sorted({*BESIDE_TESTS, *(path.stem for path in BUGS.glob("*.yaml"))})
+
+
 def load(part: str) -> list[Bug]:
-    """The bugs of one file."""
-    rows: list[dict[str, Any]] = yaml.safe_load((BUGS / f"{part}.yaml").read_text(encoding="utf-8"))
+    """The bugs of one list."""
+    if part not in parts():
+        raise SystemExit(f"there is no list {part!r}: choose from {', '.join(parts())}")
+    return _from_python(ROOT / BESIDE_TESTS[part]) if part in BESIDE_TESTS else _from_yaml(BUGS / f"{part}.yaml")
+
+
+def _from_python(path: Path) -> list[Bug]:
+    found = runpy.run_path(str(path))
+    rows = found["PLANTED_BUGS"] if "PLANTED_BUGS" in found else found["PLANTED"]
+    return [Bug(row.name, row.file, ((row.old, row.new),), (row.test,), "") for row in rows]
+
+
+def _from_yaml(path: Path) -> list[Bug]:
+    rows: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return [
         Bug(
             row["name"],
@@ -86,9 +110,9 @@ def noticed_by(copy: Path, bug: Bug) -> str | None:
     return found[1] if found else f"pytest exit {done.returncode}: {done.stdout[-200:]} {done.stderr[-200:]}"
 
 
-def main(parts: list[str]) -> int:
-    """Plant every bug of the named parts; the number that nobody noticed decides the exit code."""
-    bugs = [bug for part in parts or sorted(path.stem for path in BUGS.glob("*.yaml")) for bug in load(part)]
+def main(chosen: list[str]) -> int:
+    """Plant every bug of the chosen lists; the number that nobody noticed decides the exit code."""
+    bugs = [bug for part in chosen or parts() for bug in load(part)]
     for bug in bugs:
         planted((ROOT / bug.file).read_text(encoding="utf-8"), bug)  # a list that is out of date is told at once
     missed = 0

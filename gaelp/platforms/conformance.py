@@ -1,0 +1,197 @@
+"""What GAELP asks of every ad platform, as checks that anyone can run on a connector of their own.
+
+In a test module, say how to make a platform with an empty account; each property becomes one test:
+
+    class TestMine(PlatformConformance):
+        def make(self):
+            return MyPlatform(...)
+
+Give `disconnected` as well: the same platform where no answer comes, which must be Unknown and never a failure.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from gaelp.content import Creative, creative_hash
+from gaelp.platforms.platform import AdPlatform, CampaignState, Done, Rejected, Unknown
+
+__all__ = [
+    "CHECKS",
+    "Check",
+    "PlatformConformance",
+    "a_budget_is_kept_to_the_micro_or_rejected",
+    "a_budget_is_read_back_as_it_was_written",
+    "a_key_has_one_effect",
+    "a_new_campaign_is_paused",
+    "a_rejected_call_has_no_effect",
+    "check_platform",
+    "costs_are_a_dated_report",
+    "enable_and_pause_change_the_status_alone",
+    "it_has_the_shape_of_a_platform",
+    "publishing_leaves_the_status_alone",
+    "what_was_done_is_found_by_its_key",
+]
+
+Check = Callable[[AdPlatform], None]
+
+_FIRST, _SECOND = 5_000_000, 8_000_000
+_ADVERT = Creative(id="conformance-1", headline="Fresh Bread", landing_url="https://www.shop.example/bread")
+
+
+def check_platform(make: Callable[[], AdPlatform]) -> None:
+    """Run every check, each on a platform of its own; AssertionError on the first that fails."""
+    for check in CHECKS:
+        check(make())
+
+
+def it_has_the_shape_of_a_platform(platform: AdPlatform) -> None:
+    """Every call is there, and it says what it is and whether real money can move."""
+    _expect(isinstance(platform, AdPlatform), f"{type(platform).__name__} lacks calls of AdPlatform")
+    _expect(platform.world in ("live", "sandbox"), f"world is {platform.world!r}")
+    _expect(bool(platform.name), "the name is empty")
+
+
+def a_new_campaign_is_paused(platform: AdPlatform) -> None:
+    """Setting a budget makes a campaign that does not deliver."""
+    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _expect(_state(platform).status == "paused", "a new campaign is enabled")
+
+
+def a_budget_is_read_back_as_it_was_written(platform: AdPlatform) -> None:
+    """The daily budget and its last day, after the first write and after the second."""
+    for key, micros, through in (("k1", _FIRST, _today()), ("k2", _SECOND, _today() + timedelta(days=1))):
+        _done(platform.set_budget("one", micros, through, key=key))
+        seen = _state(platform)
+        _expect(
+            (seen.daily_micros, seen.through) == (micros, through), f"wrote {micros} through {through}, read {seen}"
+        )
+
+
+def a_budget_is_kept_to_the_micro_or_rejected(platform: AdPlatform) -> None:
+    """An amount that the platform would round is rejected, not rounded."""
+    outcome = platform.set_budget("one", _FIRST + 1, _today(), key="k1")
+    if isinstance(outcome, Done):
+        _expect(_state(platform).daily_micros == _FIRST + 1, f"wrote {_FIRST + 1}, read {_state(platform)}")
+    else:
+        _expect(isinstance(outcome, Rejected) and not platform.read_campaigns(), f"{outcome} left a campaign behind")
+
+
+def enable_and_pause_change_the_status_alone(platform: AdPlatform) -> None:
+    """And pausing what is paused is done as well."""
+    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    before = _state(platform)
+    _done(platform.enable("one", key="k2"))
+    enabled = _state(platform)
+    _expect((enabled.status, enabled.daily_micros) == ("enabled", before.daily_micros), f"enabled, it is {enabled}")
+    for key in ("k3", "k4"):
+        _done(platform.pause("one", key=key))
+        _expect(_state(platform) == before, f"paused, it is {_state(platform)}, before it was {before}")
+
+
+def publishing_leaves_the_status_alone(platform: AdPlatform) -> None:
+    """An advert is there after it was published, and the campaign stays paused."""
+    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _done(platform.publish("one", _ADVERT, key="k2"))
+    seen = _state(platform)
+    _expect((seen.creatives, seen.status) == ((creative_hash(_ADVERT),), "paused"), f"published, it is {seen}")
+
+
+def a_key_has_one_effect(platform: AdPlatform) -> None:
+    """A call that is repeated after another one does not undo that one."""
+    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _done(platform.set_budget("one", _SECOND, _today(), key="k2"))
+    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _expect(_state(platform).daily_micros == _SECOND, "a repeated call took effect again")
+
+
+def what_was_done_is_found_by_its_key(platform: AdPlatform) -> None:
+    """And what was never asked for leaves no trace."""
+    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _done(platform.publish("one", _ADVERT, key="k2"))
+    _done(platform.enable("one", key="k3"))
+    for key in ("k1", "k2", "k3"):
+        _expect(platform.look_up(key) == Done(), f"{key} was done and is looked up as {platform.look_up(key)}")
+    _expect(platform.look_up("k4") is None, f"k4 was never used and is looked up as {platform.look_up('k4')}")
+
+
+def a_rejected_call_has_no_effect(platform: AdPlatform) -> None:
+    """A campaign that is not there can be neither enabled nor filled, and is not made by trying."""
+    tried = {"k1": platform.enable("none", key="k1"), "k2": platform.publish("none", _ADVERT, key="k2")}
+    for key, outcome in tried.items():
+        _expect(isinstance(outcome, Rejected), f"a call on a campaign that is not there is {outcome}")
+        _expect(not isinstance(platform.look_up(key), Done), f"{key} was rejected and is looked up as done")
+    _expect(platform.read_campaigns() == (), f"there are campaigns: {platform.read_campaigns()}")
+
+
+def costs_are_a_dated_report(platform: AdPlatform) -> None:
+    """The report says when it was made, and holds only days that were asked for and amounts that can be."""
+    first, last = _today() - timedelta(days=2), _today()
+    report = platform.read_costs(first, last)
+    _expect(report.as_of.utcoffset() is not None, f"as_of={report.as_of} has no time zone")
+    wrong = [cost for cost in report.costs if not first <= cost.day <= last or type(cost.micros) is not int]
+    _expect(not wrong and all(cost.micros >= 0 for cost in report.costs), f"costs are {report.costs}")
+
+
+CHECKS: tuple[Check, ...] = (
+    it_has_the_shape_of_a_platform,
+    a_new_campaign_is_paused,
+    a_budget_is_read_back_as_it_was_written,
+    a_budget_is_kept_to_the_micro_or_rejected,
+    enable_and_pause_change_the_status_alone,
+    publishing_leaves_the_status_alone,
+    a_key_has_one_effect,
+    what_was_done_is_found_by_its_key,
+    a_rejected_call_has_no_effect,
+    costs_are_a_dated_report,
+)
+
+
+class PlatformConformance:
+    """The checks as tests; subclass it in a test module and say how a platform is made."""
+
+    def make(self) -> AdPlatform:
+        """A platform with an empty account."""
+        raise NotImplementedError("say how a platform with an empty account is made")
+
+    def disconnected(self) -> AdPlatform | None:
+        """A platform that gets no answers; nothing leaves that check out."""
+        return None
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+    def test_the_platform_keeps_its_promise(self, check: Check) -> None:
+        """One property of AdPlatform."""
+        check(self.make())
+
+    def test_no_answer_is_unknown_and_never_a_failure(self) -> None:
+        """Whatever the line does, nobody may conclude that nothing happened."""
+        platform = self.disconnected()
+        if platform is None:
+            pytest.skip("no platform without answers was given")
+        for outcome in (
+            platform.set_budget("one", _FIRST, _today(), key="k1"),
+            platform.publish("one", _ADVERT, key="k2"),
+            platform.enable("one", key="k3"),
+            platform.pause("one", key="k4"),
+        ):
+            _expect(isinstance(outcome, Unknown), f"without an answer the outcome is {outcome}")
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _state(platform: AdPlatform) -> CampaignState:
+    states = platform.read_campaigns()
+    _expect([state.campaign for state in states] == ["one"], f"wanted the campaign `one` alone, read {states}")
+    return states[0]
+
+
+def _done(outcome: object) -> None:
+    _expect(outcome == Done(), f"the outcome is {outcome}")
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)

@@ -1,0 +1,303 @@
+"""The one door to money: every call that lets money move passes the same checks in the same order, or is refused.
+
+    kill switch -> approval -> content -> reservation -> in flight -> last look -> the call -> settled -> read back
+
+What stands first is cheapest and hardest; nothing is sent before its worst case is set aside; nothing is given back
+before it is certain. A retry with the same key goes on where the last attempt ended, and never sends twice.
+"""
+
+from dataclasses import dataclass, field
+from datetime import date
+from functools import partial
+from typing import Literal
+
+from gaelp.approvals import Action, Authorisation
+from gaelp.budget.ledger import (
+    KeyReused,
+    LedgerUnavailable,
+    Reservation,
+    State,
+    Stopped,
+    find_transfer,
+    mark_in_flight,
+    reserve,
+    void,
+)
+from gaelp.budget.platform_budget import PlatformBudget, change_budget
+from gaelp.content import Creative, creative_hash
+from gaelp.errors import BadInput, Refused, WaitingForPerson
+from gaelp.money import Micros, Money
+from gaelp.observability.alerts import Severity
+from gaelp.platforms.guard import Guard, tell, tell_violation
+from gaelp.platforms.order import Order, action_of
+from gaelp.platforms.order_book import (
+    OrderRow,
+    find_order,
+    orders_of_day,
+    record_order,
+    record_outcome,
+    refuse_other_body,
+)
+from gaelp.platforms.pausing import attempt
+from gaelp.platforms.platform import Outcome, Rejected, Unknown
+from gaelp.platforms.read_back import check_written, pause_and_tell
+from gaelp.platforms.renewal import check_renewal
+from gaelp.platforms.unknown_outcomes import conclude, held_transfer, resolve
+
+__all__ = ["guarded"]
+
+Stage = Literal["key", "switch", "order", "approval", "content", "reservation", "send", "read back"]
+
+# Which refusals are violations: somebody tried what nobody may. The others are guards that held, and somebody is told.
+_VIOLATIONS: dict[Stage, str] = {"approval": "not-approved", "content": "content-refused"}
+
+
+@dataclass(slots=True)
+class _Passage:
+    """One order on its way through the door."""
+
+    guard: Guard
+    order: Order
+    stage: Stage = "key"
+    authorisation: Authorisation | None = field(default=None)
+
+    def enter(self, stage: Stage) -> None:
+        """Go on; a test may stop the world between two stages."""
+        self.guard.at_step(f"before {stage}")
+        self.stage = stage
+
+    @property
+    def action(self) -> Action:
+        return action_of(self.order, self.guard.account, self.guard.platform.world)
+
+
+def guarded(guard: Guard, order: Order) -> Outcome:
+    """Carry out an order, or refuse and leave the platform as it is; Unknown keeps its reservation until reconciled."""
+    passage = _Passage(guard, order)
+    try:
+        return _pass_through(passage)
+    except Exception as refusal:
+        if problem := _tell_refusal(passage, refusal):
+            refusal.add_note(problem)
+        raise
+
+
+def _pass_through(passage: _Passage) -> Outcome:
+    guard, order = passage.guard, passage.order
+    row = find_order(guard.ledger, order.key)
+    if row is not None:
+        refuse_other_body(row, order)
+        if (earlier := resolve(guard, row)) is not None:
+            return earlier
+    passage.enter("switch")
+    _refuse_if_stopped(guard)
+    passage.enter("order")
+    _check_order(guard, order)
+    passage.enter("approval")
+    passage.authorisation = _authorise(passage)
+    passage.enter("content")
+    if order.creative is not None:
+        _check_content(guard, order.creative)
+    passage.enter("reservation")
+    row = _reserve(passage)
+    guard.at_step("reserved")
+    if not _mark(passage):
+        return resolve(guard, row) or Unknown("another attempt with the same key is under way")
+    passage.enter("send")
+    outcome = _send(passage, date.fromisoformat(row.day))
+    guard.at_step("sent")
+    return _settle(passage, row, outcome)
+
+
+# Before anything is reserved
+
+
+def _refuse_if_stopped(guard: Guard) -> None:
+    if guard.switch.is_stopped():
+        raise Stopped("the kill switch is set, or cannot be read: nothing is sent until its release is approved")
+
+
+def _check_order(guard: Guard, order: Order) -> None:
+    if order.until < guard.today():
+        raise BadInput(f"{order.key} may run until {order.until}, today is {guard.today()}: order it for later days")
+    if order.daily_micros % guard.terms.step_micros:
+        raise BadInput(
+            f"{order.key} has a daily budget of {order.daily_micros} micros; {guard.terms.platform} takes multiples of"
+            f" {guard.terms.step_micros}: round it down"
+        )
+    if guard.platform.name != guard.terms.platform:
+        raise BadInput(
+            f"the platform is {guard.platform.name}, the worst case is that of {guard.terms.platform}: give its own"
+        )
+
+
+def _authorise(passage: _Passage) -> Authorisation | None:
+    """Use up the approval of exactly this order; a renewal lives on the approval of the order it renews."""
+    guard, order, authority = passage.guard, passage.order, passage.guard.authority
+    if order.renews:
+        check_renewal(guard, order)
+        return None
+    authorisation = authority.store.consume(passage.action, authority.policy, authority.trust(), consumer=order.key)
+    authorisation.check(passage.action, guard.ledger.clock.now())
+    return authorisation
+
+
+def _check_content(guard: Guard, creative: Creative) -> None:
+    """Only what is allowed, by the rules or by a person, and only this very creative."""
+    verdict = guard.reviews.settle(guard.judge.check(creative))
+    if verdict.creative_hash != creative_hash(creative):
+        raise Refused(f"the verdict is on creative {verdict.creative_hash[:12]}, not on {creative.id}: check it again")
+    if verdict.outcome == "allow":
+        return
+    rules = ", ".join(sorted({finding.rule for finding in verdict.findings})) or "none named"
+    if verdict.outcome == "review":
+        guard.reviews.add(creative, verdict)
+        raise WaitingForPerson(
+            f"creative {creative.id} needs a person ({rules}): `gaelp content decide {verdict.case[:12]}`, then repeat"
+        )
+    raise Refused(f"creative {creative.id} is not allowed ({rules}): edit it, and have the new one approved")
+
+
+# Room for the worst case
+
+
+def _reserve(passage: _Passage) -> OrderRow:
+    guard, order = passage.guard, passage.order
+    day = guard.today()
+    row = record_order(
+        guard.ledger,
+        order,
+        account_id=guard.account.id,
+        day=day.isoformat(),
+        amount_micros=_worst_case(guard, order, day),
+    )
+    guard.at_step("recorded")
+    amount = Money(row.amount_micros, guard.account.currency)
+    reserve(guard.ledger, Reservation(order.key, guard.account.id, amount, guard.caps_of(order.campaign)))
+    return row
+
+
+def _worst_case(guard: Guard, order: Order, day: date) -> Micros:
+    """What the order may cost today beyond what its campaign has reserved for certain; at least a micro.
+
+    Only orders that are done count as reserved already: one that is still unknown may give its room back. The micro
+    makes every order a transfer, so that the ledger knows of each whether it was sent.
+    """
+    earlier, others = [], dict[str, Micros]()
+    for row in orders_of_day(guard.ledger, guard.account.id, day.isoformat()):
+        if row.campaign == order.campaign:
+            earlier += [row.daily_micros] if row.outcome == "done" else []
+        elif row.outcome == "done" or (row.outcome == "" and held_transfer(guard, row.key)):
+            others[row.campaign] = max(others.get(row.campaign, 0), row.daily_micros)
+    change = change_budget(
+        PlatformBudget(terms=guard.terms, daily_micros=order.daily_micros),
+        earlier_today=earlier,
+        others=[PlatformBudget(terms=guard.terms, daily_micros=micros) for micros in others.values()],
+        cap_micros=guard.day_cap_micros,
+    )
+    return max(change.extra_micros, 1)
+
+
+def _mark(passage: _Passage) -> bool:
+    """Say that it is being sent; False if an earlier attempt did."""
+    try:
+        return mark_in_flight(passage.guard.ledger, passage.order.key).is_new
+    except Stopped as refusal:
+        _give_back(passage, refusal)  # it may be marked all the same, and was not sent
+        raise
+
+
+# The call
+
+
+def _send(passage: _Passage, day: date) -> Outcome:
+    """Look once more, then call; there is no step between the two."""
+    guard, order = passage.guard, passage.order
+    try:
+        _last_look(passage, day)
+    except Exception as refusal:
+        _give_back(passage, refusal)
+        raise
+    return attempt(partial(_call, guard, order, day))
+
+
+def _last_look(passage: _Passage, day: date) -> None:
+    """What was true when it was checked may have changed while the ledger was busy."""
+    guard = passage.guard
+    transfer = find_transfer(guard.ledger, passage.order.key)
+    if not transfer.day == day.isoformat() == guard.today().isoformat():
+        raise Refused(
+            f"{transfer.key} was reserved for {transfer.day}, computed for {day}, and today is {guard.today()}:"
+            " order it anew"
+        )
+    # Reconciliation counts the time in which a trace may be missing from the end of the time to send.
+    if transfer.state is not State.IN_FLIGHT or guard.ledger.now_ms() >= transfer.expires_at_ms:
+        raise Refused(f"{transfer.key} is {transfer.state} and its time to send is over: order it anew")
+    if passage.authorisation is not None:
+        passage.authorisation.check(passage.action, guard.ledger.clock.now())
+    _refuse_if_stopped(guard)
+
+
+def _call(guard: Guard, order: Order, day: date) -> Outcome:
+    match order.kind:
+        case "budget":
+            return guard.platform.set_budget(order.campaign, order.daily_micros, day, key=order.key)
+        case "enable":
+            return guard.platform.enable(order.campaign, key=order.key)
+        case "publish":
+            if order.creative is None:
+                raise BadInput(f"{order.key} publishes nothing: give a creative")
+            return guard.platform.publish(order.campaign, order.creative, key=order.key)
+
+
+def _give_back(passage: _Passage, refusal: Exception) -> None:
+    """Free the room of what was certainly not sent; if the ledger is away, reconciliation does it later."""
+    try:
+        void(passage.guard.ledger, passage.order.key)
+        record_outcome(passage.guard.ledger, passage.order.key, "rejected", f"not sent: {refusal}")
+    except LedgerUnavailable as problem:
+        refusal.add_note(f"its reservation stays until it is reconciled: {problem}")
+
+
+def _settle(passage: _Passage, row: OrderRow, outcome: Outcome) -> Outcome:
+    guard, order = passage.guard, passage.order
+    if not isinstance(outcome, Rejected) and guard.switch.is_stopped():
+        what = f"{order.key} was under way when the kill switch was set, so {order.campaign} was paused"
+        pause_and_tell(guard, order.campaign, rule="landed-after-stop", what=what, is_violation=False)
+    conclude(guard, order.key, outcome)
+    passage.enter("read back")
+    if isinstance(outcome, Unknown):
+        what = f"{order.key}: {outcome.detail}. Its reservation stays until `reconcile` has found out."
+        tell(guard, "warning", scope=order.campaign, rule="outcome-unknown", what=what)
+    elif not isinstance(outcome, Rejected):
+        check_written(guard, order.campaign, order.daily_micros, date.fromisoformat(row.day))
+    return outcome
+
+
+# What is told
+
+
+def _tell_refusal(passage: _Passage, refusal: Exception) -> str | None:
+    """Put a refusal on record; what went wrong with that is the answer, and never hides the refusal."""
+    what = f"{passage.order.kind} {passage.order.key}: {type(refusal).__name__}: {refusal}"
+    told: tuple[Severity, str]
+    match refusal:
+        case Refused() if passage.stage == "read back":
+            return None  # told already, with the pause
+        case Stopped():
+            told = "warning", "stopped"
+        case WaitingForPerson():
+            told = "info", "waits-for-a-person"
+        case KeyReused():
+            return _tell_violation(passage, "key-reused", what)
+        case Refused() if passage.stage in _VIOLATIONS:
+            return _tell_violation(passage, _VIOLATIONS[passage.stage], what)
+        case Refused() | BadInput():
+            told = "warning", f"refused-at-{passage.stage}"
+        case _:
+            told = "critical", "door-out-of-order"
+    return tell(passage.guard, told[0], scope=passage.order.campaign, rule=told[1], what=what)
+
+
+def _tell_violation(passage: _Passage, rule: str, what: str) -> str | None:
+    return tell_violation(passage.guard, "warning", scope=passage.order.campaign, rule=rule, what=what)

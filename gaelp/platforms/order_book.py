@@ -1,0 +1,159 @@
+"""Every order that was ever let as far as a reservation, and how it ended; a table in the ledger's database.
+
+The ledger says what an order may cost, this table what it was. An order is written before its room is reserved, so that
+whatever a crash leaves in the ledger can be told from here.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, MetaData, Row, Table, Text, text
+
+from gaelp.budget.ledger import KeyReused, Ledger
+from gaelp.errors import GaelpError
+from gaelp.money import Micros
+from gaelp.platforms.order import Order
+
+__all__ = [
+    "OrderRow",
+    "create_order_book",
+    "find_order",
+    "open_orders",
+    "orders_of_campaign",
+    "orders_of_day",
+    "record_order",
+    "record_outcome",
+    "refuse_other_body",
+]
+
+Ending = Literal["done", "rejected"]
+
+_metadata = MetaData()
+_BIG = Integer().with_variant(BigInteger, "postgresql")
+_COLUMNS = "key, account_id, campaign, kind, body, renews, daily_micros, day, amount_micros, outcome, detail"
+
+Table(
+    "platform_order",
+    _metadata,
+    Column("key", Text, primary_key=True),
+    *(Column(name, Text, nullable=False) for name in ("account_id", "campaign", "kind", "body", "renews", "day")),
+    *(Column(name, _BIG, nullable=False) for name in ("daily_micros", "amount_micros", "number")),
+    *(Column(name, Text, nullable=False) for name in ("outcome", "detail")),
+    CheckConstraint("outcome IN ('', 'done', 'rejected')", name="outcome_is_known"),
+    CheckConstraint("daily_micros > 0 AND amount_micros > 0", name="order_costs_something"),
+    sqlite_strict=True,
+)
+
+# Orders are numbered as they come, for two may come within one tick of the clock.
+_NEXT = "(SELECT COALESCE(MAX(number), 0) + 1 FROM platform_order)"
+_INSERT = text(
+    f"INSERT INTO platform_order ({_COLUMNS}, number) VALUES (:key, :account_id, :campaign, :kind, :body, :renews,"  # noqa: S608
+    f" :daily_micros, :day, :amount_micros, '', '', {_NEXT}) ON CONFLICT (key) DO NOTHING"
+)
+# An order that never got its room is written anew: its day and its extra cost are those of the new attempt.
+_REWRITE = text(
+    f"UPDATE platform_order SET day = :day, amount_micros = :amount_micros, number = {_NEXT}"  # noqa: S608 - as above
+    " WHERE key = :key AND body = :body AND outcome = ''"
+    " AND NOT EXISTS (SELECT 1 FROM ledger_transfer t WHERE t.key = :key)"
+)
+_END = text("UPDATE platform_order SET outcome = :outcome, detail = :detail WHERE key = :key AND outcome = ''")
+_SELECT = f"SELECT {_COLUMNS} FROM platform_order"  # noqa: S608 - constants of this module
+_FIND = text(f"{_SELECT} WHERE key = :key")
+_OPEN = text(f"{_SELECT} WHERE account_id = :account_id AND outcome = '' ORDER BY number, key")
+_OF_DAY = text(f"{_SELECT} WHERE account_id = :account_id AND day = :day ORDER BY number, key")
+_OF_CAMPAIGN = text(f"{_SELECT} WHERE account_id = :account_id AND campaign = :campaign ORDER BY number DESC, key")
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRow:
+    """An order as it is stored; `day` is the account's day its room belongs to, `outcome` is empty while unknown."""
+
+    key: str
+    account_id: str
+    campaign: str
+    kind: str
+    body: str
+    renews: str
+    daily_micros: Micros
+    day: str
+    amount_micros: Micros
+    outcome: Literal["", "done", "rejected"]
+    detail: str
+
+    @property
+    def order(self) -> Order:
+        """What was asked for."""
+        return Order.model_validate_json(self.body)
+
+
+def create_order_book(ledger: Ledger) -> None:
+    """Make the table where it is missing."""
+    with ledger.alone() as connection:
+        _metadata.create_all(connection)
+
+
+def record_order(ledger: Ledger, order: Order, *, account_id: str, day: str, amount_micros: Micros) -> OrderRow:
+    """Write down what is about to be reserved; where room was taken under the key already, that stands."""
+    values = {
+        **order.model_dump(include={"key", "campaign", "kind", "renews", "daily_micros"}),
+        "account_id": account_id,
+        "body": order.body,
+        "day": day,
+        "amount_micros": amount_micros,
+    }
+    with ledger.transaction() as connection:
+        if connection.execute(_INSERT, values).rowcount == 0:
+            connection.execute(_REWRITE, {name: values[name] for name in ("key", "body", "day", "amount_micros")})
+        row = _row(connection.execute(_FIND, {"key": order.key}).one())
+    refuse_other_body(row, order)
+    return row
+
+
+def refuse_other_body(row: OrderRow, order: Order) -> None:
+    """A key stands for one order, for ever."""
+    if row.body != order.body:
+        raise KeyReused(
+            f"the key {order.key!r} was used for {row.kind} of {row.campaign} at {row.daily_micros} micros a day, now"
+            f" for {order.kind} of {order.campaign} at {order.daily_micros}: a new order needs a new key"
+        )
+
+
+def record_outcome(ledger: Ledger, key: str, outcome: Ending, detail: str = "") -> None:
+    """Write down how an order ended; it ends once, and the same again changes nothing."""
+    with ledger.transaction() as connection:
+        if connection.execute(_END, {"key": key, "outcome": outcome, "detail": detail[:500]}).rowcount == 1:
+            return
+        row = connection.execute(_FIND, {"key": key}).one_or_none()
+    if row is None or row.outcome != outcome:
+        seen = "is not known" if row is None else f"ended as {row.outcome}"
+        raise GaelpError(f"order {key!r} {seen} and cannot end as {outcome}: look at it on the platform by hand")
+
+
+def find_order(ledger: Ledger, key: str) -> OrderRow | None:
+    """The order with this key."""
+    with ledger.snapshot() as connection:
+        row = connection.execute(_FIND, {"key": key}).one_or_none()
+    return None if row is None else _row(row)
+
+
+def open_orders(ledger: Ledger, account_id: str) -> list[OrderRow]:
+    """The orders whose outcome is not known, oldest first."""
+    with ledger.snapshot() as connection:
+        return [_row(row) for row in connection.execute(_OPEN, {"account_id": account_id})]
+
+
+def orders_of_day(ledger: Ledger, account_id: str, day: str) -> list[OrderRow]:
+    """The orders whose room belongs to one day of the account, oldest first."""
+    with ledger.snapshot() as connection:
+        return [_row(row) for row in connection.execute(_OF_DAY, {"account_id": account_id, "day": day})]
+
+
+def orders_of_campaign(ledger: Ledger, account_id: str, campaign: str) -> list[OrderRow]:
+    """The orders of one campaign, newest first."""
+    values = {"account_id": account_id, "campaign": campaign}
+    with ledger.snapshot() as connection:
+        return [_row(row) for row in connection.execute(_OF_CAMPAIGN, values)]
+
+
+def _row(row: Row[Any]) -> OrderRow:
+    return OrderRow(*row)

@@ -1,0 +1,112 @@
+"""What GAELP asks of an ad platform: few calls, a key on each that changes something, and honest answers.
+
+A budget is a lease: the platform spends up to it on each day through `through`, and stops by itself after that. So a
+campaign that nobody looks after ends with its day, whatever became of us.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+from gaelp.content import Creative
+from gaelp.money import Micros
+
+__all__ = ["AdPlatform", "CampaignState", "CostReport", "DayCost", "Done", "Outcome", "Rejected", "Unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The platform has carried the call out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The call has had no effect and never will."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nobody knows yet: a timeout, a lost connection, an answer that makes no sense. Never a failure."""
+
+    detail: str
+
+
+Outcome: TypeAlias = Done | Rejected | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignState:
+    """A campaign as the platform has it; it delivers if it is enabled, up to and including the day `through`."""
+
+    campaign: str
+    status: Literal["enabled", "paused"]
+    daily_micros: Micros
+    through: date
+    creatives: tuple[str, ...] = ()  # hashes of what is published, as gaelp.content.creative_hash makes them
+
+
+@dataclass(frozen=True, slots=True)
+class DayCost:
+    """What a campaign has cost on one day of the account, as far as the platform knows."""
+
+    campaign: str
+    day: date
+    micros: Micros
+
+
+@dataclass(frozen=True, slots=True)
+class CostReport:
+    """All costs of a span of days as the platform knew them at `as_of`; a campaign-day that is not listed cost zero."""
+
+    as_of: datetime
+    costs: tuple[DayCost, ...]
+
+
+@runtime_checkable
+class AdPlatform(Protocol):
+    """One account on one platform.
+
+    A call that changes something carries a key that no other call has. The same call under the same key has one effect
+    at most. `look_up` finds it again by that key, for instance in a name or a label that the call leaves behind.
+    No call hangs: one that gets no answer in bounded time is Unknown. Campaigns are those that GAELP made here.
+    """
+
+    @property
+    def name(self) -> str:
+        """The platform's name in configs/budget/platforms.yaml, which says how far it may go beyond a budget."""
+        ...
+
+    @property
+    def world(self) -> Literal["live", "sandbox"]:
+        """Whether real money can move here."""
+        ...
+
+    def set_budget(self, campaign: str, daily_micros: Micros, through: date, *, key: str) -> Outcome:
+        """Give a campaign this daily budget through that day; one that is not there is made, paused."""
+        ...
+
+    def publish(self, campaign: str, creative: Creative, *, key: str) -> Outcome:
+        """Add an advert to a campaign; its status stays as it is."""
+        ...
+
+    def enable(self, campaign: str, *, key: str) -> Outcome:
+        """Let a campaign deliver within its budget."""
+        ...
+
+    def pause(self, campaign: str, *, key: str) -> Outcome:
+        """Stop a campaign; pausing one that is paused is Done too."""
+        ...
+
+    def look_up(self, key: str) -> Outcome | None:
+        """What became of the call with this key; nothing if the platform holds no trace of it."""
+        ...
+
+    def read_campaigns(self) -> tuple[CampaignState, ...]:
+        """Every campaign as it stands now; raises if that cannot be told."""
+        ...
+
+    def read_costs(self, first: date, last: date) -> CostReport:
+        """The costs of the days from `first` to `last`, both included; raises if they cannot be told."""
+        ...

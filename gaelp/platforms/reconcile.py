@@ -1,0 +1,176 @@
+"""Bring books and platform together: unknown outcomes, budgets as they really are, one more day, costs."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from pydantic import Field
+
+from gaelp.budget.ledger import expire
+from gaelp.budget.platform_budget import day_worst_micros
+from gaelp.config.base import Frozen
+from gaelp.errors import GaelpError
+from gaelp.money import Micros
+from gaelp.platforms.cost_booking import book_costs, reserved_micros
+from gaelp.platforms.guard import Guard, on_record, tell
+from gaelp.platforms.guarded import guarded
+from gaelp.platforms.order_book import open_orders, orders_of_day, record_outcome
+from gaelp.platforms.platform import CampaignState, Done, Outcome, Rejected, Unknown
+from gaelp.platforms.read_back import difference, pause_and_tell
+from gaelp.platforms.renewal import budget_in_force, renewal_of
+from gaelp.platforms.unknown_outcomes import held_transfer, resolve, transfer_of
+
+__all__ = ["Reconciliation", "reconcile"]
+
+_BEYOND = "cost-beyond-reservation"
+
+
+class Reconciliation(Frozen):
+    """What one pass found and did; `failures` are the parts that could not be done, each told to somebody."""
+
+    resolved: dict[str, str] = Field(default_factory=dict, description="what open orders turned out to be, by key")
+    paused: tuple[str, ...] = ()
+    renewed: tuple[str, ...] = ()
+    posted_micros: Micros = 0
+    adjusted_micros: Micros = 0
+    failures: tuple[str, ...] = ()
+
+
+class _Pass:
+    """One pass over an account; a part that fails does not keep the others from being done."""
+
+    def __init__(self, guard: Guard) -> None:
+        self.guard = guard
+        self.resolved: dict[str, str] = {}
+        self.paused: list[str] = []
+        self.renewed: list[str] = []
+        self.failures: list[str] = []
+        self.posted_micros = self.adjusted_micros = 0
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Do something whose failure is told and does not end the pass."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - whatever it is, the parts that can be done are done, and it is told
+            what = f"{name} could not be done ({type(error).__name__}: {error}): mend that, then reconcile again"
+            self.failures.append(what)
+            tell(self.guard, "critical", scope=self.guard.account.id, rule="not-reconciled", what=what)
+
+    def pause(self, campaign: str, rule: str, what: str, *, is_violation: bool = True) -> None:
+        """Stop a campaign and say why."""
+        self.paused.append(campaign)
+        pause_and_tell(self.guard, campaign, rule=rule, what=what, is_violation=is_violation)
+
+
+def reconcile(guard: Guard) -> Reconciliation:
+    """One pass: free what was never sent, settle what is unknown, compare budgets, renew, book costs.
+
+    Run it every few minutes and right after midnight of the account. It may run beside itself and be killed anywhere.
+    """
+    one = _Pass(guard)
+    parts: dict[str, Callable[[_Pass], None]] = {
+        "freeing what was not sent": lambda one: _free(one.guard),
+        "settling unknown outcomes": _settle_unknown,
+        "comparing budgets": _compare,
+        "renewing": _renew,
+        "booking costs": _book,
+    }
+    for name, do in parts.items():
+        with one.part(name):
+            do(one)
+    return Reconciliation(
+        resolved=one.resolved,
+        paused=tuple(dict.fromkeys(one.paused)),
+        renewed=tuple(one.renewed),
+        posted_micros=one.posted_micros,
+        adjusted_micros=one.adjusted_micros,
+        failures=tuple(one.failures),
+    )
+
+
+def _free(guard: Guard) -> None:
+    expire(guard.ledger)
+    for row in open_orders(guard.ledger, guard.account.id):
+        if row.day < guard.today().isoformat() and transfer_of(guard, row.key) is None:
+            record_outcome(guard.ledger, row.key, "rejected", "it never got its room")
+
+
+def _settle_unknown(one: _Pass) -> None:
+    for row in open_orders(one.guard.ledger, one.guard.account.id):
+        with one.part(f"settling {row.key}"):
+            outcome = resolve(one.guard, row)
+            if outcome is not None:
+                one.resolved[row.key] = _word(outcome)
+
+
+def _word(outcome: Outcome) -> str:
+    match outcome:
+        case Done():
+            return "done"
+        case Rejected(reason):
+            return f"rejected: {reason}"
+        case Unknown(detail):
+            return f"unknown: {detail}"
+
+
+def _compare(one: _Pass) -> None:
+    """Every campaign that runs has a budget it was given, no longer than today, and room for its worst day."""
+    stopped = one.guard.switch.is_stopped()
+    for state in one.guard.platform.read_campaigns():
+        if state.status != "enabled":
+            continue
+        if stopped:  # a call that was under way when the stop came may have arrived after the pause
+            what = f"{state.campaign} is enabled while the kill switch is set, so it was paused"
+            one.pause(state.campaign, "runs-while-stopped", what, is_violation=False)
+        elif wrong := _wrong(one.guard, state):
+            one.pause(state.campaign, "read-back-differs", f"{state.campaign}: {wrong}, so it was paused")
+
+
+def _wrong(guard: Guard, state: CampaignState) -> str | None:
+    today = guard.today()
+    mine = [
+        row
+        for row in orders_of_day(guard.ledger, guard.account.id, today.isoformat())
+        if row.campaign == state.campaign
+    ]
+    approved = budget_in_force(guard, state.campaign)
+    allowed = [approved.daily_micros] if approved else []
+    allowed += [row.daily_micros for row in mine if row.outcome == "done" or held_transfer(guard, row.key)]
+    if what := difference(state, tuple(allowed), today):
+        return what
+    held = reserved_micros(found for row in mine if (found := transfer_of(guard, row.key)) is not None)
+    worst = day_worst_micros(state.daily_micros, guard.terms)
+    if state.through == today and held < worst:
+        return f"it may cost {worst} micros today and {held} are reserved"
+    return None
+
+
+def _renew(one: _Pass) -> None:
+    """Let what is enabled, and was approved for today too, run today; what gets no room has ended already."""
+    guard = one.guard
+    if guard.switch.is_stopped():
+        return
+    today = guard.today()
+    for state in guard.platform.read_campaigns():
+        if state.status != "enabled" or state.through >= today:
+            continue
+        with one.part(f"renewing {state.campaign}"):
+            order = renewal_of(guard, state.campaign, today)
+            if order is not None and isinstance(guarded(guard, order), Done):
+                one.renewed.append(state.campaign)
+
+
+def _book(one: _Pass) -> None:
+    guard = one.guard
+    today = guard.today()
+    days = [today - timedelta(days=back) for back in range(guard.cost_days, -1, -1)]
+    report = guard.platform.read_costs(days[0], days[-1])
+    if report.as_of > guard.ledger.clock.now():
+        raise GaelpError(f"the costs are as of {report.as_of.isoformat()}, which is yet to come: check the clocks")
+    for booking in book_costs(guard, report, days):
+        one.posted_micros += booking.posted_micros
+        one.adjusted_micros += booking.adjusted_micros
+        # Once told, a past day must not keep a campaign from running after somebody has looked at it.
+        if booking.problem and not on_record(guard, booking.campaign, _BEYOND, booking.problem):
+            one.pause(booking.campaign, _BEYOND, booking.problem)

@@ -1,0 +1,66 @@
+"""What became of a call whose answer never came: look it up by its key, and settle it only when that is certain."""
+
+from datetime import UTC, datetime
+
+from gaelp.budget.ledger import State, Transfer, UnknownTransfer, find_transfer, void
+from gaelp.platforms.guard import Guard
+from gaelp.platforms.order_book import OrderRow, record_outcome
+from gaelp.platforms.platform import Done, Outcome, Rejected, Unknown
+
+__all__ = ["conclude", "held_transfer", "resolve", "transfer_of"]
+
+
+def transfer_of(guard: Guard, key: str) -> Transfer | None:
+    """The transfer of an order; nothing if it never got its room."""
+    try:
+        return find_transfer(guard.ledger, key)
+    except UnknownTransfer:
+        return None
+
+
+def held_transfer(guard: Guard, key: str) -> Transfer | None:
+    """The transfer of an order if it holds room still."""
+    transfer = transfer_of(guard, key)
+    return transfer if transfer is not None and not transfer.state.is_final else None
+
+
+def conclude(guard: Guard, key: str, outcome: Outcome) -> Outcome:
+    """Write down a platform's answer: what was rejected gives its room back, what is unknown keeps it."""
+    match outcome:
+        case Done():
+            record_outcome(guard.ledger, key, "done")
+        case Rejected(reason):
+            void(guard.ledger, key)
+            record_outcome(guard.ledger, key, "rejected", reason)
+    return outcome
+
+
+def resolve(guard: Guard, row: OrderRow) -> Outcome | None:
+    """Settle an order of an earlier attempt as far as that can be known; nothing if it was certainly not sent yet."""
+    if row.outcome:
+        return Done() if row.outcome == "done" else Rejected(row.detail)
+    transfer = transfer_of(guard, row.key)
+    if transfer is None or transfer.state is State.RESERVED:
+        return None
+    if transfer.state is State.IN_FLIGHT:
+        return conclude(guard, row.key, _found(guard, transfer))
+    if transfer.state is State.POSTED:
+        return conclude(guard, row.key, Done())
+    gone = Rejected(f"its reservation is {transfer.state}: it was not sent, or had no effect")
+    record_outcome(guard.ledger, row.key, "rejected", gone.reason)
+    return gone
+
+
+def _found(guard: Guard, transfer: Transfer) -> Outcome:
+    """What the platform says about a key; no trace means no effect only when none can come any more."""
+    try:
+        found = guard.platform.look_up(transfer.key)
+    except Exception as error:  # noqa: BLE001 - not to know is an answer here
+        return Unknown(f"it could not be looked up: {type(error).__name__}: {error}")
+    if found is not None:
+        return found
+    # It was sent before its time to send was over: that is the latest moment from which a trace may be missing.
+    latest = datetime.fromtimestamp(transfer.expires_at_ms / 1000, UTC) + guard.trace_within
+    if guard.ledger.clock.now() < latest:
+        return Unknown(f"no trace of it yet; it counts as not arrived from {latest.isoformat()} on")
+    return Rejected(f"it left no trace until {latest.isoformat()}, so it never arrived")

@@ -1,0 +1,75 @@
+"""`gaelp revive` releases a stop when enough people have signed for exactly that stop."""
+
+import json
+
+import pytest
+
+from gaelp.budget.latch import LATCH_NAME, Latch
+from gaelp.budget.ledger import LEDGER_NAME, create_ledger, read_fence
+
+
+@pytest.fixture
+def home(here):
+    return here / ".gaelp"
+
+
+@pytest.fixture
+def ledger(home):
+    made = create_ledger(home / LEDGER_NAME, Latch(home / LATCH_NAME))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def keys(gaelp, here, ledger):
+    """Three people with keys; two of them are trusted."""
+    folder = here / "keys"
+    for name, role in (("ann", "finance"), ("bob", "marketing"), ("eve", None)):
+        assert gaelp("keys", "new", name, "--out", folder, "--no-passphrase").exit_code == 0
+        if role:
+            assert gaelp("keys", "trust", folder / f"{name}.pub.json", "--role", role).exit_code == 0
+    return folder
+
+
+def revive(gaelp, keys, name, *more):
+    return gaelp("revive", "--key", keys / f"{name}.key", "--reason", "mended", *more)
+
+
+def test_two_people_release_the_stop_and_one_does_not(gaelp, keys, ledger, home):
+    killed = json.loads(gaelp("kill", "--json").stdout)
+    first = revive(gaelp, keys, "ann")
+    assert first.exit_code == 4
+    assert "1 have signed" in first.stderr
+    assert Latch(home / LATCH_NAME).is_set()
+    assert read_fence(ledger) is not None
+    second = revive(gaelp, keys, "bob", "--json")
+    assert json.loads(second.stdout) == {"stopped": False, "released": [killed["stop_id"]]}
+    assert not Latch(home / LATCH_NAME).is_set()
+    assert read_fence(ledger) is None
+
+
+def test_one_person_twice_is_one_person(gaelp, keys, home):
+    gaelp("kill")
+    revive(gaelp, keys, "ann")
+    assert revive(gaelp, keys, "ann").exit_code == 4
+    assert Latch(home / LATCH_NAME).is_set()
+
+
+def test_a_stranger_releases_nothing(gaelp, keys, home):
+    gaelp("kill")
+    revive(gaelp, keys, "ann")
+    assert revive(gaelp, keys, "eve").exit_code == 3
+    assert Latch(home / LATCH_NAME).is_set()
+
+
+def test_approvals_of_one_stop_do_not_release_the_next(gaelp, keys, home):
+    gaelp("kill")
+    revive(gaelp, keys, "ann")
+    gaelp("kill", "--reason", "another")
+    assert revive(gaelp, keys, "bob").exit_code == 4
+    assert Latch(home / LATCH_NAME).is_set()
+
+
+def test_an_approval_without_a_reason_is_not_signed(gaelp, keys):
+    gaelp("kill")
+    assert gaelp("revive", "--key", keys / "ann.key").exit_code == 2

@@ -1,0 +1,361 @@
+"""An ad platform in memory that misbehaves on demand, and a door to it with every part real but the platform.
+
+The conftest files beside the tests load it by its path, for tests are not a package.
+"""
+
+import hashlib
+import pickle
+from collections import deque
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from gaelp.approvals import ApprovalPolicy, ApprovalStore, Approver, SigningKey, Trust, sign
+from gaelp.budget.kill_switch import KillSwitch, fence_of
+from gaelp.budget.latch import Latch
+from gaelp.budget.ledger import AdAccount, Cap, CapKind, create_ledger, open_account, open_ledger, set_limit
+from gaelp.budget.platform_budget import Overdelivery, day_worst_micros
+from gaelp.budget.violations import ViolationStore
+from gaelp.clock import ManualClock, account_day
+from gaelp.content import ContentVerdict, Creative, Finding, ReviewQueue, creative_hash
+from gaelp.content.verdict import case_of, overall
+from gaelp.money import Money
+from gaelp.observability.alerts import Dispatcher
+from gaelp.platforms import (
+    ALL_CAPS,
+    Authority,
+    CampaignState,
+    CostReport,
+    DayCost,
+    Done,
+    Guard,
+    Order,
+    Rejected,
+    Unknown,
+    action_of,
+    create_order_book,
+    pause_all,
+)
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+ZONE = "UTC"
+CAMPAIGNS = ("spring", "summer")
+TERMS = Overdelivery(
+    platform="double", day_percent=200, period="month", period_percent=3040, step_micros=10_000, why="as Google"
+)
+FAULTS = ("reject", "lose answer", "lose call", "delay call", "raise after", "raise before", "double the budget")
+
+
+class PlatformDouble:
+    """Campaigns, what they spent, and a queue of faults: the next mutating call but `pause` takes the next fault.
+
+    With a path, it is read from there and written to it around every call, so that it outlives a killed process.
+    """
+
+    name, world = "double", "live"
+
+    def __init__(self, clock, *, path=None, delay=timedelta(minutes=30), report_lag=timedelta(hours=3)):
+        self.clock, self.path, self.delay, self.report_lag = clock, path, delay, report_lag
+        self.faults, self.pause_faults, self.down = deque(), deque(), False
+        self.campaigns, self.answers, self.calls, self.on_the_way, self.peaks, self.events = {}, {}, [], [], {}, []
+        if path is not None and path.exists():
+            self._load()
+
+    # Calls that change something
+
+    def set_budget(self, campaign, daily_micros, through, *, key):
+        return self._call("set_budget", campaign, key, (daily_micros, through))
+
+    def publish(self, campaign, creative, *, key):
+        return self._call("publish", campaign, key, (creative_hash(creative),))
+
+    def enable(self, campaign, *, key):
+        return self._call("enable", campaign, key, ())
+
+    def pause(self, campaign, *, key):
+        return self._call("pause", campaign, key, ())
+
+    def _call(self, what, campaign, key, values):
+        self._load()
+        self._arrive()
+        self.calls.append((what, campaign, key))
+        queue = self.pause_faults if what == "pause" else self.faults
+        fault = queue.popleft() if queue else ""
+        outcome = self._faulty(fault, what, campaign, key, values)
+        self._store()
+        if fault.startswith("raise"):
+            raise ConnectionResetError("the line went dead")
+        return outcome
+
+    def _faulty(self, fault, what, campaign, key, values):
+        if self.down:
+            return Unknown("no answer in time")
+        if key in self.answers:
+            return self.answers[key]
+        match fault:
+            case "reject":
+                return self.answers.setdefault(key, Rejected("policy of the platform"))
+            case "lose call" | "raise before":
+                return Unknown("no answer in time")
+            case "delay call":
+                self.on_the_way.append((self.clock.now() + self.delay, what, campaign, key, values))
+                return Unknown("no answer in time")
+            case "double the budget" if what == "set_budget":
+                values = (2 * values[0], values[1])
+        done = self._apply(what, campaign, key, values)
+        return Unknown("no answer in time") if fault in ("lose answer", "raise after") else done
+
+    def _apply(self, what, campaign, key, values):
+        state = self.campaigns.get(campaign)
+        if what == "set_budget":
+            if values[0] % TERMS.step_micros:
+                return self.answers.setdefault(key, Rejected("not a multiple of the step"))
+            state = state or CampaignState(campaign, "paused", *values)
+            state = replace(state, daily_micros=values[0], through=values[1])
+        elif state is None:
+            return self.answers.setdefault(key, Rejected("no such campaign"))
+        elif what == "publish":
+            state = replace(state, creatives=(*state.creatives, *values))
+        else:
+            state = replace(state, status="enabled" if what == "enable" else "paused")
+        self.campaigns[campaign] = state
+        self._note_peak(state)
+        return self.answers.setdefault(key, Done())
+
+    def _arrive(self):
+        """Calls that were delayed take effect when their time has come."""
+        due = [call for call in self.on_the_way if call[0] <= self.clock.now()]
+        self.on_the_way = [call for call in self.on_the_way if call not in due]
+        for _, what, campaign, key, values in due:
+            if key not in self.answers:
+                self._apply(what, campaign, key, values)
+
+    # Reading
+
+    def look_up(self, key):
+        self._read()
+        return self.answers.get(key)
+
+    def read_campaigns(self):
+        self._read()
+        return tuple(self.campaigns.values())
+
+    def read_costs(self, first, last):
+        self._read()
+        as_of = self.clock.now() - self.report_lag
+        sums = {}
+        for known_at, campaign, day, micros in self.events:
+            if known_at <= as_of and first <= day <= last:
+                sums[campaign, day] = sums.get((campaign, day), 0) + micros
+        return CostReport(as_of, tuple(DayCost(campaign, day, micros) for (campaign, day), micros in sums.items()))
+
+    def _read(self):
+        self._load()
+        if self.down:
+            raise ConnectionResetError("the line went dead")
+        self._arrive()
+        self._store()
+
+    # Spending
+
+    @property
+    def today(self):
+        return account_day(self.clock.now(), ZONE)
+
+    def _note_peak(self, state):
+        if state.status == "enabled" and state.through >= self.today:
+            at = (state.campaign, self.today)
+            self.peaks[at] = max(self.peaks.get(at, 0), state.daily_micros)
+
+    def deliver(self, percent=100, *, known_after=timedelta(0)):
+        """Spend so many percent of what is still possible today: twice the highest budget of the day, no more."""
+        self._arrive()
+        for state in self.campaigns.values():
+            self._note_peak(state)
+            if state.status == "enabled" and state.through >= self.today:
+                worst = day_worst_micros(self.peaks[state.campaign, self.today], TERMS)
+                left = worst - self.charged(state.campaign, self.today)
+                self.charge(state.campaign, self.today, left * percent // 100, known_after=known_after)
+
+    def charge(self, campaign, day, micros, *, known_after=timedelta(0)):
+        """Spend, or give back, whatever the rules say."""
+        self.events.append((self.clock.now() + known_after, campaign, day, micros))
+
+    def spent(self, campaign=None, day=None):
+        return sum(micros for _, name, on, micros in self.events if campaign in (None, name) and day in (None, on))
+
+    def charged(self, campaign, day):
+        """What was taken, whatever came back later."""
+        return sum(micros for _, name, on, micros in self.events if (name, on) == (campaign, day) and micros > 0)
+
+    def sent(self, *what):
+        """The calls that arrived or were lost, by kind."""
+        self._load()
+        return [call for call in self.calls if call[0] in what]
+
+    # Outliving a process
+
+    _KEPT = ("campaigns", "answers", "calls", "on_the_way", "peaks", "events")
+
+    def _load(self):
+        if self.path is not None and self.path.exists():
+            vars(self).update(pickle.loads(self.path.read_bytes()))  # noqa: S301 - written by this very class
+
+    def _store(self):
+        if self.path is not None:
+            fresh = self.path.with_suffix(".new")
+            fresh.write_bytes(pickle.dumps({name: getattr(self, name) for name in self._KEPT}))
+            fresh.replace(self.path)
+
+
+# The other parts
+
+
+class StubJudge:
+    """Finds what it is told to find."""
+
+    def __init__(self):
+        self.findings = ()
+
+    def check(self, creative):
+        exact = creative_hash(creative)
+        return ContentVerdict(
+            creative_id=creative.id,
+            creative_hash=exact,
+            policy_hash="0" * 64,
+            outcome=overall(self.findings),
+            findings=self.findings,
+            profanity=0.0,
+            quality=1.0,
+            case=case_of(exact, self.findings),
+        )
+
+    def find(self, severity):
+        self.findings = (Finding(rule="a-rule", category="claims", severity=severity, why="it is doubtful"),)
+
+
+class Heard:
+    """An alert channel that remembers."""
+
+    name = "heard"
+
+    def __init__(self):
+        self.alerts = []
+
+    def send(self, alert):
+        self.alerts.append(alert)
+
+    @property
+    def rules(self):
+        return [alert.key.split("/")[0] for alert in self.alerts]
+
+
+ADVERT = Creative(id="bread-1", headline="Fresh Bread", landing_url="https://www.shop.example/bread")
+POLICY = ApprovalPolicy(
+    quorum=2,
+    roles=("finance", "marketing"),
+    at_least={"finance": 1},
+    valid_minutes_max=1440,
+    escalate_after_minutes=240,
+    expire_after_minutes=2880,
+    why="two people",
+)
+SANDBOX = ApprovalPolicy(
+    quorum=1,
+    four_eyes=False,
+    sandbox=True,
+    valid_minutes_max=1440,
+    escalate_after_minutes=240,
+    expire_after_minutes=2880,
+    why="no real money",
+)
+
+
+def key_of(name):
+    return SigningKey(name, Ed25519PrivateKey.from_private_bytes(hashlib.sha256(name.encode()).digest()))
+
+
+def trust():
+    roles = {"ann": ("finance",), "bob": ("marketing",)}
+    return Trust(
+        approvers=tuple(
+            Approver(name=name, public_key=key_of(name).public_key, roles=role, added_at=NOW - timedelta(days=9))
+            for name, role in roles.items()
+        )
+    )
+
+
+def order(key="b1", kind="budget", campaign="spring", daily=5_000_000, until=None, **more):
+    """An order with sensible values but for what is named."""
+    values = {"run_id": "20261116-1", "requester": "cyd", "until": until or (NOW + timedelta(days=10)).date()}
+    creative = {"creative": ADVERT} if kind == "publish" and "creative" not in more else {}
+    return Order(key=key, kind=kind, campaign=campaign, daily_micros=daily, **{**values, **creative, **more})
+
+
+def build_door(folder, *, place=None, clock=None, limits=None, **changes):
+    """A guard with a real ledger, approvals, reviews, violations and alerts, and the double behind it."""
+    clock = clock or ManualClock(NOW)
+    latch, heard, judge = Latch(folder / "STOPPED"), Heard(), StubJudge()
+    limits = dict.fromkeys(ALL_CAPS, 100_000_000) | (limits or {})
+    ledger = create_ledger(place or folder / "ledger.db", latch, clock=clock)
+    account = AdAccount("acc", "USD", ZONE)
+    open_account(ledger, account)
+    create_order_book(ledger)
+    for kind, micros in limits.items():
+        of_campaign = kind in (CapKind.CAMPAIGN, CapKind.CAMPAIGN_DAY)
+        for subject in CAMPAIGNS if of_campaign else ("all" if kind is CapKind.TOTAL else "acc",):
+            owner = "" if kind is CapKind.TOTAL else "acc"
+            set_limit(ledger, Cap(kind, subject), Money(micros, "USD"), account_id=owner)
+    return assemble(folder, ledger, account, clock, heard, judge, limits, **changes)
+
+
+def open_door(folder, *, clock=None, limits=None, at_point=lambda _: None, **changes):
+    """The same again in another process."""
+    clock = clock or ManualClock(NOW)
+    ledger = open_ledger(folder / "ledger.db", Latch(folder / "STOPPED"), clock=clock, at_point=at_point)
+    limits = dict.fromkeys(ALL_CAPS, 100_000_000) | (limits or {})
+    return assemble(folder, ledger, AdAccount("acc", "USD", ZONE), clock, Heard(), StubJudge(), limits, **changes)
+
+
+def assemble(folder, ledger, account, clock, heard, judge, limits, *, platform=None, **changes):
+    platform = platform or PlatformDouble(clock)
+    store = ApprovalStore(folder / "approvals.db", clock)
+    switch = KillSwitch(ledger.latch, fence=fence_of(ledger), pause=lambda: pause_all(platform, CAMPAIGNS), clock=clock)
+    guard = Guard(
+        platform=platform,
+        account=account,
+        terms=TERMS,
+        day_cap_micros=limits[CapKind.ACCOUNT_DAY],
+        ledger=ledger,
+        switch=switch,
+        authority=Authority(store, POLICY if platform.world == "live" else SANDBOX, trust),
+        judge=judge,
+        reviews=ReviewQueue(folder / "reviews.sqlite", clock),
+        violations=ViolationStore(folder / "violations.sqlite"),
+        alerts=Dispatcher([heard], clock),
+    )
+    guard = replace(guard, **changes)
+    return SimpleNamespace(
+        guard=guard, platform=platform, clock=clock, ledger=ledger, heard=heard, judge=judge, folder=folder
+    )
+
+
+def approve(door, *orders, who=("ann", "bob"), at=None):
+    """Have people sign exactly these orders; the last is the answer."""
+    authority = door.guard.authority
+    for one in orders:
+        action = action_of(one, door.guard.account, door.platform.world)
+        authority.store.request(action)
+        for name in who:
+            signed = sign(
+                action,
+                key_of(name),
+                decision="approve",
+                reason="seen",
+                at=at or door.clock.now(),
+                valid_for=timedelta(hours=8),
+            )
+            authority.store.submit(signed, authority.policy, authority.trust())
+    return orders[-1]

