@@ -12,7 +12,7 @@ from gaelp.agents.gradient_step import CHUNK_ROWS
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.agents.networks import NetworkSpec, mlp
 
-__all__ = ["ActorCritic", "Predicted"]
+__all__ = ["ActorCritic", "FastPair", "Predicted"]
 
 Forward = Callable[[Tensor], Tensor]
 
@@ -26,6 +26,13 @@ class Predicted(NamedTuple):
     log_probs: Tensor
     values: Tensor
     entropies: Tensor
+
+
+class FastPair(NamedTuple):
+    """Runs both networks, with gradients derived by hand."""
+
+    actor: FastMlp
+    critic: FastMlp
 
 
 class ActorCritic(nn.Module):
@@ -45,9 +52,8 @@ class ActorCritic(nn.Module):
         self.critic = mlp(size, 1, spec, generator=generator)
         self.log_std = nn.Parameter(torch.full((outputs,), log_std_start)) if box else None
         # In a tuple, so that the module does not take in its own parts twice.
-        self._run: tuple[Forward, Forward] = (
-            (FastMlp(self.actor), FastMlp(self.critic)) if fast else (self.actor, self.critic)
-        )
+        self.fast = FastPair(FastMlp(self.actor), FastMlp(self.critic)) if fast else None
+        self._run: tuple[Forward, Forward] = self.fast or (self.actor, self.critic)
 
     def policy(self, obs: Tensor) -> ActionDistribution:
         """What actions are drawn from."""

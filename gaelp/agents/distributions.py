@@ -33,7 +33,14 @@ class DiagonalGaussian:
 
     def log_prob(self, actions: Tensor) -> Tensor:
         """Log densities (rows,) of actions (rows, size)."""
-        distance = (actions - self.mean) * torch.exp(-self.log_std)
+        return self.log_prob_at(self.distance(actions))
+
+    def distance(self, actions: Tensor) -> Tensor:
+        """How many standard deviations actions (rows, size) lie from the mean."""
+        return (actions - self.mean) * torch.exp(-self.log_std)
+
+    def log_prob_at(self, distance: Tensor) -> Tensor:
+        """Log densities (rows,) of actions at that distance."""
         return distance.square().sum(-1) * -0.5 - (self.log_std.sum() + self.log_std.numel() * _LOG_SQRT_TAU)
 
     def entropy(self) -> Tensor:

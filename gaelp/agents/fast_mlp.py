@@ -1,11 +1,11 @@
 """The gradient of a perceptron derived by hand: what autograd computes, with fewer passes over memory.
 
-Autograd fills the output with the bias before each product and keeps a layer before and after its activation. Here both
-happen in place, and on the way back each gradient overwrites the one before. `NetworkSpec` names the activations.
+Autograd keeps a layer before and after its activation. Here it happens in place, and on the way back each gradient
+overwrites the one before. `NetworkSpec` names the activations.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,7 @@ from torch.autograd.function import once_differentiable
 
 from gaelp.errors import BadInput
 
-__all__ = ["FastMlp"]
+__all__ = ["FastMlp", "Trace", "add_to_gradient"]
 
 _ops = torch.ops.aten
 
@@ -53,12 +53,63 @@ class FastMlp:
                 f" of {', '.join(kind.__name__ for kind in _ACTIVATIONS)}; use the network itself"
             )
         self._activation = _ACTIVATIONS[kinds.pop()]
-        self._parameters = [tensor for layer in linear for tensor in (layer.weight, layer.bias)]
+        self._parameters: list[Tensor] = list(network.parameters())  # weight and bias of each layer in turn
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Outputs (rows, outputs) for inputs (rows, inputs)."""
         run: Callable[..., Tensor] = _Perceptron.apply  # which torch leaves untyped
         return run(inputs, self._activation, *self._parameters)
+
+    @torch.no_grad()
+    def trace(self, inputs: Tensor) -> "Trace":
+        """The outputs, and what `add_gradient` needs; autograd sees nothing of it, which saves its overhead."""
+        return _forward(inputs, self._activation, self._parameters)
+
+    @torch.no_grad()
+    def add_gradient(self, trace: "Trace", gradient: Tensor) -> None:
+        """Add to the parameters' gradients what a gradient to the outputs (rows, outputs) comes to; call it once."""
+        found, _ = _backward(trace, self._activation, self._parameters[::2], gradient)
+        for parameter, own in zip(self._parameters, found, strict=True):
+            add_to_gradient(parameter, own)
+
+
+def add_to_gradient(parameter: Tensor, gradient: Tensor) -> None:
+    """What autograd does at the end of its way back."""
+    if parameter.grad is None:
+        parameter.grad = gradient.clone()
+    else:
+        parameter.grad.add_(gradient)
+
+
+class Trace(NamedTuple):
+    """What a run leaves behind: what each layer was fed, what stood before each activation, and the outputs."""
+
+    fed: Sequence[Tensor]
+    before: Sequence[Tensor]
+    outputs: Tensor
+
+
+def _forward(inputs: Tensor, activation: _Activation, parameters: Sequence[Tensor]) -> Trace:
+    fed, before, weights = [inputs], [], parameters[::2]
+    for weight, bias in zip(weights, parameters[1::2], strict=True):
+        before.append(torch.addmm(bias, fed[-1], weight.t()))
+        if len(before) < len(weights):
+            fed.append(activation.apply(before[-1]))
+    return Trace(fed, before[:-1], before[-1])
+
+
+def _backward(
+    trace: Trace, activation: _Activation, weights: Sequence[Tensor], gradient: Tensor
+) -> tuple[list[Tensor], Tensor]:
+    """The gradients of weights and biases in turn, and the one to what the first layer gave before its activation."""
+    found: list[Tensor] = []
+    for layer in reversed(range(len(weights))):
+        # Turned round, as the product is faster when what is fed in has an odd width: 0.39 ms against 0.50.
+        found += [gradient.sum(0), torch.mm(trace.fed[layer].t(), gradient).t()]
+        if layer:
+            gradient = torch.mm(gradient, weights[layer])
+            activation.back(gradient, trace.before[layer - 1])
+    return found[::-1], gradient
 
 
 class _Perceptron(torch.autograd.Function):
@@ -66,27 +117,18 @@ class _Perceptron(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, activation: _Activation, *parameters: Tensor) -> Tensor:
-        fed, before, weights = [inputs], [], parameters[::2]
-        for weight, bias in zip(weights, parameters[1::2], strict=True):
-            before.append(torch.mm(fed[-1], weight.t()).add_(bias))
-            if len(before) < len(weights):
-                fed.append(activation.apply(before[-1]))
+        trace, weights = _forward(inputs, activation, parameters), parameters[::2]
         ctx.activation, ctx.layers = activation, len(weights)
-        ctx.save_for_backward(*fed, *before[:-1], *weights)
-        return before[-1]
+        ctx.save_for_backward(*trace.fed, *trace.before, *weights)
+        return trace.outputs
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         fed, before, weights = _cut(ctx.saved_tensors, (ctx.layers, ctx.layers - 1, ctx.layers))
-        found: list[Tensor | None] = []
-        for layer in reversed(range(ctx.layers)):
-            found += [gradient.sum(0), torch.mm(gradient.t(), fed[layer])]
-            if layer:
-                gradient = torch.mm(gradient, weights[layer])
-                ctx.activation.back(gradient, before[layer - 1])
+        found, gradient = _backward(Trace(fed, before, gradient), ctx.activation, weights, gradient)
         to_inputs = torch.mm(gradient, weights[0]) if ctx.needs_input_grad[0] else None
-        return to_inputs, None, *reversed(found)
+        return to_inputs, None, *found
 
 
 def _cut(tensors: Sequence[Tensor], sizes: tuple[int, ...]) -> list[Sequence[Tensor]]:

@@ -1,6 +1,7 @@
 """PPO, proximal policy optimisation (Schulman et al. 2017): several cautious passes over each collection."""
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, Self
 
 import torch
@@ -10,6 +11,8 @@ from torch.nn.functional import mse_loss
 
 from gaelp.agents.actor_critic import Predicted
 from gaelp.agents.collection import Collected
+from gaelp.agents.distributions import DiagonalGaussian
+from gaelp.agents.fast_mlp import add_to_gradient
 from gaelp.agents.gradient_step import OptimizerSpec
 from gaelp.agents.learner import Spaces, Update
 from gaelp.agents.on_policy import (
@@ -25,7 +28,18 @@ from gaelp.errors import BadInput
 from gaelp.experience.returns import Credit, Steps, gae, values_after, vtrace
 from gaelp.experience.transitions import Batch
 
-__all__ = ["Ppo", "PpoConfig", "PpoLoss", "PpoWeights", "VTrace", "build_ppo", "ppo_loss", "vtrace_credit"]
+__all__ = [
+    "LossGradients",
+    "Ppo",
+    "PpoConfig",
+    "PpoLoss",
+    "PpoWeights",
+    "VTrace",
+    "build_ppo",
+    "gaussian_ppo_loss",
+    "ppo_loss",
+    "vtrace_credit",
+]
 
 _KL_SLACK = 1.5  # how far past its target the divergence of a minibatch may go, as in OpenAI's Spinning Up
 
@@ -110,6 +124,44 @@ def ppo_loss(predicted: Predicted, rows: Batch, weights: PpoWeights) -> PpoLoss:
     return PpoLoss(loss, policy_loss, value_loss, entropy, approx_kl, clip_fraction)
 
 
+class LossGradients(NamedTuple):
+    """Of the loss to the mean (rows, size) and log_std (size,) of a Gaussian policy, and to the values (rows,)."""
+
+    mean: Tensor
+    log_std: Tensor
+    values: Tensor
+
+
+@torch.no_grad()
+def gaussian_ppo_loss(
+    policy: DiagonalGaussian, values: Tensor, rows: Batch, weights: PpoWeights
+) -> tuple[PpoLoss, LossGradients]:
+    """`ppo_loss` of a Gaussian policy and its gradients derived by hand, both up to rounding; values are not clipped.
+
+    With d = (action - mean) / std, the log probability has the gradients d / std to the mean and d^2 - 1 to log_std.
+    The surrogate has the gradient ratio * advantage to the log probability, and none where the clipped one is smaller.
+    """
+    distance, count = policy.distance(rows["actions"]), rows.rows
+    log_ratio = policy.log_prob_at(distance).sub_(rows["log_probs"])
+    ratio = log_ratio.exp()
+    clipped = ratio.clamp(1 - weights.clip_range, 1 + weights.clip_range)
+    free, bound = ratio * rows["advantages"], clipped * rows["advantages"]
+    policy_loss = -torch.min(free, bound).mean()
+    error = values - rows["targets"]
+    value_loss = error.dot(error) / count
+    entropy = policy.entropy()[0]
+    loss = policy_loss + weights.value_weight * value_loss - weights.entropy_weight * entropy
+    approx_kl = (log_ratio.expm1() - log_ratio).mean()
+    clip_fraction = (clipped != ratio).float().mean()
+
+    to_log_prob = free.masked_fill_(free > bound, 0.0).mul_(-1 / count).unsqueeze(1)
+    to_log_std = (distance.square() - 1).mul_(to_log_prob).sum(0) - weights.entropy_weight
+    to_mean = distance.mul_(torch.exp(-policy.log_std)).mul_(to_log_prob)
+    to_values = error.mul_(2 * weights.value_weight / count)
+    figures = PpoLoss(loss, policy_loss, value_loss, entropy, approx_kl, clip_fraction)
+    return figures, LossGradients(to_mean, to_log_std, to_values)
+
+
 def vtrace_credit(steps: Steps, log_ratios: Tensor, spec: VTrace, *, gamma: float) -> Credit:
     """V-trace targets, and advantages against them without V-trace's weight: the surrogate's ratio is that weight."""
     targets = vtrace(steps, log_ratios, gamma=gamma, rho_bar=spec.rho_bar, c_bar=spec.c_bar).targets
@@ -160,22 +212,46 @@ class Ppo(OnPolicyLearner):
     def _epoch(self, rows: Batch, weights: PpoWeights, rate: float, tally: Tally) -> float:
         """One pass over all rows, left early past the limit of the divergence; returns the largest one seen."""
         largest_kl = 0.0
-        for minibatch in rows.split(self.config.minibatches, self._shuffling):
-            ready = with_normalised_advantages(minibatch) if self.config.normalise_advantages else minibatch
-            figures = self._stepper.differentiate(ready, lambda part: self._loss(part, weights))
+        shares = rows.shares(self.config.minibatches, self._shuffling)
+        ready = _normalised_within(rows, shares) if self.config.normalise_advantages else rows
+        for places in shares:
+            figures = self._stepper.accumulate(
+                ready, lambda part, share: self._add_gradient(part, weights, share), places=places
+            )
             largest_kl = max(largest_kl, figures[_KL])
             if largest_kl > self._kl_limit:
                 break
             tally.add(figures, self._stepper.step(figures[_LOSS], rate))
         return largest_kl
 
-    def _loss(self, rows: Batch, weights: PpoWeights) -> PpoLoss:
-        return ppo_loss(self.networks.predict(rows["obs"], rows["actions"]), rows, weights)
+    def _add_gradient(self, rows: Batch, weights: PpoWeights, share: float) -> PpoLoss:
+        """Add the gradient of the rows' loss times `share`: by hand where it is derived, else autograd's."""
+        fast, log_std = self.networks.fast, self.networks.log_std
+        if fast is None or log_std is None or weights.value_clip is not None:
+            figures = ppo_loss(self.networks.predict(rows["obs"], rows["actions"]), rows, weights)
+            torch.autograd.backward(figures.loss * share)
+            return figures
+        acted, valued = fast.actor.trace(rows["obs"]), fast.critic.trace(rows["obs"])
+        policy, values = DiagonalGaussian(acted.outputs, log_std), valued.outputs.squeeze(-1)
+        figures, to = gaussian_ppo_loss(policy, values, rows, weights)
+        fast.actor.add_gradient(acted, to.mean * share)
+        fast.critic.add_gradient(valued, (to.values * share).unsqueeze(-1))
+        add_to_gradient(log_std, to.log_std * share)
+        return figures
 
     def _corrected(self, collected: Collected, spec: VTrace) -> Credit:
         """Targets and advantages for the policy and the critic as they are now."""
         now = self.networks.all_log_probs(collected.obs[:-1], collected.actions)
         return vtrace_credit(collected.valued(self.networks), now - collected.log_probs, spec, gamma=self.config.gamma)
+
+
+def _normalised_within(rows: Batch, shares: Sequence[Tensor]) -> Batch:
+    """The rows with the advantages of each minibatch normalised among themselves."""
+    advantages = rows["advantages"].clone()
+    for places in shares:
+        own = Batch({"advantages": advantages[places]})
+        advantages[places] = with_normalised_advantages(own)["advantages"]
+    return Batch({**rows.tensors, "advantages": advantages})
 
 
 def build_ppo(spaces: Spaces, config: PpoConfig, *, seed: int) -> Ppo:

@@ -55,14 +55,15 @@ class Batch:
         return Batch({name: tensor.index_select(0, indices) for name, tensor in self.tensors.items()})
 
     def split(self, minibatches: int, generator: torch.Generator) -> Iterator["Batch"]:
-        """Every row exactly once, in an order drawn from `generator`; sizes differ by at most one row.
+        """The rows of each of the `shares`, gathered when it is its turn."""
+        return (self.select(places) for places in self.shares(minibatches, generator))
 
-        The order is drawn at the call: what is drawn from `generator` while the minibatches are used changes nothing.
-        """
+    def shares(self, minibatches: int, generator: torch.Generator) -> tuple[Tensor, ...]:
+        """Indices of rows, every one exactly once, in an order drawn from `generator`; sizes differ by at most one."""
         if not 1 <= minibatches <= self.rows:
             raise BadInput(f"minibatches={minibatches} cannot share {self.rows} rows: allowed is 1..{self.rows}")
         order = torch.randperm(self.rows, generator=generator)
-        return (self.select(part) for part in torch.tensor_split(order, minibatches))
+        return torch.tensor_split(order, minibatches)
 
     def to_dict(self) -> dict[str, Tensor]:
         """The tensors themselves, under their names."""

@@ -37,6 +37,21 @@ def test_gradients_are_those_of_finite_differences(activation):
     assert torch.autograd.gradcheck(lambda given, *_: run(given), (inputs, *net.parameters()))
 
 
+@pytest.mark.parametrize("activation", ["relu", "silu", "tanh"])
+@pytest.mark.parametrize("hidden", [(), (9, 8)])
+def test_gradients_without_autograd_are_added_to_those_there_are(activation, hidden):
+    net, inputs = network(activation, hidden), torch.randn(20, 5, generator=torch.Generator().manual_seed(1))
+    weights = torch.linspace(-1, 1, 60).reshape(-1, 3)
+    run = FastMlp(net)
+    for times in (1, 2):
+        trace = run.trace(inputs)
+        torch.testing.assert_close(trace.outputs, net(inputs))
+        run.add_gradient(trace, weights.clone())
+        expected = torch.autograd.grad((net(inputs) * weights).sum(), list(net.parameters()))
+        for parameter, once in zip(net.parameters(), expected, strict=True):
+            torch.testing.assert_close(parameter.grad, once * times, rtol=1e-5, atol=1e-5)
+
+
 def test_inputs_that_need_no_gradient_are_left_as_they_are():
     net = network("relu", (7,))
     inputs = torch.randn(4, 5)

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -7,10 +9,19 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from gaelp.agents.actor_critic import Predicted
+from gaelp.agents.distributions import DiagonalGaussian
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.on_policy import explained_variance, with_normalised_advantages
-from gaelp.agents.ppo import PpoConfig, PpoWeights, VTrace, build_ppo, ppo_loss, vtrace_credit
+from gaelp.agents.ppo import (
+    PpoConfig,
+    PpoWeights,
+    VTrace,
+    build_ppo,
+    gaussian_ppo_loss,
+    ppo_loss,
+    vtrace_credit,
+)
 from gaelp.agents.schedules import Linear
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
@@ -123,6 +134,44 @@ def random_steps(ending=0.2):
     # The critic at what a step led to is its value one step later, unless the episode ended.
     next_values[:-1] = torch.where(ended[:-1], next_values[:-1], values[1:])
     return Steps(rewards, values, next_values, ended, terminated), 0.3 * log_ratios
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("entropy_weight", [0.0, 0.03])
+def test_the_gradients_derived_by_hand_are_those_of_autograd(size, entropy_weight):
+    _, rows = drawn_rows()
+    rng = torch.Generator().manual_seed(1)
+    mean, actions = torch.randn(2, rows.rows, size, generator=rng)
+    log_std, values = torch.linspace(-0.5, 0.3, size), torch.randn(rows.rows, generator=rng)
+    leaves = [tensor.requires_grad_() for tensor in (mean, log_std, values)]
+    policy = DiagonalGaussian(mean, log_std)
+    moved = policy.log_prob(actions).detach() + 0.3 * torch.randn(rows.rows, generator=rng)
+    rows = Batch({**rows.tensors, "actions": actions, "log_probs": moved})
+    weights = PpoWeights(clip_range=0.2, entropy_weight=entropy_weight, value_weight=0.7)
+    expected = ppo_loss(Predicted(policy.log_prob(actions), values, policy.entropy()), rows, weights)
+    found, gradients = gaussian_ppo_loss(policy, values, rows, weights)
+    assert 0.1 < found.clip_fraction < 0.9
+    torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-5, atol=1e-6)
+    for ours, theirs in zip(gradients, torch.autograd.grad(expected.loss, leaves), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("further", [{}, {"value_clip": 0.1}])
+def test_an_update_with_fast_gradients_is_that_of_autograd(further):
+    after = []
+    for fast in (True, False):
+        learner = build_ppo(SPACES, PpoConfig(**SMALL, **further, fast_gradients=fast), seed=0)
+        rng = torch.Generator().manual_seed(0)
+        ended, obs = torch.zeros(ROWS, dtype=torch.bool), torch.randn(LENGTH + 1, ROWS, SIZE, generator=rng)
+        for now, then in pairwise(obs):
+            action = learner.act(now, explore=True)
+            learner.observe(Step(now, action, now.sum(1) * action[:, 0], then, ended, ended, ()))
+        metrics = learner.update(0.0).metrics
+        after.append((metrics, learner.state()["parameters"]))
+    (found, moved), (expected, reference) = after
+    assert found == pytest.approx(expected, rel=1e-3, abs=1e-5)
+    for name, tensor in moved.items():
+        torch.testing.assert_close(tensor, reference[name], rtol=1e-4, atol=1e-5)
 
 
 def test_vtrace_credit_is_vtrace_without_the_weight_that_the_surrogate_brings():
