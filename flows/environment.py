@@ -1,11 +1,14 @@
 """What Prefect is told through the environment, before it is imported: where it keeps things, and to stay quiet."""
 
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 from gaelp.config.places import absolute, repository_root
 
-__all__ = ["DEFAULT_API_URL", "for_server", "for_terminal", "prefect_home", "settle"]
+__all__ = ["DEFAULT_API_URL", "for_server", "for_terminal", "prefect_home", "settle", "stop_orphans"]
 
 DEFAULT_API_URL = "http://127.0.0.1:4200/api"
 _EPHEMERAL_START_S = 120
@@ -37,7 +40,7 @@ def for_terminal(home: Path) -> dict[str, str]:
         "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": str(_EPHEMERAL_START_S),
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{prefect_home(home) / 'terminal.db'}",
-        "PREFECT_LOGGING_LEVEL": "WARNING",
+        "PREFECT_LOGGING_LEVEL": "CRITICAL",  # what goes wrong is told by us, in one line
     }
 
 
@@ -56,3 +59,13 @@ def settle(environ: MutableMapping[str, str], values: Mapping[str, str]) -> None
             environ[name] = value
         else:
             environ.setdefault(name, value)
+
+
+def stop_orphans(home: Path) -> None:
+    """Stop servers of terminals that were killed: their parent is gone, and nobody else uses them."""
+    ours = for_terminal(home)["PREFECT_SERVER_DATABASE_CONNECTION_URL"]
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            orphan = process.ppid() == 1 and any("prefect.server" in word for word in process.cmdline())
+            if orphan and process.environ().get("PREFECT_SERVER_DATABASE_CONNECTION_URL") == ours:
+                process.terminate()

@@ -2,6 +2,9 @@
 
 import getpass
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from flows.environment import for_server, settle
 from flows.standing_up import api_url_of
@@ -38,7 +41,7 @@ def list_waiting(settings: Settings, *, as_json: bool) -> None:
         ],
     )
     first = questions[0]
-    show_text(f"gaelp gate show {first.run_id}; gaelp gate approve {first.run_id} --verdict {first.code} --why '...'")
+    show_text(f"gaelp gate show {first.run_id}; gaelp gate approve {first.run_id} --verdict {first.code} --why 'WHY'")
 
 
 def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:
@@ -77,23 +80,31 @@ def decide(
         if not signatures:
             raise WaitingForPerson(
                 f"signed by {key.name}, but policy {settings.approvals.policy} asks for more: others approve with"
-                f" `gaelp gate approve {run} --verdict {question.code} --key FILE --why ...`"
+                f" `gaelp gate approve {run} --verdict {question.code} --key FILE --why WHY`"
             )
-    decision = store.decide(
-        Decision(
-            run_id=question.run_id,
-            gate=question.gate,
-            evidence_hash=question.evidence_hash,
-            choice=choice,
-            who=key.name if key else who or getpass.getuser(),
-            why=why,
-            decided_at=clock.now(),
-            through="command",
-            signatures=signatures,
-        )
+    said = _decision(
+        run_id=question.run_id,
+        gate=question.gate,
+        evidence_hash=question.evidence_hash,
+        choice=choice,
+        who=key.name if key else who or getpass.getuser(),
+        why=why,
+        decided_at=clock.now(),
+        through="command",
+        signatures=signatures,
     )
-    show_text(f"{decision.choice} recorded for gate {decision.gate} of run {decision.run_id}, by {decision.who}")
+    decision = store.decide(said)
+    how = "recorded" if decision is said else f"was recorded at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC already"
+    show_text(f"{decision.choice} {how} for gate {decision.gate} of run {decision.run_id}, by {decision.who}")
     _wake(settings.home, question, decision)
+
+
+def _decision(**fields: Any) -> Decision:
+    try:
+        return Decision(**fields)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False)[0]
+        raise BadInput(f"--{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
 def _question(home: Path, store: DecisionStore, run: str, code: str) -> Question:

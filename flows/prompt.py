@@ -20,7 +20,7 @@ def ask_in_terminal(question: Question) -> Decision:
     if not sys.stdin.isatty():
         raise WaitingForPerson(
             f"run {question.run_id} waits at gate {question.gate}, and nobody can be asked here:"
-            f" `gaelp gate approve {question.run_id} --verdict {question.code} --why ...`, then"
+            f" `gaelp gate approve {question.run_id} --verdict {question.code} --why WHY`, then"
             f" `gaelp resume {question.run_id}`"
         )
     from gaelp.cli.output import say, show_table  # noqa: PLC0415 - rich only where a table is shown

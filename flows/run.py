@@ -42,6 +42,9 @@ class Run:
 def begin(config: str, overrides: list[str], approval: Approval, run_id: str | None) -> Run:
     """Check what the run was told, call the flow run by the run's own id, and note how it is driven."""
     settings = load_settings(config, overrides=overrides).settings
+    approvals = gate_approvals(settings)
+    if approval == "auto":
+        approvals.check_automatic()
     flow_run_id = str(flow_run.id)
     name = _name_for(flow_run_id) if run_id is None else RunId(check_name(run_id, "run_id"))
     record = RunRecord(
@@ -55,7 +58,7 @@ def begin(config: str, overrides: list[str], approval: Approval, run_id: str | N
     folder = RunFolder(settings.home, name)
     folder.path.mkdir(parents=True, exist_ok=True)
     note_run(folder, record)
-    return Run(name, settings, config, overrides, approval, flow_run_id, gate_approvals(settings).decisions())
+    return Run(name, settings, config, overrides, approval, flow_run_id, approvals.decisions())
 
 
 def _name_for(flow_run_id: str) -> RunId:

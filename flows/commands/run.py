@@ -1,5 +1,6 @@
 """`gaelp run`: the flow `gaelp` in this terminal, with progress."""
 
+import signal
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -7,15 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.environment import for_terminal, settle
+from flows.environment import for_terminal, settle, stop_orphans
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_text
 from gaelp.cli.startup import prepare
 from gaelp.cli.train import show_simulation
 from gaelp.cli.training_progress import shown_progress
-from gaelp.config import check_name
+from gaelp.config import Settings, check_name
 from gaelp.config.environment import process_environment
 from gaelp.errors import GaelpError, Refused, WaitingForPerson
+from gaelp.phases.run_folder import RunFolder
+from gaelp.types import RunId
 
 __all__ = ["Approve", "drive", "run"]
 
@@ -54,10 +57,11 @@ def run(
 
 def drive(config: str, overrides: Sequence[str], approve: Approve, run_id: str | None, *, as_json: bool) -> None:
     """Run the flow here and tell how it ended."""
-    home = prepare(config, list(overrides)).settings.home
-    if run_id is not None:
-        check_name(run_id, "--run")
-    settle(process_environment(), for_terminal(home))
+    settings = prepare(config, list(overrides)).settings
+    _check_can_run(settings, approve, run_id)
+    settle(process_environment(), for_terminal(settings.home))
+    stop_orphans(settings.home)
+    signal.signal(signal.SIGTERM, _stop_like_ctrl_c)
     say("starting Prefect (about ten seconds) ...")
     from flows.full_pipeline import gaelp  # noqa: PLC0415 - Prefect reads the environment when it is imported
     from tasks.progress import listening  # noqa: PLC0415 - as above
@@ -66,12 +70,30 @@ def drive(config: str, overrides: Sequence[str], approve: Approve, run_id: str |
         told = {"config": config, "overrides": list(overrides), "approval": approve.value, "run_id": run_id}
         state: Any = gaelp(**told, return_state=True)
     if not state.is_completed():
+        if as_json:
+            show_json({"status": str(state.name).lower(), "message": state.message})
         _raise_why(state)
     result = state.result()
     if as_json:
         show_json(result)
     else:
         _show(result)
+
+
+def _check_can_run(settings: Settings, approve: Approve, run_id: str | None) -> None:
+    """Tell what would be refused later, before Prefect is started."""
+    from gaelp.phases.gate_approval import gate_approvals  # noqa: PLC0415 - takes a moment that `--help` need not spend
+
+    if approve is Approve.AUTO:
+        gate_approvals(settings).check_automatic()
+    if run_id is not None:
+        holder = RunFolder(settings.home, RunId(check_name(run_id, "--run"))).holder()
+        if holder is not None:
+            raise Refused(f"run {run_id!r} is at work in process {holder}: wait for it, or `gaelp stop {run_id}`")
+
+
+def _stop_like_ctrl_c(_signal_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _raise_why(state: Any) -> None:

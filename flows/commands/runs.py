@@ -90,10 +90,12 @@ def resume(
 
 
 def stop(run: RunArgument, config: ConfigOption = None) -> None:
-    """Stop a run; `gaelp resume` goes on with it from its last checkpoint."""
+    """Stop a run; `gaelp resume` goes on with it from its last checkpoint, and asks again at a gate."""
+    from gaelp.phases.gate_approval import gate_approvals  # noqa: PLC0415 - NumPy takes a moment
     from gaelp.phases.runs import find_run  # noqa: PLC0415 - as above
 
-    home = prepare(config).settings.home
+    settings = prepare(config).settings
+    home = settings.home
     record = find_run(home, run)
     if record.driver == "terminal":
         pid = RunFolder(home, RunId(run)).holder()
@@ -107,6 +109,7 @@ def stop(run: RunArgument, config: ConfigOption = None) -> None:
     from flows.flow_runs import cancel  # noqa: PLC0415 - Prefect reads the environment when it is imported
 
     show_text(f"run {run}: {cancel(record.driver_id)}")
+    gate_approvals(settings).decisions().withdraw(run, SystemClock().now())
 
 
 def _at_server(home: Path) -> None:

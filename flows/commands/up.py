@@ -61,16 +61,17 @@ def _serve(here: Up, home: Path, told: Mapping[str, Any]) -> None:
     with running_server(here.api_url, home, process_environment()) as started:
         from prefect import serve  # noqa: PLC0415 - reads the environment when it is imported
 
-        from flows.deployments import deployments, watch_for_crashes  # noqa: PLC0415 - as above
+        from flows.crash_watch import watching_for_crashes  # noqa: PLC0415 - as above
+        from flows.deployments import deployments  # noqa: PLC0415 - as above
 
-        watch_for_crashes()
         _tell(here, "runs a server of its own; it is up" if started else "found a server; it is up")
-        serve(
-            *deployments(**told),
-            pause_on_shutdown=False,
-            print_starting_message=False,
-            limit=_RUNS_AT_ONCE,
-        )
+        with watching_for_crashes():
+            serve(
+                *deployments(**told),
+                pause_on_shutdown=False,
+                print_starting_message=False,
+                limit=_RUNS_AT_ONCE,
+            )
 
 
 def _tell(here: Up | None, how: str) -> None:

@@ -7,6 +7,7 @@ an approval of the very verdict at hand. Each question keeps its history: asked 
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from gaelp.errors import GaelpError, Refused
@@ -56,10 +57,7 @@ class DecisionStore:
             latest = _latest(connection, question)
             if latest is not None and latest.expires_at > question.opened_at:
                 return latest
-            values = (*_key(question), question.expires_at.isoformat(), question.model_dump_json())
-            connection.execute(
-                "INSERT INTO question(run_id, gate, evidence_hash, expires_at, body) VALUES (?, ?, ?, ?, ?)", values
-            )
+            _insert(connection, question)
             return question
 
     def decide(self, decision: Decision) -> Decision:
@@ -94,6 +92,14 @@ class DecisionStore:
         check_decision(asked[-1], found)
         self._authorise(asked[-1], found)
         return found
+
+    def withdraw(self, run_id: str, now: datetime) -> None:
+        """Let every open question of a run expire: it was stopped, and whoever goes on with it is asked again."""
+        for question in self.open_questions(run_id=run_id):
+            if question.expires_at > now:
+                over = question.model_copy(update={"opened_at": now, "remind_at": now, "expires_at": now})
+                with self._writing() as connection:
+                    _insert(connection, over)
 
     def open_questions(self, *, run_id: str | None = None) -> list[Question]:
         """What nobody has answered yet, the latest time each was asked, expired ones too, oldest first."""
@@ -145,6 +151,13 @@ class DecisionStore:
 
 def _key(about: Question | Decision) -> tuple[str, str, str]:
     return about.run_id, about.gate, about.evidence_hash
+
+
+def _insert(connection: sqlite3.Connection, question: Question) -> None:
+    values = (*_key(question), question.expires_at.isoformat(), question.model_dump_json())
+    connection.execute(
+        "INSERT INTO question(run_id, gate, evidence_hash, expires_at, body) VALUES (?, ?, ?, ?, ?)", values
+    )
 
 
 def _questions(connection: sqlite3.Connection, about: Question | Decision) -> list[Question]:

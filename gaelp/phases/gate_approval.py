@@ -45,6 +45,14 @@ class GateApprovals:
         """The record of decisions, which takes and gives only what the policy allows."""
         return DecisionStore(self.home / "decisions.db", authorise=self.authorise)
 
+    def check_automatic(self) -> None:
+        """Refuse to have gates approved by nobody where money can move."""
+        if not self.policy.sandbox:
+            raise Refused(
+                "approval auto is for the sandbox, and this policy asks for signatures: have people decide, or choose a"
+                " policy with sandbox: true (approvals.policy) where no money can move"
+            )
+
     def authorise(self, question: Question, decision: Decision) -> None:
         """Refuse an approval that the signatures do not carry; to reject or to train again needs none."""
         if decision.choice != "approve" or self.policy.sandbox:
@@ -52,7 +60,7 @@ class GateApprovals:
         if not decision.signatures:
             raise Refused(
                 f"gate {question.gate} of run {question.run_id} takes signed approvals only, of {self.policy.quorum}:"
-                f" `gaelp gate approve {question.run_id} --verdict {question.code} --key FILE --why ...`"
+                f" `gaelp gate approve {question.run_id} --verdict {question.code} --key FILE --why WHY`"
             )
         approvals = [Approval.model_validate_json(text) for text in decision.signatures]
         approve_gate(

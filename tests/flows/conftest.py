@@ -97,6 +97,12 @@ class Pipeline:
         assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout if code == 0 else done.stderr
 
+    def python(self, code):
+        """What a process prints that talks to this server."""
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=self.environ, capture_output=True, text=True, timeout=240, check=True)
+        return done.stdout
+
     def deployment(self, flow, name):
         found = httpx.get(f"{self.api}/deployments/name/{flow}/{name}", timeout=120)
         return found.json() if found.status_code == httpx.codes.OK else None

@@ -67,11 +67,21 @@ def test_a_rejection_ends_the_run_as_rejected_with_the_reason(pipeline):
     )
 
 
-def test_a_suspended_run_can_be_stopped(pipeline):
-    flow_run_id, run_id, _ = suspended(pipeline)
+def test_a_suspended_run_is_not_taken_for_crashed_and_can_be_stopped(pipeline):
+    flow_run_id, run_id, question = suspended(pipeline)
+    assert (
+        pipeline.python(
+            "from datetime import UTC, datetime, timedelta; from flows.crash_watch import mark_crashed;"
+            "print(mark_crashed(datetime.now(UTC) + timedelta(hours=1)))"
+        )
+        == "[]\n"
+    )
+    assert pipeline.state(flow_run_id) == "Suspended"
     pipeline.gaelp("stop", run_id)
     pipeline.wait_for(flow_run_id, "Cancelled")
     assert "Cancelled" in pipeline.gaelp("runs")
+    refused = pipeline.gaelp("gate", "approve", run_id, "--verdict", question["code"], "--why", "too late", code=3)
+    assert "expired" in refused
 
 
 def test_the_weekly_schedule_makes_a_run_appear(pipeline):

@@ -135,6 +135,15 @@ def test_an_open_question_is_not_prolonged_by_asking_it_again(store, verdict, qu
     assert again == question
 
 
+def test_a_question_that_was_withdrawn_cannot_be_answered_until_it_is_asked_again(store, verdict, question):
+    store.ask(question)
+    store.withdraw(question.run_id, question.opened_at + timedelta(minutes=1))
+    with pytest.raises(Refused, match="expired"):
+        store.decide(answer(question, minutes=2))
+    again = store.ask(asked(verdict, question.opened_at + timedelta(minutes=3)))
+    assert store.decide(answer(again)).choice == "approve"
+
+
 @pytest.mark.parametrize("outcome", ["fail", "inconclusive"])
 def test_a_verdict_that_did_not_pass_cannot_be_approved(store, question, outcome):
     doubtful = question.model_copy(update={"verdict": question.verdict.model_copy(update={"outcome": outcome})})

@@ -115,6 +115,11 @@ def test_in_the_sandbox_a_name_is_enough_and_production_is_no_sandbox(tmp_path, 
         production.decisions().decision(question)
 
 
+def test_nobody_is_not_enough_where_money_can_move(live):
+    with pytest.raises(Refused, match="approval auto is for the sandbox"):
+        live.check_automatic()
+
+
 def test_a_signature_made_by_hand_counts_only_for_the_action_at_the_gate(live, question, clock, keys):
     from gaelp.approvals import gate_action  # noqa: PLC0415 - only here
 

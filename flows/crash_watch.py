@@ -1,0 +1,74 @@
+"""The watch over runs whose process is gone: without a heartbeat, a run that is said to be running has crashed.
+
+Prefect's own way, an automation on heartbeat events, also strikes runs that were suspended or wait for their turn when
+an event is lost on a busy database. So the state is looked at first: only what is said to be running can have crashed.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+import httpx
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType, FlowRunFilterTags
+from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.exceptions import PrefectException
+from prefect.states import Crashed
+
+from gaelp.clock import SystemClock
+from gaelp.observability.logs import get_logger
+
+__all__ = ["CRASHED_AFTER", "mark_crashed", "watching_for_crashes"]
+
+CRASHED_AFTER = timedelta(seconds=90)  # three heartbeats
+_LOOK_EVERY_S = 15.0
+
+
+@contextmanager
+def watching_for_crashes() -> Iterator[None]:
+    """Look every few seconds while inside; a look that fails is told, and the next one is made all the same."""
+    stopping = threading.Event()
+
+    def watch() -> None:
+        while not stopping.wait(_LOOK_EVERY_S):
+            try:
+                mark_crashed(SystemClock().now())
+            except (httpx.HTTPError, PrefectException) as problem:
+                get_logger(__name__).warning("could not look for crashed runs", reason=str(problem))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join(_LOOK_EVERY_S)
+
+
+def mark_crashed(now: datetime) -> list[str]:
+    """Mark every run of ours that is said to be running and has been silent for too long; returns their names."""
+    running = FlowRunFilter(
+        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])),
+        tags=FlowRunFilterTags(all_=["gaelp"]),
+    )
+    with get_client(sync_client=True) as client:
+        silent = [run for run in client.read_flow_runs(flow_run_filter=running) if _is_silent(client, run, now)]
+        for run in silent:
+            client.set_flow_run_state(run.id, Crashed(message="no heartbeat: whatever ran it is gone"))
+    return [run.name for run in silent]
+
+
+def _is_silent(client: SyncPrefectClient, run: FlowRun, now: datetime) -> bool:
+    since = now - CRASHED_AFTER
+    if run.state is None or run.state.timestamp > since:
+        return False
+    heard = {
+        "filter": {
+            "occurred": {"since": since.isoformat(), "until": now.isoformat()},
+            "resource": {"id": [f"prefect.flow-run.{run.id}"]},
+        },
+        "limit": 1,
+    }
+    answer = client.request("POST", "/events/filter", json=heard)
+    return not answer.json()["events"]
