@@ -49,13 +49,14 @@ class Pipeline:
         self.port = free_port()
         self.api = f"http://127.0.0.1:{self.port}/api"
         self.up = None
+        self.told = {}  # further variables of the environment
         (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE), encoding="utf-8")
         (folder / "mine.yaml").write_text(yaml.safe_dump(CONFIG | config), encoding="utf-8")
 
     @property
     def environ(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "GAELP_"))}
-        return kept | {"GAELP_HOME": str(self.home), "PREFECT_API_URL": self.api, "NO_COLOR": "1"}
+        return kept | {"GAELP_HOME": str(self.home), "PREFECT_API_URL": self.api, "NO_COLOR": "1"} | self.told
 
     def start(self):
         with (self.folder / "up.log").open("ab") as log:

@@ -1,0 +1,95 @@
+"""The set-up for a team, as docs/pipeline.md has it: a server with a password, prefect.yaml, a worker.
+
+The server keeps its state in SQLite unless GAELP_TEST_PREFECT_DATABASE names a PostgreSQL.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from gaelp.config.places import repository_root
+
+pytestmark = pytest.mark.slow
+
+# PostgreSQL with its extension pg_trgm, which Prefect needs: postgresql+asyncpg://USER:PASSWORD@HOST/NAME
+DATABASE = os.environ.get("GAELP_TEST_PREFECT_DATABASE")
+PASSWORD = "team:only-for-this-test"
+
+
+class Team:
+    """A server and a worker in processes of their own."""
+
+    def __init__(self, pipeline):
+        self.pipeline = pipeline
+        pipeline.told = {"PREFECT_API_AUTH_STRING": PASSWORD}
+        self.environ = pipeline.environ | {
+            "PREFECT_HOME": str(pipeline.folder / "prefect"),
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "DO_NOT_TRACK": "1",
+            "PREFECT_SERVER_DATABASE_CONNECTION_URL": DATABASE or f"sqlite+aiosqlite:///{pipeline.folder}/prefect.db",
+            "PREFECT_SERVER_API_AUTH_STRING": PASSWORD,
+            "PREFECT_API_AUTH_STRING": PASSWORD,
+        }
+        self.started = []
+
+    def prefect(self, *words):
+        command = [sys.executable, "-m", "prefect", *words]
+        done = subprocess.run(
+            command, cwd=repository_root(), env=self.environ, capture_output=True, text=True, timeout=240, check=False
+        )
+        assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def start(self, *words):
+        with (self.pipeline.folder / "up.log").open("ab") as log:
+            command = [sys.executable, "-m", "prefect", *words]
+            self.started.append(
+                subprocess.Popen(command, cwd=repository_root(), env=self.environ, stdout=log, stderr=log)
+            )
+
+    def stop(self):
+        for process in reversed(self.started):
+            process.terminate()
+            process.wait(60)
+
+
+@pytest.fixture
+def team(own_pipeline):
+    made = Team(own_pipeline())
+    yield made
+    made.stop()
+
+
+def test_a_team_deploys_runs_and_decides_behind_a_password(team):
+    pipeline = team.pipeline
+    team.start("server", "start", "--host", "127.0.0.1", "--port", str(pipeline.port))
+    pipeline.until(lambda: healthy(pipeline.api), 180, "the server")
+    assert httpx.post(f"{pipeline.api}/flow_runs/filter", json={}).status_code == httpx.codes.UNAUTHORIZED
+    team.prefect("work-pool", "create", "gaelp", "--type", "process")
+    team.prefect("--no-prompt", "deploy", "--all")
+    team.start("worker", "start", "--pool", "gaelp", "--type", "process")
+    config = str(pipeline.folder / "mine.yaml")
+    recipe = f'overrides=["training.agent={pipeline.folder}/recipe.yaml"]'
+    told = team.prefect("deployment", "run", "gaelp/full-pipeline", "--param", f"config={config}", "--param", recipe)
+    assert "Created flow run" in told
+    pipeline.until(lambda: waiting(pipeline), 240, "the gate")
+    [question] = waiting(pipeline)
+    pipeline.gaelp(
+        "gate", "approve", question["run_id"], "--verdict", question["code"], "--why", "good", "--who", "Ada"
+    )
+    pipeline.until(lambda: "Completed" in pipeline.gaelp("status", question["run_id"]), 180, "the end")
+
+
+def healthy(api):
+    try:
+        return httpx.get(f"{api}/health").status_code == httpx.codes.OK
+    except httpx.HTTPError:
+        return False
+
+
+def waiting(pipeline):
+    return json.loads(pipeline.gaelp("gate", "list", "--json"))
