@@ -1,7 +1,6 @@
 """Phase 1: train an agent on a market, choose a checkpoint, and judge it on episodes and markets it has not seen."""
 
 import dataclasses
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ from gaelp.observability.tracking import MlflowTracker, NoTracker, Tracker, loca
 from gaelp.phases.judging import MarketShift, judge_policy, shifted
 from gaelp.phases.run_folder import RunFolder
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
-from gaelp.training.manifest import describe_run, write_manifest
+from gaelp.training.manifest import describe_run, parameter_hash, write_manifest
 from gaelp.training.monitor import Goal
 from gaelp.training.recipe import Recipe, load_recipe
 from gaelp.training.reports import Report, RoundDone, Stopped, Validated
@@ -60,7 +59,7 @@ class SimulationResult(Frozen):
     rounds: int
     training_seconds: float  # with validation, over all processes that took part
     checkpoint: str | None
-    model_hash: str  # SHA-256 of the checkpoint, or of the tuned rules where a rule is the agent
+    model_hash: str  # SHA-256 of what the agent has learned, or of the tuned rules where a rule is the agent
     config_hash: str
     evaluation: EvaluationSettings
     metrics: dict[str, float]
@@ -270,7 +269,7 @@ def _judged(
         rounds=stopped.round,
         training_seconds=stopped.seconds,
         checkpoint=stopped.best.name if stopped.best else None,
-        model_hash=hashlib.sha256(stopped.best.read_bytes()).hexdigest() if stopped.best else fingerprint(plan.tuned),
+        model_hash=_model_hash(plan, training, stopped),
         config_hash=plan.config_hash,
         evaluation=given,
         metrics=judged.metrics,
@@ -278,6 +277,12 @@ def _judged(
         comparison=judged.comparison,
         verdict=judge(plan.gate, evidence, clock.now()),
     )
+
+
+def _model_hash(plan: Plan, training: MarketTraining, stopped: Stopped) -> str:
+    if stopped.best is None:
+        return fingerprint(plan.tuned)
+    return parameter_hash(training.loop.parameters_in(stopped.best))
 
 
 def _chosen(plan: Plan, training: MarketTraining, stopped: Stopped) -> SegmentPolicy:

@@ -8,6 +8,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -86,6 +87,10 @@ class TrainingLoop:
         """Every tensor of the learner as the newest checkpoint holds it, by its path."""
         latest = self._folder.load_latest().checkpoint
         return _tensors(latest.state["learner"] if latest else self.learner.state())
+
+    def parameters_in(self, path: Path) -> dict[str, torch.Tensor]:
+        """Every tensor of the learner as this checkpoint holds it, by its path."""
+        return _tensors(self._folder.load(path).state["learner"])
 
     def _start(self) -> Iterator[Report]:
         self._reference = self._arena.reference()
