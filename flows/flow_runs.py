@@ -10,12 +10,11 @@ from prefect.client.schemas.responses import SetStateStatus
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Cancelling, Scheduled
 
+from flows.forms import form_of
 from gaelp.errors import BadInput, Refused
 from gaelp.gates.decisions import Decision
 
 __all__ = ["cancel", "is_suspended", "retry", "state_name", "wake"]
-
-_CODE_UNIT_MICROS = 1_000_000
 
 
 def state_name(flow_run_id: str) -> str:
@@ -31,9 +30,7 @@ def is_suspended(flow_run_id: str) -> bool:
 
 def wake(flow_run_id: str, decision: Decision) -> None:
     """Have a suspended flow run go on after a decision; the run reads the decision from the record, not from here."""
-    form = {"decision": decision.choice, "verdict": decision.evidence_hash, "who": decision.who, "why": decision.why}
-    if daily := decision.limits_micros.get("daily"):
-        form["daily_budget"] = str(daily // _CODE_UNIT_MICROS)
+    form = form_of(decision)
     with get_client(sync_client=True) as client:
         for wait_s in (1, 2, 4, 8, 0):
             response = client.resume_flow_run(UUID(flow_run_id), run_input=form)

@@ -7,12 +7,12 @@ import pydantic
 from prefect.input import RunInput
 from pydantic import Field
 
-from gaelp.gates.decisions import CODE_LENGTH, Choice, Question
+from gaelp.gates.decisions import CODE_LENGTH, Choice, Decision, Question
+from gaelp.money import MICROS_PER_UNIT
 
-__all__ = ["BudgetGateForm", "GateForm", "form_for", "prefilled", "read_answer"]
+__all__ = ["BudgetGateForm", "GateForm", "form_for", "form_of", "prefilled", "read_answer"]
 
 FormT = TypeVar("FormT", bound=RunInput)
-_MICROS_PER_UNIT = 1_000_000
 
 
 class GateForm(RunInput):
@@ -55,7 +55,7 @@ def read_answer(question: Question, answer: RunInput) -> dict[str, Any]:
     strict = form.model_validate(answer.model_dump())
     named = strict.verdict
     hash_if_named = question.evidence_hash if question.evidence_hash.startswith(named) else named.ljust(64, "0")
-    limits = {"daily": strict.daily_budget * _MICROS_PER_UNIT} if isinstance(strict, BudgetGateForm) else {}
+    limits = {"daily": strict.daily_budget * MICROS_PER_UNIT} if isinstance(strict, BudgetGateForm) else {}
     return {
         "choice": strict.decision,
         "evidence_hash": hash_if_named,
@@ -63,6 +63,13 @@ def read_answer(question: Question, answer: RunInput) -> dict[str, Any]:
         "why": strict.why,
         "limits_micros": limits,
     }
+
+
+def form_of(decision: Decision) -> dict[str, Any]:
+    """What a decision made elsewhere looks like in the form that the server waits for."""
+    said = {"decision": decision.choice, "verdict": decision.evidence_hash, "who": decision.who, "why": decision.why}
+    daily = decision.limits_micros.get("daily")
+    return said if daily is None else said | {"daily_budget": daily // MICROS_PER_UNIT}
 
 
 def prefilled(form: type[FormT], description: str | None = None, **defaults: Any) -> type[FormT]:

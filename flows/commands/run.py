@@ -51,7 +51,6 @@ def run(
     The flow is the one that `gaelp up` serves, on a Prefect server of its own that ends with it. Exit code 0 only if
     the pipeline finished, 3 if a gate refused or someone rejected, 4 if it waits for a person.
     """
-    prepare(config, overrides)
     drive(config or "base", overrides or [], approve, run_id, as_json=as_json)
 
 

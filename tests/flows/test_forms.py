@@ -4,8 +4,8 @@ import pytest
 from prefect.input import RunInput
 from pydantic import Field, ValidationError
 
-from flows.forms import BudgetGateForm, GateForm, form_for, prefilled, read_answer
-from gaelp.gates.decisions import Question
+from flows.forms import BudgetGateForm, GateForm, form_for, form_of, prefilled, read_answer
+from gaelp.gates.decisions import Decision, Question
 
 SAID = {"verdict": "0" * 8, "who": "Ada", "why": "every rule holds"}
 
@@ -105,3 +105,19 @@ def test_the_form_says_what_to_look_at(question):
     assert question.code in text
     assert question.run_id in text
     assert "(http://127.0.0.1:4200/artifacts/artifact/1)" in text
+
+
+@pytest.mark.parametrize(("gate", "limits"), [("simulation", {}), ("history", {"daily": 25_000_000})])
+def test_a_decision_made_elsewhere_fills_the_form_in_as_a_person_would(question, gate, limits):
+    asked = question.model_copy(update={"gate": gate})
+    said = {"choice": "approve", "who": "Ada", "why": "every rule holds", "limits_micros": limits}
+    decision = Decision(
+        run_id=asked.run_id,
+        gate=gate,
+        evidence_hash=asked.evidence_hash,
+        decided_at=asked.opened_at,
+        through="command",
+        **said,
+    )
+    filled = form_for(asked, None).model_validate(form_of(decision), strict=True)
+    assert read_answer(asked, filled) == said | {"evidence_hash": asked.evidence_hash}
