@@ -1,4 +1,4 @@
-"""What `gaelp up` serves: the pipeline on its weekly schedule, phase 1 alone, and the watch over gates."""
+"""What `gaelp up` serves: the pipeline on its weekly schedule, phase 1 alone, and the safety watch."""
 
 from typing import Any
 
@@ -9,22 +9,22 @@ from prefect.schedules import Cron, Schedule
 from prefect.types.entrypoint import EntrypointType
 
 from flows.full_pipeline import gaelp
-from flows.gate_watch import gate_watch
+from flows.safety_watch import safety_watch
 from flows.simulation import simulation
 
 __all__ = ["WEEKLY", "deployments"]
 
 WEEKLY = "0 6 * * 1"  # Mondays at six
-_HOURLY = "15 * * * *"
+_EVERY_TEN_MINUTES = "*/10 * * * *"
 
 
 def deployments(config: str, overrides: list[str], *, cron: str = WEEKLY) -> list[RunnerDeployment]:
-    """The deployments gaelp/full-pipeline, simulation/alone and gate-watch/hourly, each run one at a time."""
+    """The deployments gaelp/full-pipeline, simulation/alone, safety-watch/every-ten-minutes, each one run at a time."""
     told = {"config": config, "overrides": overrides}
     return [
         _deployed(gaelp, "full-pipeline", told, Cron(cron, timezone="UTC", slug="weekly")),
         _deployed(simulation, "alone", told),
-        _deployed(gate_watch, "hourly", {"config": config}, Cron(_HOURLY, timezone="UTC", slug="hourly")),
+        _deployed(safety_watch, "every-ten-minutes", told, Cron(_EVERY_TEN_MINUTES, timezone="UTC", slug="watch")),
     ]
 
 

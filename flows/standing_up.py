@@ -18,6 +18,7 @@ class Up(Frozen):
 
     pid: int
     api_url: str
+    money_url: str  # of the emergency stop and the figures
 
     @property
     def ui_url(self) -> str:
@@ -34,7 +35,7 @@ def _note(home: Path) -> Path:
 
 
 @contextmanager
-def standing(home: Path, api_url: str) -> Iterator[Up | None]:
+def standing(home: Path, api_url: str, money_url: str) -> Iterator[Up | None]:
     """Hold the place while serving; None where another process holds it. The hold ends with the process."""
     with _lock(home).open("a", encoding="ascii") as file:
         try:
@@ -42,7 +43,7 @@ def standing(home: Path, api_url: str) -> Iterator[Up | None]:
         except OSError:
             yield None
             return
-        up = Up(pid=os.getpid(), api_url=api_url)
+        up = Up(pid=os.getpid(), api_url=api_url, money_url=money_url)
         _note(home).write_text(up.model_dump_json(), encoding="utf-8")
         try:
             yield up

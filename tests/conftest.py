@@ -39,3 +39,56 @@ def database_kind(request):
 def place(database_kind, databases):
     """An empty database: a path or a URL."""
     return databases.fresh_place(database_kind)
+
+
+_CONNECTOR = """
+import importlib.util
+import sys
+from pathlib import Path
+
+from gaelp.clock import SystemClock
+
+
+def connect(settings):
+    if "platform_double" not in sys.modules:
+        spec = importlib.util.spec_from_file_location("platform_double", {path!r})
+        sys.modules["platform_double"] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules["platform_double"].PlatformDouble(SystemClock(), path=Path(settings.home) / "double.pickle")
+
+
+def fails(settings):
+    raise OSError("no credentials")
+
+
+def other(settings):
+    return object()
+"""
+_TERMS = """
+platforms:
+  - {platform: double, day_percent: 200, period: month, period_percent: 3040, step_micros: 10000, why: as Google}
+"""
+
+
+@pytest.fixture
+def installed_double(tmp_path_factory, monkeypatch):
+    """The double of an ad platform as an installed connector: `double`, and two that do not work.
+
+    The current folder is one with its terms. What it has is kept in a file below the home.
+    """
+    folder = tmp_path_factory.mktemp("installed")
+    here = tmp_path_factory.mktemp("here")
+    path = Path(__file__).resolve().parent / "platforms" / "platform_double.py"
+    (folder / "double_connector.py").write_text(_CONNECTOR.format(path=str(path)))
+    info = folder / "double-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: double\nVersion: 1.2\n")
+    names = {"double": "connect", "broken": "fails", "strange": "other"}
+    lines = [f"{name} = double_connector:{function}" for name, function in names.items()]
+    (info / "entry_points.txt").write_text("\n".join(["[gaelp.platforms]", *lines, ""]))
+    (here / "configs" / "budget").mkdir(parents=True)
+    (here / "configs" / "budget" / "platforms.yaml").write_text(_TERMS)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.chdir(here)
+    yield here
+    sys.modules.pop("double_connector", None)

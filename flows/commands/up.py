@@ -4,7 +4,6 @@ import os
 import signal
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +14,7 @@ from gaelp.cli.options import ConfigOption, SetOption
 from gaelp.cli.output import say, show_text
 from gaelp.cli.startup import prepare
 from gaelp.config.environment import process_environment
+from gaelp.config.settings import Settings
 from gaelp.errors import GaelpError
 
 __all__ = ["STOP_S", "down", "up"]
@@ -31,7 +31,7 @@ def up(
     cron: Annotated[str, typer.Option("--cron", help="When the pipeline runs by itself, in UTC.")] = "0 6 * * 1",
     overrides: SetOption = None,
 ) -> None:
-    """Start what the pipeline needs and serve it until Ctrl-C: server, UI, schedule, and a watch for crashed runs.
+    """Start what the pipeline needs and serve it until Ctrl-C: server, UI, schedules, the emergency stop over HTTP.
 
     - `gaelp up`, then in another terminal `export PREFECT_API_URL=http://127.0.0.1:4200/api` and
       `prefect deployment run gaelp/full-pipeline`
@@ -41,24 +41,26 @@ def up(
     A server that answers already is used as it is: the one PREFECT_API_URL names, or one on this machine. Calling it a
     second time changes nothing. Ctrl-C or `gaelp down` stops what was started here; suspended runs wait on.
     """
-    home = prepare(config, overrides).settings.home
+    settings = prepare(config, overrides).settings
+    home, money = settings.home, settings.api
     environ = process_environment()
     api_url = environ.get("PREFECT_API_URL") or f"http://127.0.0.1:{port}/api"
     settle(environ, for_server(home, api_url))
     deployed = {"config": config or "base", "overrides": overrides or [], "cron": cron}
-    with standing(home, api_url) as here:
+    with standing(home, api_url, f"http://{money.host}:{money.port}") as here:
         if here is None:
             _tell(who_is_up(home), "is up already")
             return
-        _serve(here, home, deployed)
+        _serve(here, settings, deployed)
 
 
-def _serve(here: Up, home: Path, told: Mapping[str, Any]) -> None:
+def _serve(here: Up, settings: Settings, told: Mapping[str, Any]) -> None:
     from flows.server import running_server  # noqa: PLC0415 - takes a moment that `--help` need not spend
+    from gaelp.api import serving  # noqa: PLC0415 - as above
 
     say(f"looking for a Prefect server at {here.api_url} ...")
     signal.signal(signal.SIGTERM, _stop_like_ctrl_c)
-    with running_server(here.api_url, home, process_environment()) as started:
+    with serving(settings), running_server(here.api_url, settings.home, process_environment()) as started:
         from prefect import serve  # noqa: PLC0415 - reads the environment when it is imported
 
         from flows.crash_watch import watching_for_crashes  # noqa: PLC0415 - as above
@@ -83,6 +85,7 @@ def _tell(here: Up | None, how: str) -> None:
         f"  API    {here.api_url}\n"
         f"  begin  PREFECT_API_URL={here.api_url} prefect deployment run gaelp/full-pipeline\n"
         "  gates  gaelp gate list\n"
+        f"  money  {here.money_url}/metrics; POST to {here.money_url}/kill stops all spending, as gaelp kill does\n"
         "  stop   Ctrl-C, or gaelp down"
     )
 

@@ -8,8 +8,8 @@ from gaelp.approvals.database import open_database
 from gaelp.approvals.gate_decision import approve_gate, check_gate_action, gate_action
 from gaelp.approvals.heads import check_heads, publish_head, read_heads
 from gaelp.approvals.keys import SigningKey, load_key, new_key, save_key
-from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, load_policy
-from gaelp.approvals.store import ApprovalStore, database_path
+from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, load_policy, policy_for
+from gaelp.approvals.store import ApprovalStore, approvals_place
 from gaelp.approvals.trust import Approver, Trust, load_trust
 
 __all__ = [
@@ -27,16 +27,17 @@ __all__ = [
     "Statement",
     "Trust",
     "action_hash",
+    "approvals_place",
     "approve_gate",
     "check_gate_action",
     "check_heads",
-    "database_path",
     "gate_action",
     "load_key",
     "load_policy",
     "load_trust",
     "new_key",
     "open_database",
+    "policy_for",
     "publish_head",
     "read_heads",
     "require",

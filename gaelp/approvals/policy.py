@@ -6,13 +6,14 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gaelp.approvals.action import Action
+from gaelp.approvals.action import Action, World
 from gaelp.approvals.words import Instant
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.names import Slug
+from gaelp.config.settings import Settings
 
-__all__ = ["ApprovalPolicy", "ApprovalRequest", "RequestState", "load_policy"]
+__all__ = ["ApprovalPolicy", "ApprovalRequest", "RequestState", "load_policy", "policy_for"]
 
 RequestState = Literal["approved", "escalate", "expired", "rejected", "waiting"]
 
@@ -69,3 +70,9 @@ class ApprovalRequest(Frozen):
 def load_policy(path_or_name: str | Path) -> ApprovalPolicy:
     """Read a policy by its name in configs/approvals or by path; ConfigError names what is wrong."""
     return load_model(ApprovalPolicy, path_or_name, "approvals")
+
+
+def policy_for(settings: Settings, world: World) -> ApprovalPolicy:
+    """What holds for actions in a world: where real money can move, never a policy for the sandbox."""
+    policy = load_policy(settings.approvals.policy)
+    return load_policy("live") if policy.sandbox and world == "live" else policy

@@ -36,16 +36,18 @@ from gaelp.approvals.tables import (
 )
 from gaelp.approvals.trust import Trust
 from gaelp.clock import Clock
+from gaelp.config.home import books_place
+from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, Refused
 
-__all__ = ["ApprovalStore", "database_path"]
+__all__ = ["ApprovalStore", "approvals_place"]
 
 _CONSUMER_MAX = 200
 
 
-def database_path(home: Path) -> Path:
-    """Where approvals and audit log live unless a PostgreSQL is named."""
-    return home / "approvals.db"
+def approvals_place(settings: Settings) -> Path | str:
+    """Where approvals and audit log live."""
+    return books_place(settings, "approvals.db")
 
 
 class ApprovalStore:
@@ -108,6 +110,11 @@ class ApprovalStore:
             request = known_request(session, action)
             approvals = approvals_of(session, action_hash(action))
         return state_of(request, approvals, policy, trust, self._clock.now())
+
+    def is_used(self, action: Action) -> bool:
+        """Whether the approvals of an action were used up."""
+        with self._database.reading() as session:
+            return use_of(session, action_hash(action)) is not None
 
     def consume(self, action: Action, policy: ApprovalPolicy, trust: Trust, *, consumer: str) -> Authorisation:
         """Use the approvals of an action up, for good: the same consumer gets the same answer again, no other any.

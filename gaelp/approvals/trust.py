@@ -13,10 +13,12 @@ from gaelp.approvals.words import Instant, PublicKeyHex
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.names import Name, Slug
+from gaelp.config.places import absolute
+from gaelp.config.settings import Settings
 from gaelp.config.write import write_models
 from gaelp.errors import BadInput, Refused
 
-__all__ = ["AUDITOR", "Approver", "Trust", "change_trust", "load_trust", "trust_path"]
+__all__ = ["AUDITOR", "Approver", "Trust", "change_trust", "load_trust", "trust_place"]
 
 AUDITOR = "auditor"  # the role whose keys sign the heads of the audit log
 
@@ -116,9 +118,10 @@ class Trust(Frozen):
         )
 
 
-def trust_path(home: Path) -> Path:
-    """Where the list is looked for unless another file is named."""
-    return home / "approvers.yaml"
+def trust_place(settings: Settings) -> Path:
+    """Where the list is: the file that the settings name, or one below the home."""
+    named = settings.approvals.trust
+    return absolute(named) if named is not None else absolute(settings.home) / "approvers.yaml"
 
 
 def load_trust(path: Path) -> Trust:

@@ -11,6 +11,7 @@ from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.config.places import absolute, shown
+from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, Refused
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def show(
     """
     from gaelp.approvals.canonical import parse  # noqa: PLC0415 - cryptography takes its time
 
-    home = absolute(prepare(config, overrides).settings.home)
-    rows = [row for row in _rows(home) if kind in (None, row.kind)][-last:]
+    settings = prepare(config, overrides).settings
+    rows = [row for row in _rows(settings) if kind in (None, row.kind)][-last:]
     if as_json:
         show_json({"rows": [_as_json(row, parse(row.body.encode("utf-8"))) for row in rows]})
         return
@@ -64,9 +65,9 @@ def verify(
 
     Exits 0 if the log is whole, 3 if not.
     """
-    home = absolute(prepare(config, overrides).settings.home)
-    rows = _rows(home)
-    vouched = _check(rows, home, heads, load_trusted(trust_file, home))
+    settings = prepare(config, overrides).settings
+    rows = _rows(settings)
+    vouched = _check(rows, settings, heads, load_trusted(trust_file, settings))
     if as_json:
         show_json({"ok": True, "rows": len(rows), "head": rows[-1].hash if rows else None, "heads": vouched})
         return
@@ -91,37 +92,37 @@ def publish(
     """
     from gaelp.approvals import publish_head  # noqa: PLC0415 - cryptography takes its time
 
-    home = absolute(prepare(config, overrides).settings.home)
-    place = absolute(heads)
+    settings = prepare(config, overrides).settings
+    home, place = absolute(settings.home), absolute(heads)
     if place.resolve().is_relative_to(home.resolve()):
         raise Refused(f"--heads {shown(place)} lies below {shown(home)}, beside the log itself: name another place")
-    trusted = load_trusted(trust_file, home)
+    trusted = load_trusted(trust_file, settings)
     signer = open_key(key, passphrase_file)
-    head = publish_head(_rows(home), signer, place, trust=trusted, at=SystemClock().now())
+    head = publish_head(_rows(settings), signer, place, trust=trusted, at=SystemClock().now())
     if as_json:
         show_json(head.model_dump(mode="json"))
     else:
         show_text(f"row {head.statement.seq} {head.statement.hash}")
 
 
-def _rows(home: Path) -> "tuple[AuditRow, ...]":
-    from gaelp.approvals import AuditLog, database_path, open_database  # noqa: PLC0415 - cryptography takes its time
+def _rows(settings: Settings) -> "tuple[AuditRow, ...]":
+    from gaelp.approvals import AuditLog, approvals_place, open_database  # noqa: PLC0415 - cryptography takes its time
 
-    path = database_path(home)
-    if not path.exists():
-        raise BadInput(f"{shown(path)}: there is no audit log yet; set GAELP_HOME or --config to where it is")
-    return AuditLog(open_database(path)).rows()
+    place = approvals_place(settings)
+    if isinstance(place, Path) and not place.exists():
+        raise BadInput(f"{shown(place)}: there is no audit log yet; set GAELP_HOME or --config to where it is")
+    return AuditLog(open_database(place)).rows()
 
 
-def _check(rows: "tuple[AuditRow, ...]", home: Path, heads: Path | None, trusted: "Trust") -> int:
+def _check(rows: "tuple[AuditRow, ...]", settings: Settings, heads: Path | None, trusted: "Trust") -> int:
     """Refuse a log that is not whole; else the number of heads that agree with it."""
-    from gaelp.approvals import ApprovalStore, check_heads, database_path, read_heads  # noqa: PLC0415 - as above
+    from gaelp.approvals import ApprovalStore, approvals_place, check_heads, read_heads  # noqa: PLC0415 - as above
     from gaelp.approvals.audit import verify_rows  # noqa: PLC0415 - as above
 
     way_out = "Stop spending (`gaelp kill`), keep this database as evidence, and go back to a copy that verifies."
     if problem := verify_rows(rows):
         raise Refused(f"the audit log is not whole: {problem}. {way_out}")
-    ApprovalStore(database_path(home), SystemClock()).verify(trusted)
+    ApprovalStore(approvals_place(settings), SystemClock()).verify(trusted)
     if heads is None:
         return 0
     published = read_heads(absolute(heads))

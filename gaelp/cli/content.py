@@ -117,10 +117,10 @@ def decide(
 
 
 def _queue(config: str | None, overrides: list[str] | None) -> "ReviewQueue":
-    from gaelp.content import ReviewQueue  # noqa: PLC0415 - as above
+    from gaelp.content.review_queue import ReviewQueue, reviews_path  # noqa: PLC0415 - as above
 
     home = prepare(config, overrides).settings.home
-    return ReviewQueue(home / "content" / "reviews.sqlite", SystemClock())
+    return ReviewQueue(reviews_path(home), SystemClock())
 
 
 def _show_verdicts(verdicts: "list[ContentVerdict]") -> None:

@@ -13,6 +13,7 @@ from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.config.document import read_text
 from gaelp.config.places import absolute, shown
+from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, Refused
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ app = typer.Typer(no_args_is_help=True, help="Keys of those who approve.")
 
 TrustOption = Annotated[
     Path | None,
-    typer.Option("--trust", help="The list of trusted approvers.", show_default="approvers.yaml below the home"),
+    typer.Option("--trust", help="The list of trusted approvers.", show_default="approvals.trust of the settings"),
 ]
 PassphraseFileOption = Annotated[
     Path | None, typer.Option("--passphrase-file", help="Read the passphrase from the first line of this file.")
@@ -86,7 +87,7 @@ def list_keys(
     as_json: JsonOption = False,
 ) -> None:
     """Show everyone who is or was trusted to approve."""
-    trusted = load_trusted(trust_file, absolute(prepare(config, overrides).settings.home))
+    trusted = load_trusted(trust_file, prepare(config, overrides).settings)
     if as_json:
         show_json(trusted.model_dump(mode="json"))
         return
@@ -113,11 +114,11 @@ def trust(
     from gaelp.approvals.keys import PublicKeyFile  # noqa: PLC0415 - cryptography takes its time
     from gaelp.config import load_model  # noqa: PLC0415 - as above
 
-    home = absolute(prepare(config, overrides).settings.home)
+    settings = prepare(config, overrides).settings
     offered = load_model(PublicKeyFile, public_key_file)
     body = {"name": offered.name, "public_key": offered.public_key, "roles": roles}
     changed = _change(
-        home, trust_file, ("trust.added", body), lambda trusted, at: trusted.with_key(offered, tuple(roles), at)
+        settings, trust_file, ("trust.added", body), lambda trusted, at: trusted.with_key(offered, tuple(roles), at)
     )
     _tell(changed, f"{offered.name} may approve from now on, as {', '.join(roles)}.", as_json=as_json)
 
@@ -134,20 +135,20 @@ def revoke(
 
     **Example**: `gaelp keys revoke ann`
     """
-    home = absolute(prepare(config, overrides).settings.home)
+    settings = prepare(config, overrides).settings
     changed = _change(
-        home, trust_file, ("trust.revoked", {"name": name}), lambda trusted, at: trusted.without(name, at)
+        settings, trust_file, ("trust.revoked", {"name": name}), lambda trusted, at: trusted.without(name, at)
     )
     _tell(changed, f"{name} may not approve from now on.", as_json=as_json)
 
 
-def load_trusted(trust_file: Path | None, home: Path) -> "Trust":
+def load_trusted(trust_file: Path | None, settings: Settings) -> "Trust":
     """The list of trusted approvers; one that was named must be there."""
-    from gaelp.approvals.trust import load_trust, trust_path  # noqa: PLC0415 - cryptography takes its time
+    from gaelp.approvals.trust import load_trust, trust_place  # noqa: PLC0415 - cryptography takes its time
 
     if trust_file is not None and not trust_file.exists():
         raise BadInput(f"--trust {trust_file}: there is no such file. Name the list that `gaelp keys trust` writes.")
-    return load_trust(absolute(trust_file or trust_path(home)))
+    return load_trust(absolute(trust_file) if trust_file else trust_place(settings))
 
 
 def open_key(path: Path, passphrase_file: Path | None) -> "SigningKey":
@@ -161,22 +162,22 @@ def open_key(path: Path, passphrase_file: Path | None) -> "SigningKey":
 
 
 def _change(
-    home: Path,
+    settings: Settings,
     trust_file: Path | None,
     record: tuple[str, dict[str, Any]],
     change: Callable[["Trust", datetime], "Trust"],
 ) -> "Trust":
     """Change the list and say so in the audit log; the log comes first, so that no change goes untold."""
-    from gaelp.approvals import AuditLog, database_path, open_database  # noqa: PLC0415 - cryptography takes its time
-    from gaelp.approvals.trust import change_trust, trust_path  # noqa: PLC0415 - as above
+    from gaelp.approvals import AuditLog, approvals_place, open_database  # noqa: PLC0415 - cryptography takes its time
+    from gaelp.approvals.trust import change_trust, trust_place  # noqa: PLC0415 - as above
 
     at = SystemClock().now()
-    path = absolute(trust_file or trust_path(home))
+    path = absolute(trust_file) if trust_file else trust_place(settings)
 
     def told(trusted: "Trust") -> "Trust":
         changed = change(trusted, at)
         kind, body = record
-        AuditLog(open_database(database_path(home))).append(kind, {**body, "file": str(path)}, at)
+        AuditLog(open_database(approvals_place(settings))).append(kind, {**body, "file": str(path)}, at)
         return changed
 
     return change_trust(path, told)

@@ -3,28 +3,32 @@
 import os
 import pwd
 from collections.abc import Callable
-from datetime import timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from gaelp.cli.keys import PassphraseFileOption, TrustOption, load_trusted, open_key
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
-from gaelp.clock import SystemClock
-from gaelp.config import load_settings
-from gaelp.config.places import absolute
-from gaelp.errors import BadInput, Refused, WaitingForPerson
+from gaelp.cli.signing import (
+    KeyOption,
+    PassphraseFileOption,
+    ReasonOption,
+    Signature,
+    TrustOption,
+    require_signed,
+    signature_from,
+)
+from gaelp.config import known_secrets, load_settings
+from gaelp.config.home import usual_home
+from gaelp.config.settings import Settings
+from gaelp.errors import BadInput, GaelpError, Refused
 
 if TYPE_CHECKING:
-    from gaelp.approvals import SigningKey, Trust
-    from gaelp.budget.kill_switch import KillSwitch, StopState
+    from gaelp.budget.kill_switch import StopState
 
-__all__ = ["kill", "kill_switch_below", "release", "revive"]
+__all__ = ["kill", "revive"]
 
 _PATIENCE_SECONDS = 10.0
-_APPROVAL_HOLDS = timedelta(hours=8)
 
 
 def kill(
@@ -41,11 +45,21 @@ def kill(
     **Example**: `gaelp kill --reason "cost per click is ten times what it was"`
     """
     # No check of the home, no logs, no tidy start: nothing that is not needed may stand between this and the latch.
-    switch = kill_switch_below(absolute(load_settings(config, overrides=overrides or ()).settings.home))
+    try:
+        settings = load_settings(config, overrides=overrides or ()).settings
+    except BadInput as problem:
+        _latch_alone(problem, reason)
+    from gaelp.bootstrap import kill_switch  # noqa: PLC0415 - sqlalchemy takes its time
+
+    switch = kill_switch(settings)
     report = switch.stop(by=_user(), reason=reason)
     if any(part.outcome == "still trying" for part in report.parts):
         say(f"Stopped. Waiting up to {_PATIENCE_SECONDS:.0f} s for the rest ...")
     parts = switch.wait(_PATIENCE_SECONDS)
+    from gaelp.budget.stop_alerts import tell_stopped  # noqa: PLC0415 - after the stop, for it takes its time
+
+    by = _user()
+    _tell_problems(settings, lambda: tell_stopped(settings, report.stop_id, parts, by=by, reason=reason))
     if as_json:
         told = [part.model_dump() for part in parts]
         show_json({"stopped": True, "stop_id": report.stop_id, "seconds": report.seconds, "parts": told})
@@ -55,10 +69,8 @@ def kill(
 
 
 def revive(
-    key: Annotated[
-        Path | None, typer.Option("--key", help="Approve the release with this private key.", show_default=False)
-    ] = None,
-    reason: Annotated[str, typer.Option("--reason", help="Why it may go on; signed with the approval.")] = "",
+    key: KeyOption = None,
+    reason: ReasonOption = "",
     passphrase_file: PassphraseFileOption = None,
     trust_file: TrustOption = None,
     config: ConfigOption = None,
@@ -76,10 +88,13 @@ def revive(
     An approval is for the stop in force alone: a stop that is made meanwhile needs approvals of its own. What is paused
     on the platform stays paused.
     """
-    home = absolute(load_settings(config, overrides=overrides or ()).settings.home)
-    signing = None if key is None else (open_key(key, passphrase_file), reason)
-    trusted = load_trusted(trust_file, home)
-    released = release(home, lambda state: _require_approval(state, home, trusted, signing))
+    from gaelp.bootstrap import kill_switch  # noqa: PLC0415 - sqlalchemy takes its time
+    from gaelp.budget.stop_alerts import tell_released  # noqa: PLC0415 - as above
+
+    settings = load_settings(config, overrides=overrides or ()).settings
+    signature = signature_from(settings, key, reason, passphrase_file, trust_file)
+    released = kill_switch(settings).release(lambda state: _require_approval(state, settings, signature))
+    _tell_problems(settings, lambda: tell_released(settings, released.stop_ids, signature.reason))
     if as_json:
         show_json({"stopped": False, "released": list(released.stop_ids)})
     elif released.is_stopped:
@@ -90,44 +105,36 @@ def revive(
         show_text("Nothing is stopped.")
 
 
-def release(home: Path, authorise: "Callable[[StopState], None]") -> "StopState":
-    """Release the stop in force if `authorise`, which is given it, does not raise."""
-    return kill_switch_below(home).release(authorise)
-
-
-def kill_switch_below(home: Path) -> "KillSwitch":
-    """The kill switch of this home folder; the ledger is opened only when its turn comes."""
-    from gaelp.budget.kill_switch import KillSwitch, fence_at  # noqa: PLC0415 - sqlalchemy takes its time
+def _latch_alone(problem: BadInput, reason: str) -> NoReturn:
+    """Settings that cannot be read must not keep anybody from stopping: the latch needs none but the folder."""
+    from gaelp.budget.kill_switch import KillSwitch  # noqa: PLC0415 - sqlalchemy takes its time
     from gaelp.budget.latch import LATCH_NAME, Latch  # noqa: PLC0415 - as above
-    from gaelp.budget.ledger import LEDGER_NAME, open_ledger  # noqa: PLC0415 - as above
 
-    latch, place = Latch(home / LATCH_NAME), home / LEDGER_NAME
-    return KillSwitch(latch, fence=fence_at(lambda: open_ledger(place, latch)) if place.exists() else None)
+    home = usual_home()
+    if not home.is_dir():
+        raise GaelpError(
+            f"NOT STOPPED: the settings cannot be read ({problem}) and there is no {home}: set GAELP_HOME to the folder"
+            " that the spenders use, or pause the campaigns on the platform by hand, now"
+        ) from problem
+    report = KillSwitch(Latch(home / LATCH_NAME)).stop(by=_user(), reason=reason)
+    raise GaelpError(
+        f"stopped by the latch of {home} alone ({report.stop_id}), for the settings cannot be read: {problem}. Neither"
+        " fence nor platform was reached: mend the settings and repeat, or pause on the platform by hand"
+    ) from problem
 
 
-def _require_approval(
-    state: "StopState", home: Path, trusted: "Trust", signing: "tuple[SigningKey, str] | None"
-) -> None:
+def _require_approval(state: "StopState", settings: Settings, signature: Signature) -> None:
     """Raise unless the release of exactly these stops is approved; sign it first if there is a key to sign with."""
-    from gaelp.approvals import Action, ApprovalStore, database_path, load_policy, sign  # noqa: PLC0415 - takes its time
+    from gaelp.approvals import Action, load_policy  # noqa: PLC0415 - cryptography takes its time
 
-    clock, policy, stops = SystemClock(), load_policy("live"), ", ".join(state.stop_ids)
-    store = ApprovalStore(database_path(home), clock)
     # Always as if real money could move: the switch does not know what it has stopped. Nobody in person is the one who
     # asks, so that everyone may approve and all of them sign the same action.
+    policy, stops = load_policy("live"), ", ".join(state.stop_ids)
     action = Action(kind="revive", run_id="kill-switch", requester="kill-switch", subject=stops)
-    store.request(action)
-    if signing is not None:
-        key, reason = signing
-        if not reason.strip():
-            raise BadInput("--reason is empty: say why it may go on, for that is what you sign")
-        approval = sign(action, key, decision="approve", reason=reason, at=clock.now(), valid_for=_APPROVAL_HOLDS)
-        store.submit(approval, policy, trusted)
-    if store.state(action, policy, trusted) in ("waiting", "escalate"):
-        raise WaitingForPerson(_what_is_needed(state, len(store.approvals(action)), policy.quorum))
     try:
-        used = store.consume(action, policy, trusted, consumer=f"revive {stops}")
-        used.check(action, clock.now())
+        require_signed(
+            settings, policy, lambda _: action, signature, lambda given: _what_is_needed(state, given, policy.quorum)
+        )
     except Refused as refusal:
         refusal.add_note("To ask anew, pull the kill switch again: its new stop can be approved.")
         raise
@@ -140,6 +147,15 @@ def _what_is_needed(state: "StopState", given: int, quorum: int) -> str:
         f"stopped ({told}): releasing it needs a signed approval of exactly {', '.join(state.stop_ids)} by {quorum}"
         f" people, {given} have signed. Each runs `gaelp revive --key FILE --reason WHY`"
     )
+
+
+def _tell_problems(settings: Settings, tell: Callable[[], tuple[str, ...]]) -> None:
+    """Alert people, with the log set up for it; what goes wrong is said and changes nothing."""
+    from gaelp.observability import configure  # noqa: PLC0415 - structlog takes its time
+
+    configure(level=settings.logging.level, format=settings.logging.format, secrets=known_secrets())
+    for problem in tell():
+        say(f"{problem[0].upper()}{problem[1:]}.")
 
 
 def _user() -> str:

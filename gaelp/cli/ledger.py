@@ -1,22 +1,55 @@
-"""`gaelp ledger`: what is reserved, spent and left under every cap, and whether the books balance."""
+"""`gaelp ledger`: begin the books of an ad account, read and prove them, bring them in line with the platform."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gaelp.cli import ledger_limits
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
-from gaelp.config.places import absolute
 from gaelp.errors import GaelpError
 
 if TYPE_CHECKING:
-    from gaelp.budget.ledger import Ledger, Overview
+    from gaelp.budget.ledger import Overview
+    from gaelp.platforms import Reconciliation
 
-__all__ = ["app", "ledger_below", "show", "verify"]
+__all__ = ["app", "create", "reconcile", "show", "verify"]
 
 app = typer.Typer(no_args_is_help=True, help="The books: what is reserved, spent and left, and whether they balance.")
+app.command("limit")(ledger_limits.limit)
+app.command("reopen")(ledger_limits.reopen)
+
+
+@app.command()
+def create(
+    account: Annotated[str, typer.Argument(help="The id of the ad account, as the platform has it.")],
+    currency: Annotated[str, typer.Option("--currency", help="What the account is billed in, such as USD.")],
+    time_zone: Annotated[
+        str, typer.Option("--time-zone", help="Where the account's days begin, such as America/New_York.")
+    ],
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Begin the books of an ad account; where there is no ledger yet, make one.
+
+    - `gaelp ledger create 123-456-7890 --currency USD --time-zone America/New_York`
+
+    Then set its limits with `gaelp ledger limit`: without one, nothing may be spent. Currency and time zone never
+    change. Calling it again changes nothing.
+    """
+    from gaelp.bootstrap import create_books  # noqa: PLC0415 - sqlalchemy takes time that `--help` need not spend
+    from gaelp.budget.ledger import AdAccount  # noqa: PLC0415 - as above
+
+    opened = AdAccount(account, currency, time_zone)
+    create_books(prepare(config, overrides).settings, opened).close()
+    if as_json:
+        show_json({"account": account, "currency": currency, "time_zone": time_zone})
+    else:
+        show_text(f"The books of {account} are open, in {currency}, with days of {time_zone}.")
+        say(f"Next: `gaelp ledger limit account_day {account} AMOUNT`; without limits nothing may be spent.")
 
 
 @app.command()
@@ -25,11 +58,11 @@ def show(config: ConfigOption = None, overrides: SetOption = None, as_json: Json
 
     **Example**: `gaelp ledger show --json`
     """
-    from gaelp.budget.ledger import overview  # noqa: PLC0415 - sqlalchemy takes time that `--help` need not spend
+    from gaelp.bootstrap import open_books  # noqa: PLC0415 - as above
+    from gaelp.budget.ledger import overview  # noqa: PLC0415 - as above
 
-    ledger = ledger_below(absolute(prepare(config, overrides).settings.home))
-    found = overview(ledger)
-    ledger.close()
+    with closing(open_books(prepare(config, overrides).settings)) as ledger:
+        found = overview(ledger)
     if as_json:
         show_json(found.model_dump(mode="json"))
     else:
@@ -42,11 +75,11 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
 
     **Example**: `gaelp ledger verify --json`
     """
+    from gaelp.bootstrap import open_books  # noqa: PLC0415 - as above
     from gaelp.budget import ledger as books  # noqa: PLC0415 - as above
 
-    ledger = ledger_below(absolute(prepare(config, overrides).settings.home))
-    found = books.verify(ledger)
-    ledger.close()
+    with closing(open_books(prepare(config, overrides).settings)) as ledger:
+        found = books.verify(ledger)
     if as_json:
         show_json({"balances": found.balances, **found.model_dump(mode="json")})
     else:
@@ -58,7 +91,7 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
             f" {found.caps} caps: the books {'balance' if found.balances else 'do NOT balance'}."
         )
         for cap in found.breached_caps:
-            say(f"{cap} was breached by real cost and is closed until a person reopens it.")
+            say(f"{cap} was breached by real cost and is closed until a person reopens it (`gaelp ledger reopen`).")
     if not found.balances:
         raise GaelpError(
             f"{len(found.findings)} balances disagree with what they are made of: pull the kill switch (`gaelp kill`),"
@@ -66,12 +99,39 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
         )
 
 
-def ledger_below(home: Path) -> "Ledger":
-    """The ledger of this home folder, which has to be there."""
-    from gaelp.budget.latch import LATCH_NAME, Latch  # noqa: PLC0415 - as above
-    from gaelp.budget.ledger import LEDGER_NAME, open_ledger  # noqa: PLC0415 - as above
+@app.command()
+def reconcile(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
+    """Bring books and platform together: unknown outcomes, budgets as they really are, one more day, costs.
 
-    return open_ledger(home / LEDGER_NAME, Latch(home / LATCH_NAME))
+    - `gaelp ledger reconcile --config production`
+
+    The safety watch does the same every ten minutes; doing it twice changes nothing. What runs with a budget that it
+    was not given, or without room for its worst case, is paused. Exits 1 if a part could not be done.
+    """
+    from gaelp.bootstrap import opened_guard  # noqa: PLC0415 - as above
+    from gaelp.platforms import reconcile as reconcile_once  # noqa: PLC0415 - as above
+
+    with opened_guard(prepare(config, overrides).settings) as guard:
+        found = reconcile_once(guard)
+        currency = guard.account.currency
+    if as_json:
+        show_json(found.model_dump(mode="json"))
+    else:
+        _show_reconciled(found, currency)
+    if found.failures:
+        raise GaelpError(f"{len(found.failures)} parts could not be done: {'; '.join(found.failures)}")
+
+
+def _show_reconciled(found: "Reconciliation", currency: str) -> None:
+    from gaelp.money import Money  # noqa: PLC0415 - as above
+
+    if found.resolved:
+        show_table(("order", "turned out to be"), sorted(found.resolved.items()))
+    for what, campaigns in (("Paused", found.paused), ("Renewed for today", found.renewed)):
+        if campaigns:
+            show_text(f"{what}: {', '.join(campaigns)}.")
+    posted, adjusted = Money(found.posted_micros, currency), Money(found.adjusted_micros, currency)
+    show_text(f"Posted {posted}, adjusted {adjusted}. {len(found.failures)} parts could not be done.")
 
 
 def _show(found: "Overview") -> None:

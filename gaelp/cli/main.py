@@ -8,7 +8,22 @@ from gaelp.cli.interruption import told_when_stopped
 with told_when_stopped():  # these imports are most of the time that a short command takes
     import typer
 
-    from gaelp.cli import audit, bench, config, content, data, doctor, keys, kill, ledger, market
+    from gaelp.cli import (
+        alerts,
+        api,
+        approvals,
+        audit,
+        bench,
+        config,
+        content,
+        data,
+        doctor,
+        keys,
+        kill,
+        ledger,
+        market,
+        violations,
+    )
     from gaelp.cli.failures import FailureReporting
     from gaelp.cli.installation import installed_version
     from gaelp.cli.output import show_text
@@ -24,6 +39,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
+app.add_typer(alerts.app, name="alerts")
+app.command("api")(api.api)
+app.add_typer(approvals.app, name="approvals")
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 app.add_typer(config.app, name="config")
@@ -36,6 +54,7 @@ app.add_typer(ledger.app, name="ledger")
 app.add_typer(market.app, name="market")
 app.command("revive")(kill.revive)
 app.command("train")(train)
+app.add_typer(violations.app, name="violations")
 for found in entry_points(group="gaelp.commands"):  # what drives the pipeline lives outside this package
     found.load()(app)
 

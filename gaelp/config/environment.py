@@ -14,7 +14,7 @@ from gaelp.config.schema import types_at
 from gaelp.config.secret_sources import PREFIX, secret_variables
 from gaelp.errors import ConfigError
 
-__all__ = ["environment_layers", "override_layers", "process_environment"]
+__all__ = ["HOME_VARIABLE", "environment_layers", "override_layers", "process_environment"]
 
 HOME_VARIABLE = "GAELP_HOME"
 

@@ -1,13 +1,15 @@
-"""The folder below which a run writes everything: whether it can, without leaving a trace of the question."""
+"""The folder below which a run writes everything: whether it can, and where the books are if not there."""
 
 import os
 import tempfile
 from pathlib import Path
 
+from gaelp.config.environment import HOME_VARIABLE
 from gaelp.config.places import absolute
+from gaelp.config.settings import Settings
 from gaelp.errors import ConfigError
 
-__all__ = ["check_home", "existing_part"]
+__all__ = ["books_place", "check_home", "existing_part", "usual_home"]
 
 
 def existing_part(home: Path) -> Path:
@@ -31,6 +33,17 @@ def check_home(home: Path) -> None:
             f"home: {str(home)!r} cannot be written: {reason}; allowed: a folder, or a path where one can be made."
             " Set GAELP_HOME or `home` to another folder, or change its permissions."
         ) from None
+
+
+def usual_home() -> Path:
+    """The home as far as it can be told without any settings: GAELP_HOME, or .gaelp in the current folder."""
+    return absolute(os.environ.get(HOME_VARIABLE) or ".gaelp")
+
+
+def books_place(settings: Settings, file_name: str) -> Path | str:
+    """Where something is kept that money depends on: in the PostgreSQL that is named, or in a file below the home."""
+    url = settings.budget.database_url
+    return absolute(settings.home) / file_name if url is None else url.get_secret_value()
 
 
 def _is_there(path: Path) -> bool:

@@ -12,6 +12,7 @@ from gaelp.config.fingerprint import fingerprint
 from gaelp.config.origins import DEFAULT, Layer, LayerKind, Merged, Origin
 from gaelp.config.places import find_file
 from gaelp.config.problems import KeyPath, Problem, dotted
+from gaelp.config.schema import is_required
 from gaelp.config.secret_sources import hide_secrets, secrets_from
 from gaelp.config.settings import Settings
 from gaelp.config.validation import validated
@@ -74,11 +75,18 @@ def _file_layer(kind: LayerKind, path_or_name: str | Path, problems: list[Proble
 
 
 def _add_secrets(merged: Merged, environ: Mapping[str, str]) -> None:
-    """Fill in secrets, but only in a section that is in use: a key left in the environment switches nothing on."""
+    """Fill in secrets where their section is in use: a key left in the environment switches nothing on.
+
+    One that its section cannot do without, such as a webhook's address, does: nobody sets it for nothing.
+    """
     for secret in secrets_from(Settings, environ):
+        *above, last = (str(key) for key in secret.path[:-1])
         section: Any = merged.values
-        for key in secret.path[:-1]:
+        for key in above:
             section = section.get(key) if isinstance(section, dict) else None
+        if isinstance(section, dict) and section.get(last) is None and is_required(Settings, secret.path):
+            section[last] = {}
+        section = section.get(last) if isinstance(section, dict) else None
         if isinstance(section, dict):
             section[str(secret.path[-1])] = secret.value
             merged.origins[secret.path] = Origin("environment", secret.place)

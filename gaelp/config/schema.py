@@ -9,7 +9,16 @@ from pydantic.fields import FieldInfo
 
 from gaelp.config.problems import KeyPath
 
-__all__ = ["constraints_at", "holds_secret", "is_secret", "keys_at", "leaf_keys", "secret_keys", "types_at"]
+__all__ = [
+    "constraints_at",
+    "holds_secret",
+    "is_required",
+    "is_secret",
+    "keys_at",
+    "leaf_keys",
+    "secret_keys",
+    "types_at",
+]
 
 
 def types_at(model: type[BaseModel], path: KeyPath) -> tuple[Any, ...]:
@@ -47,6 +56,12 @@ def leaf_keys(model: type[BaseModel]) -> tuple[tuple[str, ...], ...]:
 def secret_keys(model: type[BaseModel]) -> tuple[tuple[str, ...], ...]:
     """The key path of every secret."""
     return tuple(path for path, choices in _leaves(model, ()) if any(map(is_secret, choices)))
+
+
+def is_required(model: type[BaseModel], path: KeyPath) -> bool:
+    """Whether the section of a key cannot do without it."""
+    sections = [kind for kind in types_at(model, path[:-1]) if _is_model(kind)]
+    return any(info.is_required() for kind in sections if (info := kind.model_fields.get(str(path[-1]))) is not None)
 
 
 def is_secret(kind: Any) -> bool:

@@ -6,19 +6,23 @@ A new section is one class here, one field of Settings, and its values with thei
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveInt, field_validator, model_validator
+from pydantic import ConfigDict, Field, PositiveInt, SecretStr, field_validator, model_validator
 
+from gaelp.config.alert_settings import AlertSettings
 from gaelp.config.base import Frozen
-from gaelp.config.names import Name, Text
+from gaelp.config.names import Name, Slug, Text
 from gaelp.config.rating_service import RatingService
 
 __all__ = [
+    "ApiSettings",
     "ApprovalSettings",
+    "BudgetSettings",
     "EvaluationSettings",
     "GateSettings",
     "LoggingSettings",
     "MarketSettings",
     "PersonaSettings",
+    "PlatformSettings",
     "RunSettings",
     "Settings",
     "TrainingSettings",
@@ -26,6 +30,7 @@ __all__ = [
 
 # What every random number generator in use takes as a seed.
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class RunSettings(Frozen):
@@ -95,6 +100,52 @@ class ApprovalSettings(Frozen):
     trust: Path | None = Field(description="none: approvers.yaml below the home; keep it elsewhere where money moves")
 
 
+class BudgetSettings(Frozen):
+    """Where the books are kept: ledger, order book, approvals and audit log."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    database_url: SecretStr | None = Field(description="of a PostgreSQL; none: SQLite files below the home")
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_postgres(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None and not url.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("the address (not shown) must look like postgresql://user:password@host/database")
+        return url
+
+
+class PlatformSettings(Frozen):
+    """Which ad platform orders go to, by its entry point in gaelp.platforms, and its account in the ledger."""
+
+    name: Slug | None = Field(description="none: no order can be sent")
+    account: Text | None
+
+    @model_validator(mode="after")
+    def _belong_together(self) -> Self:
+        if (self.name is None) != (self.account is None):
+            raise ValueError("name and account belong together: give both, or neither where no order is sent")
+        return self
+
+
+class ApiSettings(Frozen):
+    """Where the HTTP side listens: the emergency stop, the figures for Prometheus."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    host: Text
+    port: int = Field(ge=1, le=65535)
+    token: SecretStr | None = Field(description="asked for by what changes something; needed beyond this machine")
+
+    @model_validator(mode="after")
+    def _strangers_need_a_token(self) -> Self:
+        if self.token is None and self.host not in LOOPBACK:
+            raise ValueError(
+                f"host={self.host} is reached from other machines: set GAELP__API__TOKEN, or listen on {LOOPBACK[0]}"
+            )
+        return self
+
+
 class Settings(Frozen):
     """Everything a run is told; what it writes lives below `home`."""
 
@@ -107,6 +158,10 @@ class Settings(Frozen):
     training: TrainingSettings
     gate: GateSettings
     approvals: ApprovalSettings
+    budget: BudgetSettings
+    platform: PlatformSettings
+    alerts: AlertSettings
+    api: ApiSettings
 
     @field_validator("home", mode="before")
     @classmethod

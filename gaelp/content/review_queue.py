@@ -15,7 +15,7 @@ from gaelp.content.creative import Creative, creative_hash
 from gaelp.content.verdict import ContentVerdict, case_of, overall
 from gaelp.errors import BadInput, GaelpError, Refused
 
-__all__ = ["Choice", "Decision", "QueuedCase", "ReviewQueue"]
+__all__ = ["Choice", "Decision", "QueuedCase", "ReviewQueue", "reviews_path"]
 
 Choice = Literal["approve", "reject"]
 
@@ -55,6 +55,11 @@ class QueuedCase(Frozen):
     verdict: ContentVerdict
     added_at: AwareDatetime
     decision: Decision | None = None
+
+
+def reviews_path(home: Path) -> Path:
+    """Where the queue of a home is kept."""
+    return home / "content" / "reviews.sqlite"
 
 
 class ReviewQueue:

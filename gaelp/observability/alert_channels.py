@@ -8,17 +8,15 @@ from collections.abc import Callable
 from email.message import EmailMessage
 from email.utils import format_datetime
 from functools import cache
-from typing import Self
 
 import httpx
-from pydantic import Field, PositiveFloat, SecretStr, model_validator
 
-from gaelp.config.base import Frozen
+from gaelp.config.alert_settings import EmailSettings, WebhookSettings
 from gaelp.errors import ComponentMissing
 from gaelp.observability.alerts import Alert
 from gaelp.observability.logs import get_logger
 
-__all__ = ["CallableChannel", "EmailChannel", "EmailSettings", "LogChannel", "WebhookChannel", "WebhookSettings"]
+__all__ = ["CallableChannel", "EmailChannel", "LogChannel", "WebhookChannel"]
 
 _TRY_AGAIN_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -52,15 +50,6 @@ class CallableChannel:
     def send(self, alert: Alert) -> None:
         """Call the function; what it raises is the channel's failure."""
         self._function(alert)
-
-
-class WebhookSettings(Frozen):
-    """Where alerts are posted to as JSON, and how patiently."""
-
-    url: SecretStr = Field(description="an address may hold a token, so it is treated as one")
-    timeout_seconds: PositiveFloat = Field(default=5.0, le=60)
-    attempts: int = Field(default=3, ge=1, le=10)
-    wait_seconds: float = Field(default=0.5, ge=0, le=30, description="before the second attempt; doubled each time")
 
 
 class WebhookChannel:
@@ -120,34 +109,6 @@ class WebhookChannel:
 def _trusted() -> ssl.SSLContext:
     """The authorities a webhook's certificate is checked with; reading them takes a while, so once."""
     return httpx.create_ssl_context(trust_env=False)
-
-
-class EmailSettings(Frozen):
-    """The mail server and who is written to."""
-
-    host: str = Field(min_length=1)
-    port: int = Field(ge=1, le=65535)
-    sender: str = Field(min_length=3, pattern=r"^[^\s@]+@[^\s@]+$")
-    recipients: tuple[str, ...] = Field(min_length=1, max_length=50)
-    starttls: bool = Field(default=True, description="encrypt before anything is said; off only for a server nearby")
-    user: str | None = None
-    password: SecretStr | None = None
-    timeout_seconds: PositiveFloat = Field(default=10.0, le=60)
-
-    @model_validator(mode="after")
-    def _a_login_is_encrypted(self) -> Self:
-        if (self.user is None) != (self.password is None):
-            raise ValueError("user and password belong together: give both or neither")
-        if self.user is not None and not self.starttls:
-            raise ValueError("a password would travel in the clear: turn starttls on, or log in without one")
-        return self
-
-    @model_validator(mode="after")
-    def _recipients_are_addresses(self) -> Self:
-        bad = [name for name in self.recipients if name.count("@") != 1 or any(letter.isspace() for letter in name)]
-        if bad:
-            raise ValueError(f"{bad} are no mail addresses: write them like ops@example.com")
-        return self
 
 
 class EmailChannel:

@@ -13,14 +13,14 @@ from gaelp.approvals import (
     ApprovalStore,
     SigningKey,
     Trust,
+    approvals_place,
     approve_gate,
-    database_path,
     gate_action,
     load_policy,
     load_trust,
     sign,
 )
-from gaelp.approvals.trust import trust_path
+from gaelp.approvals.trust import trust_place
 from gaelp.clock import Clock
 from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
@@ -38,6 +38,7 @@ class GateApprovals:
     """The policy that holds at the gates of one home, who is trusted there, and the records."""
 
     home: Path
+    place: Path | str  # of the signatures
     policy: ApprovalPolicy
     trust: Callable[[], Trust]  # read anew each time: who is revoked is revoked at once
 
@@ -71,7 +72,7 @@ class GateApprovals:
         self, question: Question, key: SigningKey, choice: Literal["approve", "reject"], why: str, clock: Clock
     ) -> tuple[str, ...]:
         """Sign a question and keep it; the signatures of a decision once there are enough, else none yet."""
-        store, action, trust = ApprovalStore(database_path(self.home), clock), self._action(question), self.trust()
+        store, action, trust = ApprovalStore(self.place, clock), self._action(question), self.trust()
         store.request(action)
         valid_for = timedelta(minutes=self.policy.valid_minutes_max)
         signed = sign(action, key, decision=choice, reason=why, at=clock.now(), valid_for=valid_for)
@@ -95,7 +96,10 @@ class GateApprovals:
 
 def gate_approvals(settings: Settings) -> GateApprovals:
     """What the settings say about approvals at the gates."""
-    home = absolute(settings.home)
-    given = settings.approvals
-    place = absolute(given.trust) if given.trust else trust_path(home)
-    return GateApprovals(home, load_policy(given.policy), lambda: load_trust(place))
+    trusted = trust_place(settings)
+    return GateApprovals(
+        home=absolute(settings.home),
+        place=approvals_place(settings),
+        policy=load_policy(settings.approvals.policy),
+        trust=lambda: load_trust(trusted),
+    )

@@ -18,6 +18,7 @@ __all__ = [
     "OrderRow",
     "create_order_book",
     "find_order",
+    "known_campaigns",
     "open_orders",
     "orders_of_campaign",
     "orders_of_day",
@@ -59,6 +60,7 @@ _REWRITE = text(
 _END = text("UPDATE platform_order SET outcome = :outcome, detail = :detail WHERE key = :key AND outcome = ''")
 _SELECT = f"SELECT {_COLUMNS} FROM platform_order"  # noqa: S608 - constants of this module
 _FIND = text(f"{_SELECT} WHERE key = :key")
+_CAMPAIGNS = text("SELECT DISTINCT campaign FROM platform_order WHERE account_id = :account_id ORDER BY campaign")
 _OPEN = text(f"{_SELECT} WHERE account_id = :account_id AND outcome = '' ORDER BY number, key")
 _OF_DAY = text(f"{_SELECT} WHERE account_id = :account_id AND day = :day ORDER BY number, key")
 _OF_CAMPAIGN = text(f"{_SELECT} WHERE account_id = :account_id AND campaign = :campaign ORDER BY number DESC, key")
@@ -140,6 +142,12 @@ def open_orders(ledger: Ledger, account_id: str) -> list[OrderRow]:
     """The orders whose outcome is not known, oldest first."""
     with ledger.snapshot() as connection:
         return [_row(row) for row in connection.execute(_OPEN, {"account_id": account_id})]
+
+
+def known_campaigns(ledger: Ledger, account_id: str) -> tuple[str, ...]:
+    """Every campaign that was ever ordered for an account."""
+    with ledger.snapshot() as connection:
+        return tuple(connection.execute(_CAMPAIGNS, {"account_id": account_id}).scalars())
 
 
 def orders_of_day(ledger: Ledger, account_id: str, day: str) -> list[OrderRow]:

@@ -64,3 +64,14 @@ def gaelp_process(here):
         )
 
     return run
+
+
+@pytest.fixture
+def keys(gaelp, here):
+    """Three people with keys; two of them are trusted."""
+    folder = here / "keys"
+    for name, role in (("ann", "finance"), ("bob", "marketing"), ("eve", None)):
+        assert gaelp("keys", "new", name, "--out", folder, "--no-passphrase").exit_code == 0
+        if role:
+            assert gaelp("keys", "trust", folder / f"{name}.pub.json", "--role", role).exit_code == 0
+    return folder

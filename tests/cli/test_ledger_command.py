@@ -1,10 +1,12 @@
 """`gaelp ledger` shows and proves the books; `gaelp kill` stops, `gaelp revive` says what a release needs."""
 
 import json
+import sys
 
 import pytest
 from sqlalchemy import text
 
+from gaelp.bootstrap import kill_switch
 from gaelp.budget import speed
 from gaelp.budget.latch import LATCH_NAME, Latch
 from gaelp.budget.ledger import (
@@ -20,7 +22,7 @@ from gaelp.budget.ledger import (
     reserve,
     set_limit,
 )
-from gaelp.cli.kill import release
+from gaelp.config import load_settings
 from gaelp.money import Money
 
 CAP = Cap(CapKind.ACCOUNT, "acc")
@@ -94,7 +96,7 @@ def test_kill_stops_and_revive_waits_for_a_person(gaelp, ledger, home):
     assert killed["stop_id"] in waiting.stderr
     assert "drill" in waiting.stderr
     assert json.loads(gaelp("ledger", "show", "--json").stdout)["stopped"] is True
-    release(home, lambda _: None)
+    kill_switch(load_settings(None, overrides=[f"home={home}"]).settings).release(lambda _: None)
     assert reserve(ledger, Reservation("c", "acc", Money(1, "USD"), (CAP,))).is_new
     assert json.loads(gaelp("revive", "--json").stdout) == {"stopped": False, "released": []}
 
@@ -124,3 +126,109 @@ def test_the_ledger_is_measured_and_without_postgres_its_figures_are_null(gaelp,
         assert 0 < figures["p50_ms"] <= figures["p99_ms"] <= figures["max_ms"]
     assert found["postgres"] is None
     assert list(home.iterdir()) == []  # nothing is left behind
+
+
+# Beginning the books, and what may be spent
+
+
+@pytest.fixture
+def begun(gaelp):
+    result = gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "America/New_York")
+    assert result.exit_code == 0, result.stderr
+
+
+def shown(gaelp):
+    return {cap["id"]: cap for cap in json.loads(gaelp("ledger", "show", "--json").stdout)["caps"]}
+
+
+@pytest.mark.usefixtures("begun")
+def test_a_limit_is_shown_before_anything_is_spent_under_it(gaelp):
+    assert gaelp("ledger", "limit", "account", "acc", "50").exit_code == 0
+    assert gaelp("ledger", "limit", "total", "all", "1000", "--currency", "USD").exit_code == 0
+    assert gaelp("ledger", "limit", "account_day", "acc", "20.50").exit_code == 0
+    found = shown(gaelp)
+    assert found["account:acc"]["headroom_micros"] == 50_000_000
+    assert found["total:all"]["limit_micros"] == 1_000_000_000
+    [day] = [cap for name, cap in found.items() if name.startswith("account_day:acc:")]
+    assert day["headroom_micros"] == 20_500_000
+
+
+@pytest.mark.usefixtures("begun")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("weekly", "acc", "50"), "allowed: episode, campaign_day"),
+        (("account", "acc", "fifty"), "is not an amount"),
+        (("account", "acc", "-1"), "limit of account acc"),
+        (("account", "acc", "50 EUR"), "USD"),
+        (("campaign", "spring", "5"), "name it with --account"),
+        (("account", "other", "5"), "is not known to the ledger"),
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_refused_and_nothing_is_set(gaelp, words, said):
+    result = gaelp("ledger", "limit", "--", *words)
+    assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
+    assert shown(gaelp) == {}
+
+
+@pytest.mark.usefixtures("begun")
+def test_raising_a_limit_takes_two_signatures_where_money_can_move(gaelp, keys):
+    live = ("--set", "approvals.policy=live")
+    raised = ("ledger", "limit", "account", "acc", "50", *live)
+    assert gaelp(*raised).exit_code == 4
+    first = gaelp(*raised, "--key", keys / "ann.key", "--reason", "the plan")
+    assert (first.exit_code, "1 have signed" in first.stderr) == (4, True)
+    assert shown(gaelp) == {}
+    assert gaelp(*raised, "--key", keys / "bob.key", "--reason", "the plan").exit_code == 0
+    assert shown(gaelp)["account:acc"]["limit_micros"] == 50_000_000
+
+
+@pytest.mark.usefixtures("begun")
+def test_signatures_for_one_limit_do_not_carry_another_nor_the_same_again(gaelp, keys):
+    live = ("--set", "approvals.policy=live")
+
+    def signed(amount, name):
+        words = ("--key", keys / f"{name}.key", "--reason", "the plan")
+        return gaelp("ledger", "limit", "account", "acc", amount, *live, *words).exit_code
+
+    assert (signed("50", "ann"), signed("60", "bob")) == (4, 4)
+    assert signed("50", "bob") == 0
+    assert gaelp("ledger", "limit", "account", "acc", "10", *live).exit_code == 0  # lower: always
+    assert shown(gaelp)["account:acc"]["limit_micros"] == 10_000_000
+    assert gaelp("ledger", "limit", "account", "acc", "50", *live).exit_code == 4  # 10 -> 50 was never signed
+    assert (signed("50", "ann"), signed("50", "bob")) == (4, 0)
+    gaelp("ledger", "limit", "account", "acc", "10", *live)
+    assert gaelp("ledger", "limit", "account", "acc", "50", *live).exit_code == 4  # what was used is used up
+    assert json.loads(gaelp("audit", "verify", "--json").stdout)["ok"] is True
+
+
+def test_a_breached_cap_is_reopened_by_people_once_its_cost_is_within_its_limit(gaelp, ledger, keys):
+    live = ("--set", "approvals.policy=live")
+    post(ledger, "a", Money(60_000_000, "USD"))  # the platform billed more than there was
+    assert shown(gaelp)["account:acc"]["breached"] is True
+    assert gaelp("ledger", "reopen", "account:other").exit_code == 2
+    assert gaelp("ledger", "reopen", "account:acc", *live).exit_code == 4
+    set_limit(ledger, CAP, Money(70_000_000, "USD"), account_id="acc")
+    for name, code in (("ann", 4), ("bob", 0)):
+        signed = ("--key", keys / f"{name}.key", "--reason", "seen")
+        assert gaelp("ledger", "reopen", "account:acc", *live, *signed).exit_code == code
+    assert shown(gaelp)["account:acc"]["breached"] is False
+
+
+@pytest.mark.usefixtures("begun")
+def test_reconcile_without_a_platform_says_what_to_set(gaelp):
+    result = gaelp("ledger", "reconcile")
+    assert (result.exit_code, "platform.name" in result.stderr) == (2, True)
+
+
+@pytest.mark.usefixtures("begun")
+def test_reconcile_tells_what_it_did_and_fails_if_a_part_could_not_be_done(gaelp, here, installed_double, monkeypatch):
+    # The double's folder is the current one; the books are in the other.
+    told = ("--set", f"home={here / '.gaelp'}", "--set", "platform.name=double", "--set", "platform.account=acc")
+    told += ("--set", "approvals.policy=live")
+    assert gaelp("ledger", "limit", "account_day", "acc", "20", "--set", f"home={here / '.gaelp'}").exit_code == 0
+    done = gaelp("ledger", "reconcile", *told)
+    assert (done.exit_code, "Posted $0.00, adjusted $0.00." in done.stdout) == (0, True), done.stderr
+    monkeypatch.setattr(sys.modules["platform_double"].PlatformDouble, "read_costs", lambda *_: 1 / 0)
+    failed = gaelp("ledger", "reconcile", *told)
+    assert (failed.exit_code, "booking costs could not be done" in failed.stderr) == (1, True)

@@ -7,6 +7,8 @@ import pytest
 from gaelp.budget.latch import LATCH_NAME, Latch
 from gaelp.budget.ledger import LEDGER_NAME, create_ledger, read_fence
 
+pytestmark = pytest.mark.usefixtures("ledger")
+
 
 @pytest.fixture
 def home(here):
@@ -18,17 +20,6 @@ def ledger(home):
     made = create_ledger(home / LEDGER_NAME, Latch(home / LATCH_NAME))
     yield made
     made.close()
-
-
-@pytest.fixture
-def keys(gaelp, here, ledger):
-    """Three people with keys; two of them are trusted."""
-    folder = here / "keys"
-    for name, role in (("ann", "finance"), ("bob", "marketing"), ("eve", None)):
-        assert gaelp("keys", "new", name, "--out", folder, "--no-passphrase").exit_code == 0
-        if role:
-            assert gaelp("keys", "trust", folder / f"{name}.pub.json", "--role", role).exit_code == 0
-    return folder
 
 
 def revive(gaelp, keys, name, *more):
@@ -73,3 +64,9 @@ def test_approvals_of_one_stop_do_not_release_the_next(gaelp, keys, home):
 def test_an_approval_without_a_reason_is_not_signed(gaelp, keys):
     gaelp("kill")
     assert gaelp("revive", "--key", keys / "ann.key").exit_code == 2
+
+
+def test_who_is_trusted_is_what_the_settings_say_and_not_what_stands_in_the_home(gaelp, keys, home):
+    gaelp("kill")
+    assert revive(gaelp, keys, "ann", "--set", "approvals.trust=kept-elsewhere.yaml").exit_code == 3
+    assert Latch(home / LATCH_NAME).is_set()

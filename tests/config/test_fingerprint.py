@@ -10,8 +10,28 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from gaelp.config import Frozen, Settings, fingerprint, load_settings
-from gaelp.config.schema import leaf_keys
+from gaelp.config.schema import leaf_keys, secret_keys
 
+CHANNELS = {
+    "webhook": {"url": "http://h", "timeout_seconds": 5.0, "attempts": 3, "wait_seconds": 0.5},
+    "email": {
+        "host": "h",
+        "port": 25,
+        "sender": "a@b",
+        "recipients": ["c@d"],
+        "starttls": True,
+        "user": "u",
+        "password": "p",
+        "timeout_seconds": 10.0,
+    },
+}
+# What a file may say: no secrets.
+PLAIN = {
+    "personas": {"set": "s"},
+    "budget": {"database_url": None},
+    "alerts": {"first": {"webhook": None, "email": None}},
+    "api": {"host": "localhost", "port": 80, "token": None},
+}
 VALUES = {
     "home": "h",
     "run": {"name": "n", "seed": 1},
@@ -32,10 +52,40 @@ VALUES = {
     "training": {"agent": "a", "rounds": None, "curriculum": None, "threads": 1, "tracking": True},
     "gate": {"remind_hours": 1.0, "expire_hours": 100.0},
     "approvals": {"policy": "p", "trust": None},
+    "budget": {"database_url": None},
+    "platform": {"name": "n", "account": "a"},
+    "alerts": {
+        "first": CHANNELS,
+        "second": CHANNELS,
+        "policy": {
+            "repeat_after_minutes": 9.0,
+            "rate_window_minutes": 9.0,
+            "rate_limit": 9,
+            "escalate_after_minutes": 9.0,
+        },
+    },
+    "api": {"host": "localhost", "port": 80, "token": "t"},
 }
 WORDS = st.text(string.ascii_letters + string.digits, min_size=1, max_size=8)
 SEEDS = st.integers(0, 2**32 - 1)
 COUNTS = st.integers(1, 1_000_000)
+PORTS = st.integers(1, 65_535)
+TIMES = st.floats(0.01, 30)
+ADDRESSES = WORDS.map("{}@h".format)
+OF_CHANNELS = {
+    "webhook.url": WORDS,
+    "webhook.timeout_seconds": TIMES,
+    "webhook.attempts": st.integers(1, 10),
+    "webhook.wait_seconds": TIMES,
+    "email.host": WORDS,
+    "email.port": PORTS,
+    "email.sender": ADDRESSES,
+    "email.recipients": st.lists(ADDRESSES, min_size=1, max_size=3),
+    "email.starttls": st.just(True),  # off it goes with no login
+    "email.user": WORDS,
+    "email.password": WORDS,
+    "email.timeout_seconds": TIMES,
+}
 # One entry for each leaf: a new setting without one fails the test below.
 ALLOWED = {
     "home": WORDS,
@@ -62,7 +112,19 @@ ALLOWED = {
     "gate.expire_hours": st.floats(2.0, 1000.0),
     "approvals.policy": WORDS,
     "approvals.trust": st.none() | WORDS,
+    "budget.database_url": st.none() | WORDS.map("postgresql://{}".format),
+    "platform.name": st.sampled_from(["n", "google-ads", "meta-ads"]),
+    "platform.account": WORDS,
+    **{f"alerts.{circle}.{key}": values for circle in ("first", "second") for key, values in OF_CHANNELS.items()},
+    "alerts.policy.repeat_after_minutes": TIMES,
+    "alerts.policy.rate_window_minutes": TIMES,
+    "alerts.policy.rate_limit": COUNTS,
+    "alerts.policy.escalate_after_minutes": TIMES,
+    "api.host": WORDS,
+    "api.port": PORTS,
+    "api.token": WORDS,
 }
+SECRETS = {".".join(path) for path in secret_keys(Settings)}
 
 
 def with_value(key, value):
@@ -92,14 +154,14 @@ def test_every_setting_is_covered():
 @given(data=st.data())
 def test_the_hash_differs_if_and_only_if_a_value_does(key, data):
     one, other = data.draw(ALLOWED[key]), data.draw(ALLOWED[key])
-    equal = (one is None) == (other is None) if key.endswith("api_key") else one == other
+    equal = (one is None) == (other is None) if key in SECRETS else one == other
     assert (fingerprint(with_value(key, one)) == fingerprint(with_value(key, other))) == equal
 
 
 @settings(max_examples=25)
 @given(random=st.randoms(use_true_random=False), flow=st.sampled_from([None, True, False]), indent=st.integers(2, 8))
 def test_order_and_formatting_do_not_change_the_hash(tmp_path_factory, random, flow, indent):
-    plain = {key: value for key, value in VALUES.items() if key != "personas"} | {"personas": {"set": "s"}}
+    plain = VALUES | PLAIN
     folder = tmp_path_factory.mktemp("configs")
     hashes = set()
     for number, values in enumerate([plain, shuffled(plain, random)]):

@@ -86,5 +86,36 @@ def test_settings_cannot_be_changed(here):
 
 def test_every_leaf_is_known_to_the_schema(here):
     loaded = load_settings(environ={})
-    known = {".".join(path) for path in leaf_keys(Settings) if path[:2] != ("personas", "llm")}
-    assert set(loaded.values) == {*known, "personas.llm"}
+    channels = {f"alerts.{circle}.{kind}" for circle in ("first", "second") for kind in ("webhook", "email")}
+    unset = {"personas.llm", *channels}
+    leaves = {".".join(path) for path in leaf_keys(Settings)}
+    assert set(loaded.values) == {*unset, *(leaf for leaf in leaves if leaf.rpartition(".")[0] not in unset)}
+
+
+def test_the_books_are_in_files_or_in_a_postgres_whose_address_is_never_shown(here):
+    assert load_settings(environ={}).settings.budget.database_url is None
+    address = "postgresql://gaelp:planted@db.example/books"
+    loaded = load_settings(environ={"GAELP__BUDGET__DATABASE_URL": address})
+    assert loaded.settings.budget.database_url.get_secret_value() == address
+    assert "planted" not in f"{loaded!r} {loaded.values}"
+    with pytest.raises(ConfigError, match="postgresql://user:password@host/database") as caught:
+        load_settings(environ={"GAELP__BUDGET__DATABASE_URL": "mysql://gaelp:planted@db.example/books"})
+    assert "planted" not in str(caught.value)
+
+
+def test_who_can_be_reached_from_elsewhere_asks_for_a_token(here):
+    with pytest.raises(ConfigError, match="GAELP__API__TOKEN"):
+        load_settings(overrides=["api.host=0.0.0.0"], environ={})
+    told = load_settings(overrides=["api.host=0.0.0.0"], environ={"GAELP__API__TOKEN": "planted"}).settings
+    assert told.api.token.get_secret_value() == "planted"
+
+
+def test_a_webhook_needs_no_more_than_its_address(here):
+    told = load_settings(environ={"GAELP__ALERTS__FIRST__WEBHOOK__URL": "https://hooks.example/planted"}).settings
+    assert (told.alerts.first.webhook.attempts, told.alerts.second.webhook) == (3, None)
+
+
+def test_a_platform_has_a_name_and_an_account_or_neither(here):
+    for half in ("platform.name=google-ads", "platform.account=acc"):
+        with pytest.raises(ConfigError, match="belong together"):
+            load_settings(overrides=[half], environ={})

@@ -255,7 +255,13 @@ class LedgerMachine(RuleBasedStateMachine):
     @invariant()
     def every_bucket_is_as_in_the_model(self):
         real = {cap.id: cap for cap in overview(self.ledger).caps}
-        assert set(real) == {bucket.id for bucket in self.model.buckets}
+        opened = {bucket.id for bucket in self.model.buckets}
+        assert opened <= set(real)
+        for untouched in set(real) - opened:
+            one = real[untouched]
+            assert (one.reserved_micros, one.posted_micros, one.breached) == (0, 0, False)
+            assert one.limit_micros == self.model.limits[Cap(CapKind(one.kind), one.subject)]
+            assert one.day in ("", self.day())
         for bucket, (limit, breached) in self.model.buckets.items():
             one = real[bucket.id]
             assert (one.limit_micros, one.breached) == (limit, breached)

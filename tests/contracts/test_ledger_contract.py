@@ -351,7 +351,7 @@ def test_the_day_is_fixed_when_the_room_is_reserved(ledger, ask, clock):
     post(ledger, "a", usd(80))
     adjust(ledger, "x", transfer_key="a", difference=usd(5), reason="late")
     days = {cap.day: cap.posted_micros for cap in overview(ledger).caps if cap.kind == "campaign_day"}
-    assert days == {"2026-03-28": 85}
+    assert days == {"2026-03-28": 85, "2026-03-30": 0}
 
 
 def test_a_new_daily_limit_holds_from_today_and_leaves_past_days_alone(ledger, ask, clock, databases):

@@ -51,7 +51,9 @@ class Pipeline:
         self.up = None
         self.told = {}  # further variables of the environment
         (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE), encoding="utf-8")
-        (folder / "mine.yaml").write_text(yaml.safe_dump(CONFIG | config), encoding="utf-8")
+        self.money = free_port()
+        mine = CONFIG | {"api": {"port": self.money}} | config
+        (folder / "mine.yaml").write_text(yaml.safe_dump(mine), encoding="utf-8")
 
     @property
     def environ(self):

@@ -18,11 +18,11 @@ def home(tmp_path):
 
 def test_who_is_up_is_known_while_it_is_and_not_after(home):
     assert who_is_up(home) is None
-    with standing(home, URL) as here:
+    with standing(home, URL, URL) as here:
         assert here.pid == os.getpid()
         code = (
             f"from pathlib import Path; from flows.standing_up import *; h = Path({str(home)!r});"
-            "print(who_is_up(h).pid); print(standing(h, 'x').__enter__())"
+            "print(who_is_up(h).pid); print(standing(h, 'x', 'x').__enter__())"
         )
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert other.stdout.split() == [str(os.getpid()), "None"]
@@ -32,17 +32,17 @@ def test_who_is_up_is_known_while_it_is_and_not_after(home):
 def test_what_a_killed_process_left_behind_does_not_count(home):
     code = (
         f"import os; from pathlib import Path; from flows.standing_up import *; h = Path({str(home)!r});"
-        "standing(h, 'x').__enter__(); os.kill(os.getpid(), 9)"
+        "standing(h, 'x', 'x').__enter__(); os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     assert who_is_up(home) is None
-    with standing(home, URL) as here:
+    with standing(home, URL, URL) as here:
         assert here is not None
 
 
 def test_runs_talk_to_the_server_that_was_named_then_to_the_one_that_is_up_then_to_the_usual_one(home):
     assert api_url_of(home, {}) == DEFAULT_API_URL
-    with standing(home, URL):
+    with standing(home, URL, URL):
         assert api_url_of(home, {"PREFECT_API_URL": "http://team/api"}) == "http://team/api"
 
 

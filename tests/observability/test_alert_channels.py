@@ -19,15 +19,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from pydantic import SecretStr, ValidationError
 
 from gaelp.clock import ManualClock
+from gaelp.config.alert_settings import EmailSettings, WebhookSettings
 from gaelp.errors import ComponentMissing
 from gaelp.observability import logs
 from gaelp.observability.alert_channels import (
     CallableChannel,
     EmailChannel,
-    EmailSettings,
     LogChannel,
     WebhookChannel,
-    WebhookSettings,
 )
 from gaelp.observability.alerts import Alert, Dispatcher
 

@@ -6,9 +6,10 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from gaelp.clock import ManualClock
+from gaelp.config.alert_settings import AlertPolicy
 from gaelp.errors import BadInput
 from gaelp.observability.alert_channels import CallableChannel
-from gaelp.observability.alerts import Alert, AlertPolicy, Dispatcher, PendingAlert
+from gaelp.observability.alerts import Alert, Dispatcher, PendingAlert
 from gaelp.observability.redact import MASK, register_secrets
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)

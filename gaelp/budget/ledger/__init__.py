@@ -1,8 +1,8 @@
 """The money ledger: double entry, whole micros, reserve then post or void, under any number of caps at once."""
 
-from gaelp.budget.ledger.accounts import AdAccount, open_account
-from gaelp.budget.ledger.caps import Bucket, Cap, CapKind, reopen_cap, set_limit
-from gaelp.budget.ledger.connection import LEDGER_NAME, Ledger, create_ledger, open_ledger
+from gaelp.budget.ledger.accounts import AdAccount, known_account, open_account
+from gaelp.budget.ledger.caps import Bucket, Cap, CapKind, known_limit, reopen_cap, set_limit
+from gaelp.budget.ledger.connection import LEDGER_NAME, Ledger, create_ledger, ledger_place, open_ledger
 from gaelp.budget.ledger.fence import lower_fence, raise_fence, read_fence
 from gaelp.budget.ledger.overview import CapStatus, Overview, StateTotal, overview
 from gaelp.budget.ledger.refusals import (
@@ -46,6 +46,9 @@ __all__ = [
     "create_ledger",
     "expire",
     "find_transfer",
+    "known_account",
+    "known_limit",
+    "ledger_place",
     "lower_fence",
     "mark_in_flight",
     "open_account",

@@ -10,7 +10,7 @@ from gaelp.clock import account_day
 from gaelp.errors import BadInput
 from gaelp.money import Money
 
-__all__ = ["AdAccount", "find_account", "open_account"]
+__all__ = ["AdAccount", "find_account", "known_account", "open_account"]
 
 _INSERT = text(
     "INSERT INTO ledger_account (id, currency, time_zone) VALUES (:id, :currency, :time_zone) ON CONFLICT DO NOTHING"
@@ -41,6 +41,12 @@ def open_account(ledger: Ledger, account: AdAccount) -> None:
             f"account {account.id} is known with {known.currency} and {known.time_zone}, given were {account.currency}"
             f" and {account.time_zone}: give the same, or open it under another id"
         )
+
+
+def known_account(ledger: Ledger, account_id: str) -> AdAccount:
+    """The account with this id, read by itself."""
+    with ledger.snapshot() as connection:
+        return find_account(connection, account_id)
 
 
 def find_account(connection: Connection, account_id: str) -> AdAccount:

@@ -18,7 +18,17 @@ from gaelp.clock import account_day
 from gaelp.errors import BadInput
 from gaelp.money import Micros, Money
 
-__all__ = ["Bucket", "Cap", "CapKind", "buckets_of", "reopen_cap", "set_limit", "settle_room", "take_room"]
+__all__ = [
+    "Bucket",
+    "Cap",
+    "CapKind",
+    "buckets_of",
+    "known_limit",
+    "reopen_cap",
+    "set_limit",
+    "settle_room",
+    "take_room",
+]
 
 
 class CapKind(StrEnum):
@@ -80,7 +90,9 @@ _SETTLE = text(
     " THEN 1 ELSE breached END WHERE id = :id"
 )
 _FIND = text("SELECT * FROM ledger_cap WHERE id = :id")
-_FIND_LIMIT = text("SELECT account_id, currency FROM ledger_limit WHERE kind = :kind AND subject = :subject")
+_FIND_LIMIT = text(
+    "SELECT account_id, currency, limit_micros FROM ledger_limit WHERE kind = :kind AND subject = :subject"
+)
 _SET_LIMIT = text(
     "INSERT INTO ledger_limit (kind, subject, account_id, currency, limit_micros)"
     " VALUES (:kind, :subject, :account_id, :currency, :limit_micros)"
@@ -143,6 +155,13 @@ def set_limit(ledger: Ledger, cap: Cap, limit: Money, *, account_id: str = "") -
         ledger.at_point("limit set")
         for bucket_id in connection.execute(_OPEN_BUCKETS, {**names, "today": today}).scalars().all():
             connection.execute(_MOVE_LIMIT, {"id": bucket_id, "limit_micros": limit.micros})
+
+
+def known_limit(ledger: Ledger, cap: Cap) -> Money | None:
+    """The limit that is set for a cap; nothing where there is none, under which nothing may be spent."""
+    with ledger.snapshot() as connection:
+        row = connection.execute(_FIND_LIMIT, {"kind": cap.kind, "subject": cap.subject}).one_or_none()
+    return None if row is None else Money(row.limit_micros, row.currency)
 
 
 def reopen_cap(ledger: Ledger, bucket: Bucket) -> None:

@@ -15,11 +15,18 @@ from gaelp.budget.ledger.fence import FENCE_CLOSED, fence_state
 from gaelp.budget.ledger.refusals import LedgerBroken, LedgerUnavailable, Stopped
 from gaelp.budget.ledger.schema import FORMAT_VERSION, metadata
 from gaelp.clock import Clock, SystemClock
+from gaelp.config.home import books_place
+from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 
-__all__ = ["LEDGER_NAME", "Ledger", "create_ledger", "open_ledger"]
+__all__ = ["LEDGER_NAME", "Ledger", "create_ledger", "ledger_place", "open_ledger"]
 
 LEDGER_NAME = "ledger.db"  # below the home folder
+
+
+def ledger_place(settings: Settings) -> Path | str:
+    """Where the ledger is, or would be."""
+    return books_place(settings, LEDGER_NAME)
 
 
 def _pass(_point: str) -> None:
@@ -114,7 +121,10 @@ def open_ledger(
 ) -> Ledger:
     """Open the ledger at a path or Postgres URL; one that is not there is an error, never an empty ledger."""
     if isinstance(place, Path) and not place.is_file():
-        raise BadInput(f"there is no ledger at {place}: name the home folder of the one you mean, or create it first")
+        raise BadInput(
+            f"there is no ledger at {place}: name the home folder of the one you mean, or begin one"
+            " (`gaelp ledger create`)"
+        )
     ledger = Ledger(connect_engine(place), latch, clock or SystemClock(), at_point)
     try:
         _check_format(ledger)
@@ -127,7 +137,7 @@ def open_ledger(
 def _check_format(ledger: Ledger) -> None:
     with ledger.snapshot() as connection:
         if not inspect(connection).has_table("ledger_format"):
-            raise BadInput("the database holds no ledger: name another one, or create a ledger in it first")
+            raise BadInput("the database holds no ledger: name another one, or begin one in it (`gaelp ledger create`)")
         versions = connection.execute(text("SELECT version FROM ledger_format")).scalars().all()
     if versions != [FORMAT_VERSION]:
         raise BadInput(

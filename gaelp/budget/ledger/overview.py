@@ -1,10 +1,12 @@
 """What stands in the ledger now: every cap with its headroom, and how many transfers are in which state."""
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
+from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.fence import fence_state
 from gaelp.budget.ledger.transfers import State
+from gaelp.clock import account_day
 from gaelp.config.base import Frozen
 from gaelp.money import Micros
 
@@ -49,6 +51,10 @@ _CAPS = text(
     "SELECT id, kind, subject, day, account_id, currency, limit_micros, reserved_micros, posted_micros, breached"
     " FROM ledger_cap ORDER BY kind, subject, day"
 )
+_LIMITS = text(
+    "SELECT kind, subject, account_id, ledger_limit.currency, limit_micros, time_zone FROM ledger_limit"
+    " LEFT JOIN ledger_account ON ledger_account.id = account_id ORDER BY kind, subject"
+)
 _STATES = text(
     "SELECT state, currency, COUNT(*) AS transfers, SUM(amount_micros) AS amount,"
     " SUM(posted_micros + adjusted_micros) AS cost FROM ledger_transfer GROUP BY state, currency"
@@ -60,13 +66,8 @@ def overview(ledger: Ledger) -> Overview:
     """Read caps and totals as of one moment."""
     with ledger.snapshot() as connection:
         fenced = fence_state(connection) is not None
-        caps = tuple(
-            CapStatus(
-                **row._asdict() | {"breached": bool(row.breached)},
-                headroom_micros=row.limit_micros - row.reserved_micros - row.posted_micros,
-            )
-            for row in connection.execute(_CAPS)
-        )
+        caps = _used_caps(connection)
+        caps += _untouched_caps(connection, ledger, {cap.id for cap in caps})
         states = tuple(
             StateTotal(
                 state=State(row.state),
@@ -77,4 +78,44 @@ def overview(ledger: Ledger) -> Overview:
             )
             for row in connection.execute(_STATES)
         )
-    return Overview(stopped=fenced or ledger.latch.is_set(), caps=caps, states=states)
+    return Overview(
+        stopped=fenced or ledger.latch.is_set(),
+        caps=tuple(sorted(caps, key=lambda cap: (cap.kind, cap.subject, cap.day))),
+        states=states,
+    )
+
+
+def _used_caps(connection: Connection) -> list[CapStatus]:
+    return [
+        CapStatus(
+            **row._asdict() | {"breached": bool(row.breached)},
+            headroom_micros=row.limit_micros - row.reserved_micros - row.posted_micros,
+        )
+        for row in connection.execute(_CAPS)
+    ]
+
+
+def _untouched_caps(connection: Connection, ledger: Ledger, used: set[str]) -> list[CapStatus]:
+    """Limits under which nothing was reserved yet, today's where days count: the first use opens their bucket."""
+    found = []
+    for row in connection.execute(_LIMITS):
+        cap = Cap(CapKind(row.kind), row.subject)
+        day = account_day(ledger.clock.now(), row.time_zone).isoformat() if cap.kind.counts_days else ""
+        if Bucket(cap, day).id in used:
+            continue
+        found.append(
+            CapStatus(
+                id=Bucket(cap, day).id,
+                kind=row.kind,
+                subject=row.subject,
+                day=day,
+                account_id=row.account_id,
+                currency=row.currency,
+                limit_micros=row.limit_micros,
+                reserved_micros=0,
+                posted_micros=0,
+                headroom_micros=row.limit_micros,
+                breached=False,
+            )
+        )
+    return found

@@ -1,0 +1,50 @@
+"""The safety watch as a flow: every few minutes, and red if a part of it could not be done."""
+
+from functools import partial
+from typing import Any
+
+from prefect import flow
+from prefect.events import emit_event
+from prefect.logging import get_run_logger
+
+from gaelp.bootstrap import opened_guard
+from gaelp.clock import SystemClock
+from gaelp.config import known_secrets, load_settings
+from gaelp.errors import GaelpError
+from gaelp.observability import register_secrets
+from gaelp.observability.alert_channels import CallableChannel
+from gaelp.observability.alerts import Alert
+from gaelp.phases.safety_watch import WatchReport, watch
+
+__all__ = ["prefect_events", "safety_watch"]
+
+
+@flow(name="safety-watch", flow_run_name="safety-watch", persist_result=True, result_serializer="json")
+def safety_watch(config: str = "quick-test", overrides: list[str] | None = None) -> Any:
+    """Tell people of gates, approvals and alerts left alone, and bring books and platform together."""
+    settings, events = load_settings(config, overrides=overrides or ()).settings, (prefect_events(),)
+    register_secrets(known_secrets())
+    open_guard = partial(opened_guard, settings, more_channels=events)
+    return _shown(watch(settings, clock=SystemClock(), open_guard=open_guard, more_channels=events))
+
+
+def prefect_events() -> CallableChannel:
+    """Every alert as an event of Prefect, for automations and its UI."""
+    return CallableChannel("prefect-event", _emit)
+
+
+def _emit(alert: Alert) -> None:
+    emit_event(
+        event=f"gaelp.alert.{alert.severity}",
+        resource={"prefect.resource.id": f"gaelp.alert.{alert.source}.{alert.key}"},
+        payload=alert.model_dump(mode="json"),
+    )
+
+
+def _shown(report: WatchReport) -> dict[str, Any]:
+    """The report, unless something could not be done: then the run fails, for everyone to see."""
+    for text in (*report.gates, *report.approvals):
+        get_run_logger().warning(text)
+    if report.failures:
+        raise GaelpError("; ".join(report.failures))
+    return report.model_dump(mode="json")

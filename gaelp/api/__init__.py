@@ -1,0 +1,7 @@
+"""The HTTP side: the emergency stop, and the figures for Prometheus."""
+
+from gaelp.api.app import create_app
+from gaelp.api.money_figures import read_figures
+from gaelp.api.serving import serve, serving
+
+__all__ = ["create_app", "read_figures", "serve", "serving"]

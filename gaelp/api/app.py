@@ -1,0 +1,126 @@
+"""What is served over HTTP: `/kill` stops and tells, `/metrics` is for Prometheus, `/health` says that this is up.
+
+Every handler is `async` and does its blocking work in threads that it starts itself: see `own_thread.py` for why.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
+from fastapi.responses import Response
+
+from gaelp.api.callers import check_caller
+from gaelp.api.emergency_stop import EmergencyStop
+from gaelp.api.figures_page import FiguresPage
+from gaelp.api.money_figures import read_figures
+from gaelp.clock import Clock, SystemClock
+from gaelp.config.settings import Settings
+from gaelp.observability import get_logger, mask
+
+__all__ = ["create_app"]
+
+log = get_logger(__name__)
+
+_MAX_BODY_BYTES = 65_536
+_MAX_REASON_CHARACTERS = 2000  # a latch reads records of up to 100,000 bytes
+_WHAT_TO_SEND = 'send {"reason": "why it has to stop"} as JSON'
+_PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {"type": "object", "required": ["reason"], "properties": {"reason": {"type": "string"}}}
+            }
+        },
+    }
+}
+
+
+def create_app(settings: Settings, *, clock: Clock | None = None) -> FastAPI:
+    """The application of these settings; nothing is read or written before somebody asks."""
+    emergency = EmergencyStop(settings)
+    told_time = clock or SystemClock()
+    figures = FiguresPage(lambda: read_figures(settings, told_time))
+
+    @asynccontextmanager
+    async def until_stops_are_done(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await emergency.finish()
+
+    async def known_caller(request: Request) -> None:
+        check_caller(settings.api, request.method, request.headers)
+
+    # The pages that FastAPI offers to read its schema with load their scripts from elsewhere.
+    app = FastAPI(title="GAELP", docs_url=None, redoc_url=None, lifespan=until_stops_are_done)
+    app.add_api_route("/health", _health, methods=["GET"])
+    app.include_router(_guarded_routes(emergency, figures), dependencies=[Depends(known_caller)])
+    return app
+
+
+async def _health() -> dict[str, str]:
+    """Say that the server is up; whether money moves is told by /kill and /metrics."""
+    return {"status": "ok"}
+
+
+def _guarded_routes(emergency: EmergencyStop, figures: FiguresPage) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/metrics")
+    async def metrics() -> Response:
+        """Show the money figures; books that cannot be read show that spending is stopped."""
+        return Response(await figures.exposition(), media_type=_PROMETHEUS_TEXT)
+
+    @router.get("/kill")
+    async def standing() -> Response:
+        """Tell whether spending is stopped, and by which stops."""
+        return _answer((await emergency.standing()).model_dump(mode="json"))
+
+    @router.post("/kill", openapi_extra=_BODY)
+    async def stop(request: Request) -> Response:
+        """Stop all spending now, as `gaelp kill` does; there is no release over HTTP."""
+        reason = _reason_in(await _body_of(request))
+        by = f"api {request.client.host}" if request.client else "api"
+        try:
+            report = await emergency.stop(by=by, reason=reason)
+        except Exception as problem:
+            log.exception("a stop over HTTP failed", by=by, reason=reason)
+            return _answer({"stopped": False, "detail": _not_stopped(problem)}, status=500)
+        return _answer({"stopped": True, **report.model_dump(mode="json")})
+
+    return router
+
+
+async def _body_of(request: Request) -> bytes:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MAX_BODY_BYTES:
+            raise HTTPException(413, f"the body is larger than {_MAX_BODY_BYTES} bytes: {_WHAT_TO_SEND}")
+    return body
+
+
+def _reason_in(body: bytes) -> str:
+    """Why it has to stop; too long a reason is cut, for a stop is not refused over a detail."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise HTTPException(422, f"the body is not JSON: {_WHAT_TO_SEND}") from None
+    reason = found.get("reason") if isinstance(found, dict) else None
+    if not isinstance(reason, str) or not reason.strip():
+        raise HTTPException(422, f"the body has no reason: {_WHAT_TO_SEND}")
+    return reason.strip()[:_MAX_REASON_CHARACTERS]
+
+
+def _not_stopped(problem: Exception) -> str:
+    told = str(problem) or f"no answer in time ({type(problem).__name__})"
+    return (
+        f"it is not known to have stopped: {told}. Run `gaelp kill`, and pause the campaigns on the platform by hand."
+    )
+
+
+def _answer(value: Mapping[str, Any], *, status: int = 200) -> Response:
+    """JSON in ASCII, for a reason may hold what UTF-8 cannot; messages of databases may hold secrets."""
+    return Response(json.dumps(mask(value)), status_code=status, media_type="application/json")

@@ -1,0 +1,58 @@
+"""Who may call: whoever knows the token; without one, programs on this machine, but no web page in its browser.
+
+A page from elsewhere can make a browser send requests to this machine. It cannot send JSON there without asking first,
+which nothing here answers, and it cannot fake the name of the host that it believes to talk to.
+"""
+
+import hmac
+import re
+from collections.abc import Mapping
+
+from fastapi import HTTPException
+
+from gaelp.config.settings import ApiSettings
+
+__all__ = ["check_caller"]
+
+_LOOPBACK_HOST = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
+
+
+def check_caller(settings: ApiSettings, method: str, headers: Mapping[str, str]) -> None:
+    """Refuse with 401, 421 or 415 whoever may not call; `headers` has its names in lower case."""
+    if settings.token is not None:
+        _check_token(settings.token.get_secret_value(), headers.get("authorization", ""))
+        return
+    _check_host(headers.get("host", ""))
+    if method == "POST":
+        _check_is_json(headers.get("content-type", ""))
+
+
+def _check_token(token: str, given: str) -> None:
+    scheme, _, word = given.partition(" ")
+    # Header values arrive as latin-1. Comparing takes equally long however much of the token is right.
+    right = hmac.compare_digest(word.strip().encode("latin-1", "replace"), token.encode())
+    if not (right and scheme.lower() == "bearer"):
+        raise HTTPException(
+            401,
+            "the token is missing or wrong: send the header `Authorization: Bearer TOKEN`, with what GAELP__API__TOKEN"
+            " holds where the server runs",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+
+
+def _check_host(host: str) -> None:
+    if not _LOOPBACK_HOST.fullmatch(host):
+        raise HTTPException(
+            421,
+            f"called as {host[:100]!r}: without a token this answers to 127.0.0.1, localhost and [::1] only. Use one"
+            " of them, or set GAELP__API__TOKEN.",
+        )
+
+
+def _check_is_json(content_type: str) -> None:
+    if content_type.partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(
+            415,
+            f"content type {content_type[:100]!r}: send the header `Content-Type: application/json`, which no web page"
+            " from elsewhere can",
+        )

@@ -1,0 +1,124 @@
+"""The emergency stop over HTTP: pull it as `gaelp kill` does, and tell what is in force. Nothing here releases.
+
+A stop runs in a thread of its own that no other request can take away, and each is a stop of its own.
+"""
+
+import time
+from collections import deque
+from typing import Literal
+
+from gaelp.api.own_thread import FewThreads, begin, begin_at_any_price, within
+from gaelp.bootstrap import kill_switch, latch
+from gaelp.budget.kill_switch import KillSwitch, StopReport
+from gaelp.budget.latch import StopRecord
+from gaelp.budget.stop_alerts import tell_stopped
+from gaelp.config.base import Frozen
+from gaelp.config.settings import Settings
+from gaelp.observability import get_logger
+
+__all__ = ["EmergencyStop", "Standing", "StandingStop"]
+
+log = get_logger(__name__)
+
+# A stop takes half a second at most; beyond this the disk of the latch does not answer, and people must know.
+_STOP_SECONDS = 5.0
+_READ_SECONDS = 2.0
+_PARTS_SECONDS = 10.0  # as long as `gaelp kill` waits for what is still trying
+_READERS = 4
+
+
+class StandingStop(Frozen):
+    """One stop that is in force, and where it stands."""
+
+    id: str
+    at: str
+    by: str
+    reason: str
+    stands_in: tuple[Literal["latch", "fence"], ...]
+
+
+class Standing(Frozen):
+    """Whether spending stands still; what cannot be read counts as stopped, and `detail` says what it was."""
+
+    stopped: bool
+    readable: bool
+    stops: tuple[StandingStop, ...]
+    detail: str = ""
+
+
+class EmergencyStop:
+    """Stops all spending of these settings on request, and knows what is in force."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._latch = latch(settings)
+        self._latch_readers, self._book_readers = FewThreads(_READERS), FewThreads(_READERS)
+        self._unfinished: deque[KillSwitch] = deque(maxlen=100)
+
+    async def stop(self, *, by: str, reason: str) -> StopReport:
+        """Stop now; raises what the kill switch raises, or TimeoutError, where it is not known to have stopped."""
+        return await within(_STOP_SECONDS, begin_at_any_price(lambda: self._stop(by, reason)))
+
+    async def standing(self) -> Standing:
+        """What is in force; a database that does not answer leaves what the latch says."""
+        try:
+            state = await within(_READ_SECONDS, self._book_readers.begin(lambda: kill_switch(self._settings).state()))
+        except Exception as problem:  # noqa: BLE001 - whatever keeps us from knowing, not knowing means stopped
+            return await self._latch_alone(problem)
+        return Standing(stopped=state.is_stopped, readable=True, stops=_stops(state.latch, state.fence))
+
+    async def finish(self) -> None:
+        """Before the process ends: give the parts that are still trying the time that `gaelp kill` gives them."""
+        if self._unfinished:
+            await within(_PARTS_SECONDS + 1, begin(self._finish))
+
+    def _stop(self, by: str, reason: str) -> StopReport:
+        switch = kill_switch(self._settings)
+        try:
+            report = switch.stop(by=by, reason=reason)
+        except BaseException:
+            self._unfinished.append(switch)  # what is still trying may yet stop it
+            raise
+        if any(part.outcome == "still trying" for part in report.parts):
+            self._unfinished.append(switch)
+        log.warning("stopped over HTTP", stop_id=report.stop_id, by=by, reason=reason)
+        try:
+            begin(lambda: self._tell(report, by, reason))  # who stops does not wait for a mail server
+        except RuntimeError as problem:
+            log.exception("nobody is alerted of the stop", stop_id=report.stop_id, problem=str(problem))
+        return report
+
+    def _tell(self, report: StopReport, by: str, reason: str) -> None:
+        for problem in tell_stopped(self._settings, report.stop_id, report.parts, by=by, reason=reason):
+            log.error(problem, stop_id=report.stop_id)
+
+    def _finish(self) -> None:
+        until = time.monotonic() + _PARTS_SECONDS
+        while self._unfinished and time.monotonic() < until:
+            self._unfinished.popleft().wait(max(0.0, until - time.monotonic()))
+
+    async def _latch_alone(self, problem: Exception) -> Standing:
+        told = str(problem) or f"no answer within {_READ_SECONDS:g} s ({type(problem).__name__})"
+        try:
+            record = await within(_READ_SECONDS, self._latch_readers.begin(self._latch.read))
+        except Exception:  # noqa: BLE001 - as above; the problem told is the one of both
+            record = None
+        return Standing(
+            stopped=True,
+            readable=False,
+            stops=_stops(record, None),
+            detail=f"what cannot be read counts as stopped: {told}",
+        )
+
+
+def _stops(latch: StopRecord | None, fence: StopRecord | None) -> tuple[StandingStop, ...]:
+    """Both records, or one of them standing in both places."""
+    found: dict[str, StandingStop] = {}
+    places: tuple[tuple[Literal["latch", "fence"], StopRecord | None], ...] = (("latch", latch), ("fence", fence))
+    for place, record in places:
+        if record is not None:
+            before = found[record.id].stands_in if record.id in found else ()
+            found[record.id] = StandingStop(
+                id=record.id, at=record.at, by=record.by, reason=record.reason, stands_in=(*before, place)
+            )
+    return tuple(found.values())

@@ -1,0 +1,77 @@
+"""Read the money figures from the books: what Prometheus is shown, as of one reading."""
+
+from contextlib import closing
+from pathlib import Path
+
+from gaelp.bootstrap import kill_switch, open_books, violations, violations_path
+from gaelp.budget.ledger import CapKind, CapStatus, ledger_place, overview
+from gaelp.clock import Clock
+from gaelp.config.settings import Settings
+from gaelp.errors import GaelpError
+from gaelp.observability import get_logger
+from gaelp.observability.alerts import Severity
+from gaelp.observability.metrics import CapFigures, KillState, MoneyFigures
+
+__all__ = ["read_figures"]
+
+log = get_logger(__name__)
+
+
+def read_figures(settings: Settings, clock: Clock) -> MoneyFigures | None:
+    """The figures of these settings; nothing where the books cannot be read, which counts as stopped.
+
+    Before there is a ledger there are no caps, and before the first violation there is no record of them.
+    """
+    try:
+        opened, resolved = _violations(settings)
+        return MoneyFigures(
+            caps=_caps(settings, clock),
+            open_violations=opened,
+            resolved_violations=resolved,
+            kill_state=_kill_state(settings),
+            read_at=clock.now(),
+        )
+    except (GaelpError, OSError, ValueError) as problem:
+        log.warning("the money figures cannot be read", problem=f"{type(problem).__name__}: {problem}")
+        return None
+
+
+def _caps(settings: Settings, clock: Clock) -> tuple[CapFigures, ...]:
+    place = ledger_place(settings)
+    if isinstance(place, Path) and not place.exists():
+        return ()
+    with closing(open_books(settings, clock)) as ledger:
+        buckets = overview(ledger).caps
+    # A cap that counts days has a bucket for each of them: the newest is the one that money goes out under now.
+    # Episodes come and go by the thousand, and Prometheus keeps every name it has ever seen.
+    lasting = (one for one in buckets if one.kind != CapKind.EPISODE)
+    newest = {(one.kind, one.subject): one for one in sorted(lasting, key=lambda one: one.day)}
+    return tuple(_shown(newest[name]) for name in sorted(newest))
+
+
+def _shown(bucket: CapStatus) -> CapFigures:
+    return CapFigures(
+        kind=bucket.kind,
+        scope=bucket.subject,
+        limit_micros=bucket.limit_micros,
+        reserved_micros=bucket.reserved_micros,
+        posted_micros=bucket.posted_micros,
+    )
+
+
+def _violations(settings: Settings) -> tuple[dict[Severity, int], dict[Severity, int]]:
+    """How many are open and how many resolved, by severity."""
+    # Opening the record would make its file, and looking must not leave anything behind.
+    there = violations_path(settings).exists()
+    counted = violations(settings).counts() if there else {}
+    opened = {severity: number for (severity, is_open), number in counted.items() if is_open}
+    resolved = {severity: number for (severity, is_open), number in counted.items() if not is_open}
+    return opened, resolved
+
+
+def _kill_state(settings: Settings) -> KillState:
+    try:
+        return "stopped" if kill_switch(settings).state().is_stopped else "running"
+    except Exception as problem:  # noqa: BLE001 - whatever keeps us from knowing, it is then not known
+        log.warning("the kill switch cannot be read", problem=f"{type(problem).__name__}: {problem}")
+        return "unreadable"

@@ -1,0 +1,95 @@
+"""Run the HTTP side: until told to stop, or beside something else for as long as that lasts."""
+
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+
+import uvicorn
+
+from gaelp.api.app import create_app
+from gaelp.config.settings import ApiSettings, Settings
+from gaelp.errors import BadInput, GaelpError
+
+__all__ = ["address", "serve", "serving"]
+
+_GRACE_SECONDS = 4  # for requests under way when it has to end; the longest wait is for the figures
+_LOOK_SECONDS = 1.0
+
+
+def address(settings: ApiSettings) -> str:
+    """Where it is reached, as a URL."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"
+
+
+def serve(settings: Settings, *, when_up: Callable[[str], None] = lambda _: None) -> None:
+    """Serve until Ctrl-C, which is raised as ever, or SIGTERM, which ends it quietly; only in the main thread."""
+    with _told_to_end() as told, _running(settings) as thread:
+        when_up(address(settings.api))
+        while not told.wait(_LOOK_SECONDS):
+            if not thread.is_alive():
+                raise GaelpError("the HTTP server ended by itself: the log above says why. Start it again.")
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[str]:
+    """Serve in a thread beside the block, whose value is the address."""
+    with _running(settings):
+        yield address(settings.api)
+
+
+@contextmanager
+def _running(settings: Settings) -> Iterator[Thread]:
+    with _listening_socket(settings.api) as listener:
+        server = uvicorn.Server(_config(settings))
+        thread = Thread(target=server.run, args=([listener],), name="gaelp-api-server", daemon=True)
+        thread.start()
+        while thread.is_alive() and not server.started:
+            thread.join(0.01)
+        if not server.started:
+            raise GaelpError("the HTTP server did not start: the log above says why")
+        try:
+            yield thread
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def _config(settings: Settings) -> uvicorn.Config:
+    """No log setup and no lines per request of its own; who calls is who connects, whatever a header claims."""
+    return uvicorn.Config(
+        create_app(settings),
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+
+
+def _listening_socket(settings: ApiSettings) -> socket.socket:
+    try:
+        family, _, _, _, place = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(place[:2], family=family, backlog=1024)
+    except OSError as problem:
+        raise BadInput(
+            f"{settings.host}:{settings.port} cannot be listened on: {problem.strerror or problem}. Choose another with"
+            f" `--set api.port={settings.port % 65535 + 1}` or `--set api.host=127.0.0.1`, or end what is using it."
+        ) from problem
+
+
+@contextmanager
+def _told_to_end() -> Iterator[Event]:
+    """Set on SIGTERM; what held before holds again afterwards."""
+    told = Event()
+    before = signal.signal(signal.SIGTERM, lambda *_: told.set())
+    try:
+        yield told
+    finally:
+        signal.signal(signal.SIGTERM, before)

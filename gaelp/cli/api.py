@@ -1,0 +1,37 @@
+"""`gaelp api`: the emergency stop over HTTP, and the money figures for Prometheus."""
+
+from gaelp.cli.options import ConfigOption, SetOption
+from gaelp.cli.output import say, show_text
+from gaelp.cli.startup import prepare
+
+__all__ = ["api"]
+
+
+def api(config: ConfigOption = None, overrides: SetOption = None) -> None:
+    """Serve the emergency stop and the money figures over HTTP, until Ctrl-C or SIGTERM.
+
+    **Examples**, on this machine
+
+    - `curl http://127.0.0.1:4280/kill -H 'Content-Type: application/json' -d '{"reason": "a drill"}'` stops all
+
+    - `curl http://127.0.0.1:4280/kill` tells whether it is stopped, by whom and why
+
+    - `curl http://127.0.0.1:4280/metrics` shows what Prometheus reads
+
+    **From other machines** it takes a token of your own, which callers then send
+
+    - `GAELP__API__TOKEN_FILE=/run/secrets/gaelp-token gaelp api --set api.host=0.0.0.0 --set api.port=4280`
+
+    - `curl http://HOST:4280/kill -H "Authorization: Bearer $TOKEN" -d '{"reason": "a drill"}'`
+
+    Nothing is released over HTTP: `gaelp revive` does that, with signatures. See docs/api.md.
+    """
+    settings = prepare(config, overrides).settings
+    from gaelp.api import serve  # noqa: PLC0415 - the web framework takes time that `--help` need not spend
+
+    serve(settings, when_up=_tell)
+
+
+def _tell(address: str) -> None:
+    show_text(f"Listening on {address}")
+    say(f"Stop all spending with POST {address}/kill; figures are at {address}/metrics. Ctrl-C ends it.")

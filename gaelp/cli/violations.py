@@ -1,0 +1,72 @@
+"""`gaelp violations`: what went wrong with money, and who settled it."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption
+from gaelp.cli.output import show_json, show_table, show_text
+from gaelp.cli.startup import prepare
+from gaelp.clock import SystemClock
+from gaelp.errors import BadInput
+
+if TYPE_CHECKING:
+    from gaelp.budget.violations import Violation
+
+__all__ = ["app", "list_", "resolve"]
+
+app = typer.Typer(no_args_is_help=True, help="What went wrong with money, and how it was settled.")
+
+
+@app.command("list")
+def list_(
+    everything: Annotated[bool, typer.Option("--all", help="Also what is settled.", show_default=False)] = False,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show every violation that nobody has settled yet, the oldest first."""
+    from gaelp.bootstrap import violations  # noqa: PLC0415 - sqlalchemy takes time that `--help` need not spend
+
+    found = violations(prepare(config, overrides).settings).list(open_only=not everything)
+    if as_json:
+        show_json({"violations": [one.model_dump(mode="json") for one in found]})
+    elif not found:
+        show_text("No violations." if everything else "No open violations.")
+    else:
+        show_table(("number", "at", "severity", "scope", "rule", "what", "settled"), map(_row, found))
+
+
+@app.command()
+def resolve(
+    number: Annotated[int, typer.Argument(help="As `gaelp violations list` shows it.")],
+    who: Annotated[str, typer.Option("--who", help="Who settles it.")],
+    how: Annotated[str, typer.Option("--how", help="What was done about it, for those who read it later.")],
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Settle a violation, once and for good; it stays on record.
+
+    - `gaelp violations resolve 3 --who ann --how "the budget was set back on the platform"`
+    """
+    from pydantic import ValidationError  # noqa: PLC0415 - as above
+
+    from gaelp.bootstrap import violations  # noqa: PLC0415 - as above
+    from gaelp.budget.violations import Resolution  # noqa: PLC0415 - as above
+
+    store = violations(prepare(config, overrides).settings)
+    try:
+        resolution = Resolution(text=how, by=who, at=SystemClock().now())
+    except ValidationError:
+        raise BadInput("--who or --how is empty or too long: say in words who settles it, and how") from None
+    settled = store.resolve(number, resolution)
+    if as_json:
+        show_json(settled.model_dump(mode="json"))
+    else:
+        show_text(f"Violation {number} ({settled.rule}, {settled.scope}) is settled by {who}.")
+
+
+def _row(one: "Violation") -> tuple[str, ...]:
+    settled = f"by {one.resolution.by}: {one.resolution.text}" if one.resolution else ""
+    return (str(one.id), f"{one.at:%Y-%m-%d %H:%M}", one.severity, one.scope, one.rule, one.what, settled)

@@ -1,0 +1,259 @@
+"""What was told to whom it concerns, so that processes that know nothing of each other tell it once.
+
+A memory is held by one at a time, for as long as an alert is on its way. No trouble with it silences an alert: a file
+that cannot be read is put aside, one that cannot be written is kept in this process, and whoever holds it too long is
+not waited for. Each of these is in the log; at worst somebody is told twice.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from threading import RLock
+from typing import Protocol
+
+from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
+
+from gaelp.config.base import Frozen
+from gaelp.config.places import shown
+from gaelp.config.write import write_models
+from gaelp.errors import BadInput, GaelpError
+from gaelp.observability.alert import Alert, PendingAlert, Severity
+from gaelp.observability.logs import get_logger
+
+__all__ = ["AlertState", "FileMemory", "Memory", "OwnMemory", "Told"]
+
+_LOOK_AGAIN_SECONDS = 0.05
+
+_Name = tuple[str, str]  # source and key
+
+
+class Told(Frozen):
+    """When people were last told of something, and how often it came again since."""
+
+    severity: Severity
+    at: AwareDatetime
+    repeats: NonNegativeInt = 0
+    once: bool = False  # never told again, however long ago it was
+
+
+@dataclass
+class AlertState:
+    """All that a dispatcher remembers."""
+
+    told: dict[_Name, Told] = field(default_factory=dict)
+    sent_at: list[datetime] = field(default_factory=list)
+    held_back: int = 0
+    held_back_titles: list[str] = field(default_factory=list)
+    pending: dict[_Name, PendingAlert] = field(default_factory=dict)
+    missed: dict[str, list[Alert]] = field(default_factory=dict)  # by channel: what it did not take
+
+    def take_in(self, other: "AlertState") -> None:
+        """Add what another remembers; where both know something, the later counts, and what waits goes on waiting."""
+        for name, told in other.told.items():
+            if name not in self.told or self.told[name].at < told.at:
+                self.told[name] = told
+        self.sent_at = sorted({*self.sent_at, *other.sent_at})
+        self.held_back = max(self.held_back, other.held_back)
+        self.held_back_titles = list(dict.fromkeys([*self.held_back_titles, *other.held_back_titles]))
+        self.pending = other.pending | self.pending
+        self.missed = other.missed | self.missed
+
+
+class Memory(Protocol):
+    """Where a dispatcher keeps what it remembers."""
+
+    def held(self, *, strict: bool = False) -> AbstractContextManager[AlertState]:
+        """The state, for nobody else until the end of the block, and then kept.
+
+        Strict: raise where it cannot be read, held or kept. Otherwise go on as well as can be: an alert must go out.
+        """
+        ...
+
+    def keep(self, state: AlertState) -> None:
+        """Keep a state that is held before its block ends."""
+        ...
+
+    def look(self) -> AlertState:
+        """The state to read from, which nobody waits for; raises if it cannot be read."""
+        ...
+
+
+class OwnMemory:
+    """The memory of one process."""
+
+    def __init__(self) -> None:
+        self._state = AlertState()
+        self._lock = RLock()
+
+    @contextmanager
+    def held(self, *, strict: bool = False) -> Iterator[AlertState]:  # noqa: ARG002 - nothing can go wrong with it
+        """The state, for one thread at a time."""
+        with self._lock:
+            yield self._state
+
+    def keep(self, state: AlertState) -> None:
+        """Nothing is to be done."""
+
+    def look(self) -> AlertState:
+        """The state as it is now."""
+        with self._lock:
+            return replace(self._state, pending=dict(self._state.pending))
+
+
+class FileMemory:
+    """The memory of all processes that name the same file."""
+
+    def __init__(self, path: Path, *, patience_seconds: float = 30.0) -> None:
+        self._path, self._patience_seconds = path, patience_seconds
+        self._unsaved: AlertState | None = None  # what the file could not take
+
+    @contextmanager
+    def held(self, *, strict: bool = False) -> Iterator[AlertState]:
+        """The state in the file, locked for threads and processes alike; written at the end, what raises included.
+
+        Strict: a block that raises changes nothing.
+        """
+        with self._locked(strict=strict):
+            if strict:
+                state = self.look()
+                yield state
+                self._write(state)
+                return
+            state = self._read_or_begin_anew()
+            try:
+                yield state
+            finally:
+                self.keep(state)
+
+    def keep(self, state: AlertState) -> None:
+        """Write the state; where that fails, this process remembers it until it works."""
+        try:
+            self._write(state)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it must not keep an alert from going out
+            self._unsaved = state
+            _log("what was alerted is not kept for other processes", problem)
+
+    def look(self) -> AlertState:
+        """The state in the file, none if there is none, with what could not be written to it."""
+        state = self._read()
+        if self._unsaved is not None:
+            state.take_in(self._unsaved)
+        return state
+
+    def _read_or_begin_anew(self) -> AlertState:
+        try:
+            return self.look()
+        except GaelpError as problem:
+            _log("what was alerted before is not known; some of it may be told again", problem)
+        self._put_aside()
+        return self._unsaved or AlertState()
+
+    def _read(self) -> AlertState:
+        try:
+            return _Stored.model_validate_json(self._path.read_bytes()).state()
+        except FileNotFoundError:
+            return AlertState()
+        except OSError as problem:
+            reason = problem.strerror or type(problem).__name__
+        except ValidationError as problem:
+            reason = f"{problem.error_count()} values in it are not what this version writes"
+        raise GaelpError(f"{shown(self._path)} cannot be read: {reason}. The next alert puts it aside and begins anew")
+
+    def _put_aside(self) -> None:
+        aside = self._path.with_suffix(".broken.json")
+        try:
+            self._path.replace(aside)
+            _log(f"the broken file is kept as {shown(aside)}", None)
+        except OSError as problem:
+            _log("the broken file could not be put aside", problem)
+
+    def _write(self, state: AlertState) -> None:
+        try:
+            write_models({self._path: _Stored.of(state)})
+        except BadInput as problem:  # of a configuration file, which this is not
+            raise GaelpError(str(problem)) from problem
+        self._unsaved = None
+
+    @contextmanager
+    def _locked(self, *, strict: bool) -> Iterator[None]:
+        """Each opening of the file is a lock of its own, so threads wait for each other as processes do."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(self._path.with_name(f".{self._path.name}.held"), os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as problem:
+            _go_on("the record of alerts cannot be locked", problem, strict=strict)
+            yield
+            return
+        try:
+            if not self._wait_for(file):
+                waited = f"{shown(self._path)} has been held for {self._patience_seconds:g} s: try again"
+                _go_on("the record of alerts is used without its lock", GaelpError(waited), strict=strict)
+            yield
+        finally:
+            os.close(file)
+
+    def _wait_for(self, file: int) -> bool:
+        given_up_at = time.monotonic() + self._patience_seconds
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= given_up_at:
+                    return False
+                time.sleep(_LOOK_AGAIN_SECONDS)
+            else:
+                return True
+
+
+class _StoredTold(Told):
+    source: str
+    key: str
+
+
+class _Stored(Frozen):
+    """The state as a file has it."""
+
+    told: tuple[_StoredTold, ...] = ()
+    sent_at: tuple[AwareDatetime, ...] = ()
+    held_back: NonNegativeInt = 0
+    held_back_titles: tuple[str, ...] = ()
+    pending: tuple[PendingAlert, ...] = ()
+    missed: dict[str, tuple[Alert, ...]] = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, state: AlertState) -> "_Stored":
+        return cls(
+            told=tuple(
+                _StoredTold(source=source, key=key, **told.model_dump()) for (source, key), told in state.told.items()
+            ),
+            sent_at=tuple(state.sent_at),
+            held_back=state.held_back,
+            held_back_titles=tuple(state.held_back_titles),
+            pending=tuple(state.pending.values()),
+            missed={channel: tuple(alerts) for channel, alerts in state.missed.items()},
+        )
+
+    def state(self) -> AlertState:
+        return AlertState(
+            told={(one.source, one.key): Told(**one.model_dump(exclude={"source", "key"})) for one in self.told},
+            sent_at=list(self.sent_at),
+            held_back=self.held_back,
+            held_back_titles=list(self.held_back_titles),
+            pending={one.alert.name: one for one in self.pending},
+            missed={channel: list(alerts) for channel, alerts in self.missed.items()},
+        )
+
+
+def _go_on(what: str, problem: Exception, *, strict: bool) -> None:
+    if strict:
+        raise GaelpError(f"{what}: {problem}") from problem
+    _log(what, problem)
+
+
+def _log(what: str, problem: Exception | None) -> None:
+    get_logger("gaelp.alerts").error(what, reason=str(problem) if problem else None)

@@ -1,0 +1,37 @@
+"""From settings to a dispatcher: who is told at once, and who when nobody answers; one memory for all processes."""
+
+from collections.abc import Iterator, Sequence
+
+from gaelp.clock import Clock
+from gaelp.config.alert_settings import ChannelSettings
+from gaelp.config.places import absolute
+from gaelp.config.settings import Settings
+from gaelp.observability.alert_channels import EmailChannel, LogChannel, WebhookChannel
+from gaelp.observability.alert_memory import FileMemory
+from gaelp.observability.alerts import Channel, Dispatcher
+
+__all__ = ["open_dispatcher"]
+
+_FILE_NAME = "alerts.json"
+
+
+def open_dispatcher(settings: Settings, clock: Clock, *, more: Sequence[Channel] = ()) -> Dispatcher:
+    """A dispatcher to the log, the channels of the settings, and `more` of the caller's own.
+
+    What it tells, every other one that is opened below this home knows.
+    """
+    first = [LogChannel(), *_channels(settings.alerts.first, ""), *more]
+    return Dispatcher(
+        first,
+        clock,
+        second=[*_channels(settings.alerts.second, "second-")],
+        policy=settings.alerts.policy,
+        memory=FileMemory(absolute(settings.home) / _FILE_NAME),
+    )
+
+
+def _channels(given: ChannelSettings, prefix: str) -> Iterator[Channel]:
+    if given.webhook is not None:
+        yield WebhookChannel(given.webhook, name=f"{prefix}webhook")
+    if given.email is not None:
+        yield EmailChannel(given.email, name=f"{prefix}email")

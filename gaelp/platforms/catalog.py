@@ -1,0 +1,60 @@
+"""Every ad platform that can be asked for by name: a connector is an entry point in the group `gaelp.platforms`.
+
+It names a function that takes the settings and returns an `AdPlatform` of that name. It is called for every command
+that needs the platform, `gaelp kill` among them, so it connects on the first call and not before.
+"""
+
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+
+from gaelp.config.settings import Settings
+from gaelp.config.suggest import nearest
+from gaelp.errors import ComponentMissing, ConfigError
+from gaelp.platforms.platform import AdPlatform
+
+__all__ = ["GROUP", "Connector", "connect_platform", "platform_names"]
+
+GROUP = "gaelp.platforms"
+
+Connector = Callable[[Settings], AdPlatform]
+
+
+def platform_names() -> tuple[str, ...]:
+    """Every platform that is installed; none is loaded for this."""
+    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+
+
+def connect_platform(settings: Settings) -> AdPlatform:
+    """The platform that the settings name; ConfigError if there is none, ComponentMissing if it cannot be used."""
+    name = settings.platform.name
+    if name is None:
+        raise ConfigError(
+            "platform.name: no ad platform is named, so nothing can be ordered or reconciled; set it with"
+            f" platform.account. Installed: {', '.join(platform_names()) or 'none'}"
+        )
+    offered = [point for point in entry_points(group=GROUP) if point.name == name]
+    if not offered:
+        known = platform_names()
+        raise ConfigError(
+            f"platform.name: there is no platform {name!r}; installed: {', '.join(known) or 'none'}."
+            f"{nearest(name, known)} Others are found by entry point {GROUP!r}."
+        )
+    if len(offered) > 1:
+        raise ComponentMissing(f"{len(offered)} distributions offer a platform {name!r}: uninstall all but one")
+    return _connected(offered[0], settings)
+
+
+def _connected(point: EntryPoint, settings: Settings) -> AdPlatform:
+    source = f"platform {point.name!r} ({point.value})"
+    try:
+        platform = point.load()(settings)
+    except Exception as problem:  # whatever a connector raises: it is told, not hidden
+        raise ComponentMissing(
+            f"{source} cannot be used, {type(problem).__name__}: {problem}; mend its settings or reinstall it"
+        ) from problem
+    if not isinstance(platform, AdPlatform) or platform.name != point.name:
+        raise ComponentMissing(
+            f"{source} gave a {type(platform).__name__} called {getattr(platform, 'name', None)!r}; allowed: an"
+            f" AdPlatform called {point.name!r}"
+        )
+    return platform

@@ -1,0 +1,90 @@
+"""`gaelp approvals` shows what waits for signatures and takes decisions on exactly that."""
+
+import json
+from datetime import date
+
+import pytest
+
+from gaelp.approvals import Action, ApprovalStore, approvals_place
+from gaelp.budget.ledger import AdAccount
+from gaelp.clock import SystemClock
+from gaelp.config import load_settings
+from gaelp.platforms import Order, action_of
+
+ORDER = Order(
+    key="b1",
+    kind="budget",
+    campaign="spring",
+    daily_micros=5_000_000,
+    until=date(2026, 11, 30),
+    run_id="r1",
+    requester="cyd",
+)
+
+
+@pytest.fixture
+def store(here):
+    settings = load_settings(None, overrides=[f"home={here / '.gaelp'}"]).settings
+    return ApprovalStore(approvals_place(settings), SystemClock())
+
+
+@pytest.fixture
+def requested(store):
+    return store.request(action_of(ORDER, AdAccount("acc", "USD", "UTC"), "live"))
+
+
+def waiting(gaelp, *more):
+    return json.loads(gaelp("approvals", "list", "--json", *more).stdout)["requests"]
+
+
+def decided(gaelp, keys, verb, name, action, reason="seen"):
+    return gaelp("approvals", verb, action, "--key", keys / f"{name}.key", "--reason", reason)
+
+
+@pytest.mark.usefixtures("requested")
+def test_what_waits_is_listed_with_what_would_be_signed(gaelp):
+    [row] = waiting(gaelp)
+    assert row["subject"] == "budget spring until 2026-11-30 as b1"
+    assert (row["state"], row["signed_by"]) == ("waiting", "nobody")
+    assert row["action"] in gaelp("approvals", "list").stdout
+    shown = json.loads(gaelp("approvals", "show", row["action"]).stdout)
+    assert shown["action"]["limits_micros"] == {"daily": 5_000_000}
+
+
+@pytest.mark.usefixtures("requested")
+def test_two_people_approve_and_then_nothing_waits(gaelp, keys):
+    [row] = waiting(gaelp)
+    assert "now waiting" in decided(gaelp, keys, "approve", "ann", row["action"]).stdout
+    assert waiting(gaelp)[0]["signed_by"] == "ann"
+    assert "now approved" in decided(gaelp, keys, "approve", "bob", row["action"]).stdout
+    assert waiting(gaelp) == []
+    assert waiting(gaelp, "--all")[0]["state"] == "approved"
+
+
+@pytest.mark.usefixtures("requested")
+def test_one_rejection_ends_it(gaelp, keys):
+    [row] = waiting(gaelp)
+    decided(gaelp, keys, "approve", "ann", row["action"])
+    assert "now rejected" in decided(gaelp, keys, "reject", "bob", row["action"]).stdout
+    assert decided(gaelp, keys, "approve", "ann", row["action"]).exit_code == 3
+
+
+@pytest.mark.usefixtures("requested")
+def test_a_stranger_decides_nothing_and_a_decision_needs_a_reason(gaelp, keys):
+    [row] = waiting(gaelp)
+    assert decided(gaelp, keys, "approve", "eve", row["action"]).exit_code == 3
+    assert decided(gaelp, keys, "approve", "ann", row["action"], reason=" ").exit_code == 2
+    assert decided(gaelp, keys, "approve", "ann", "").exit_code == 2
+    assert decided(gaelp, keys, "approve", "ann", "ffff").exit_code == 2
+    assert waiting(gaelp)[0]["signed_by"] == "nobody"
+
+
+def test_what_has_a_command_of_its_own_is_decided_there(gaelp, keys, store):
+    store.request(Action(kind="revive", run_id="kill-switch", requester="kill-switch", subject="stop 1"))
+    [row] = waiting(gaelp)
+    result = decided(gaelp, keys, "approve", "ann", row["action"])
+    assert (result.exit_code, "gaelp revive" in result.stderr) == (2, True)
+
+
+def test_nothing_waits_in_an_empty_home(gaelp):
+    assert gaelp("approvals", "list").stdout.strip() == "Nothing waits for signatures."
