@@ -92,6 +92,14 @@ def noticed_by(copy: Path, bug: Bug) -> str | None:
     file = copy / bug.file
     whole = file.read_text(encoding="utf-8")
     file.write_text(planted(whole, bug), encoding="utf-8")
+    try:
+        return failing(copy, bug)
+    finally:
+        file.write_text(whole, encoding="utf-8")
+
+
+def failing(copy: Path, bug: Bug) -> str | None:
+    """The first of the tests for a bug that fails in this copy as it is."""
     options = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-p", "pytest_timeout", "-k", bug.select]
     command = [sys.executable, "-m", "pytest", *options, *bug.tests]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -102,12 +110,19 @@ def noticed_by(copy: Path, bug: Bug) -> str | None:
         )
     except subprocess.TimeoutExpired:
         return f"no answer within {TEST_SECONDS} s"
-    finally:
-        file.write_text(whole, encoding="utf-8")
     if done.returncode == 0:
         return None
     found = FAILED.search(done.stdout)
-    return found[1] if found else f"pytest exit {done.returncode}: {done.stdout[-200:]} {done.stderr[-200:]}"
+    if found is None:
+        raise SystemExit(f"{bug.name}: pytest ended with {done.returncode}: {done.stdout[-500:]} {done.stderr[-500:]}")
+    return found[1]
+
+
+def check_whole(copy: Path, bugs: list[Bug]) -> None:
+    """The tests pass while there is no bug, or what they notice says nothing."""
+    for bug in {(bug.tests, bug.select): bug for bug in bugs}.values():
+        if test := failing(copy, bug):
+            raise SystemExit(f"{test} fails without any bug: mend that first")
 
 
 def main(chosen: list[str]) -> int:
@@ -122,6 +137,7 @@ def main(chosen: list[str]) -> int:
             source = ROOT / part
             ignore = shutil.ignore_patterns("__pycache__")
             shutil.copytree(source, copy / part, ignore=ignore) if source.is_dir() else shutil.copy(source, copy / part)
+        check_whole(copy, bugs)
         for number, bug in enumerate(bugs, start=1):
             began = time.monotonic()
             test = noticed_by(copy, bug)

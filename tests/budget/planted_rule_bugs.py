@@ -133,15 +133,15 @@ PLANTED = (
     PlantedBug(
         "the rate limit holds back critical alerts",
         "gaelp/observability/alerts.py",
-        'if self._over_rate(now) and alert.severity != "critical":',
-        "if self._over_rate(now):",
+        'if self._over_rate(state, now) and alert.severity != "critical":',
+        "if self._over_rate(state, now):",
         "tests/observability/test_alerts.py::test_a_critical_alert_is_never_held_back_by_the_rate",
     ),
     PlantedBug(
         "an alert nobody got counts as told",
         "gaelp/observability/alerts.py",
-        "            self._told.pop((alert.source, alert.key), None)",
-        "            pass",
+        "        if delivery.reached:\n            self._forget(state, now)",
+        "        if True:\n            self._forget(state, now)",
         "tests/observability/test_alerts.py::test_an_alert_that_reached_nobody_is_no_duplicate_the_next_time",
     ),
     PlantedBug(
