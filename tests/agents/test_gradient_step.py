@@ -135,3 +135,22 @@ def test_a_state_of_another_network_is_refused_and_nothing_changes():
         with pytest.raises(BadInput):
             stepper.load_state(bad)
     assert torch.equal(parameters(net), before)
+
+
+def test_the_rows_at_some_places_count_alone_however_many_parts_they_are_gathered_in(monkeypatch):
+    monkeypatch.setattr(gradient_step, "CHUNK_ROWS", 7)  # 20 places: parts of 7, 7 and 6
+    places = torch.randperm(50, generator=torch.Generator().manual_seed(2))[:20]
+    net = module()
+    stepper = Stepper(net, OptimizerSpec(kind="adam"), max_gradient_norm=1e6)
+    loss_of = squared_error(net)
+
+    def add_gradient(part, share):
+        figures = loss_of(part)
+        torch.autograd.backward(figures[0] * share)
+        return figures
+
+    figures = stepper.accumulate(batch(), add_gradient, places=places)
+    found = stepper.gradient.clone()
+    expected = stepper.differentiate(batch().select(places), loss_of)
+    torch.testing.assert_close(found, stepper.gradient)
+    assert figures == pytest.approx(expected)
