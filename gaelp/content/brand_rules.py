@@ -2,14 +2,14 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from gaelp.content.creative import Creative
-from gaelp.content.folding import Folded, fold
+from gaelp.content.folding import fold
 from gaelp.content.look_alikes import LookAlikes
 from gaelp.content.policy import Brand, Disclaimer, NamedTerms, Rule, Tone
-from gaelp.content.terms import compile_terms, find
-from gaelp.content.text_rules import apply_rules, compile_rule
+from gaelp.content.terms import compile_terms
+from gaelp.content.text_rules import Look, apply_rules, compile_rule
 from gaelp.content.verdict import Finding
 
 __all__ = ["check_brand", "unknown_brand"]
@@ -18,7 +18,7 @@ _JOINER = "\u200d"
 
 
 def check_brand(
-    creative: Creative, brand: Brand, fields: Mapping[str, Folded], look_alikes: LookAlikes
+    creative: Creative, brand: Brand, fields: Mapping[str, Sequence[Look]], look_alikes: LookAlikes
 ) -> list[Finding]:
     """Forbidden names and words, missing disclaimers, and a tone louder than the brand's."""
     named = {"competitor": brand.competitors, "brand-word": brand.forbidden}
@@ -47,10 +47,10 @@ def _as_rule(name: str, named: NamedTerms) -> Rule:
 
 
 def _disclaimer(
-    wanted: Disclaimer, creative: Creative, fields: Mapping[str, Folded], look_alikes: LookAlikes
+    wanted: Disclaimer, creative: Creative, fields: Mapping[str, Sequence[Look]], look_alikes: LookAlikes
 ) -> Iterator[Finding]:
     triggers = compile_terms(wanted.when, look_alikes)
-    due = not triggers or any(True for folded in fields.values() for _ in find(folded, triggers, ()))
+    due = not triggers or any(True for looks in fields.values() for look in looks for _ in look.find(triggers, ()))
     text = fold(getattr(creative, wanted.field), look_alikes.shapes).text
     if due and _squeezed(fold(wanted.text, look_alikes.shapes).text) not in _squeezed(text):
         yield Finding(

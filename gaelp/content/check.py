@@ -13,7 +13,7 @@ from gaelp.content.policy import Brand, Policy, load_brand, load_policy
 from gaelp.content.profanity import ProfanityScorer, load_scorer, score_profanity
 from gaelp.content.quality import score_quality
 from gaelp.content.terms import compile_exception
-from gaelp.content.text_rules import CompiledRule, apply_rules, compile_rules, fold_fields
+from gaelp.content.text_rules import CompiledRule, apply_rules, compile_rules, fold_fields, fold_unseen
 from gaelp.content.verdict import ContentVerdict, Finding, QualityPart, Severity, case_of, overall
 from gaelp.errors import BadInput, ComponentMissing
 
@@ -74,7 +74,8 @@ class ContentChecker:
         fields = fold_fields(creative, self._look_alikes)
         brand = self._brand(creative, draft)
         own_marks = tuple(compile_exception(mark) for mark in brand.own_marks) if brand else ()
-        draft.findings += apply_rules(self._rules, fields, min_age=creative.audience.min_age, own_marks=own_marks)
+        every = {**fields, **fold_unseen(creative, self._look_alikes)}
+        draft.findings += apply_rules(self._rules, every, min_age=creative.audience.min_age, own_marks=own_marks)
         draft.findings += check_destination(creative, brand)
         if brand:
             draft.findings += check_brand(creative, brand, fields, self._look_alikes)

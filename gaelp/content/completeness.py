@@ -6,21 +6,25 @@ from collections.abc import Iterator
 
 from gaelp.content.creative import TEXT_FIELDS, Creative
 from gaelp.content.folding import is_hidden
+from gaelp.content.language import check_language, script_of
 from gaelp.content.policy import AudienceLimits, Policy
+from gaelp.content.unveiling import as_written, decode
 from gaelp.content.verdict import Finding
 
 __all__ = ["check_form"]
 
 _REQUIRED = ("advertiser", "headline", "description", "display_url", "landing_url", "landing_text", "language")
-_LATIN_SHARE_MIN = 0.9
+# Texts that are printed as they are; a page or an address may hold markup that is resolved before it is seen.
+_PRINTED = ("headline", "description", "call_to_action")
 
 
 def check_form(creative: Creative, policy: Policy) -> list[Finding]:
     """Missing fields, a language the rules do not know, hidden or mixed letters, an audience too young or unknown."""
     return [
         *_missing(creative),
-        *_language(creative, policy),
+        *check_language(creative, policy),
         *_hidden(creative),
+        *_markup(creative),
         *_mixed_scripts(creative),
         *_audience(creative, policy.audience),
     ]
@@ -35,33 +39,6 @@ def _missing(creative: Creative) -> Iterator[Finding]:
                 severity="review" if field == "landing_text" else "block",
                 field=field,
                 why=f"{field} is empty: what is not shown cannot be judged. Fill it in.",
-            )
-
-
-def _language(creative: Creative, policy: Policy) -> Iterator[Finding]:
-    primary = creative.language.split("-")[0].lower()
-    if creative.language.strip() and primary not in policy.languages:
-        yield Finding(
-            rule="unknown-language",
-            category="completeness",
-            severity="review",
-            field="language",
-            excerpt=creative.language,
-            why=f"The rules are written in {', '.join(policy.languages)}: they say nothing about this text.",
-        )
-    for field in ("headline", "description"):
-        text = getattr(creative, field)
-        letters = [character for character in text if character.isalpha()]
-        latin = sum(_script(letter) == "LATIN" for letter in letters)
-        if letters and latin < _LATIN_SHARE_MIN * len(letters):
-            yield Finding(
-                rule="foreign-script",
-                category="completeness",
-                severity="review",
-                field=field,
-                end=len(text),
-                excerpt=text,
-                why="Most rules are written in Latin letters, and this text mostly is not: a person has to read it.",
             )
 
 
@@ -85,6 +62,24 @@ def _hidden(creative: Creative) -> Iterator[Finding]:
                 break
 
 
+def _markup(creative: Creative) -> Iterator[Finding]:
+    """Tags, entities and encoded characters in a text that platforms print as it is."""
+    for field in _PRINTED:
+        text = getattr(creative, field)
+        plain = decode(as_written(text)).text
+        if plain != text:
+            yield Finding(
+                rule="markup",
+                category="obfuscation",
+                severity="review",
+                field=field,
+                end=len(text),
+                excerpt=text,
+                read_as=plain,
+                why="Markup or encoded characters in an advert are a slip or hide words from checks. Write plain text.",
+            )
+
+
 def _beside_letter(text: str, place: int) -> bool:
     return any(neighbour.isalnum() for neighbour in text[max(0, place - 1) : place] + text[place + 1 : place + 2])
 
@@ -92,7 +87,7 @@ def _beside_letter(text: str, place: int) -> bool:
 def _mixed_scripts(creative: Creative) -> Iterator[Finding]:
     for field in TEXT_FIELDS:
         for word in re.finditer(r"[^\W\d_]{2,}", getattr(creative, field)):
-            scripts = {_script(letter) for letter in word[0]}
+            scripts = {script_of(letter) for letter in word[0]}
             if "LATIN" in scripts and scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "LISU"}:
                 yield Finding(
                     rule="mixed-scripts",
@@ -105,11 +100,6 @@ def _mixed_scripts(creative: Creative) -> Iterator[Finding]:
                     read_as=" and ".join(sorted(scripts)).lower(),
                     why="Letters of two alphabets in one word serve to hide the word from checks.",
                 )
-
-
-def _script(letter: str) -> str:
-    """The alphabet of a letter, by its compatibility form: a fullwidth A is Latin."""
-    return unicodedata.name(unicodedata.normalize("NFKC", letter)[:1] or letter, "").split(" ")[0]
 
 
 def _audience(creative: Creative, limits: AudienceLimits) -> Iterator[Finding]:

@@ -4,13 +4,14 @@ import csv
 import io
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from gaelp.config.base import Frozen
-from gaelp.config.document import read_text
+from gaelp.config.document import DEPTH_MAX, read_text
 from gaelp.config.load import load_model
 from gaelp.config.places import absolute, shown
 from gaelp.config.validation import validated
@@ -30,6 +31,7 @@ class CreativeFile(Frozen):
 
 def read_creatives(path: Path) -> tuple[Creative, ...]:
     """Every creative of a file; DataError names what cannot be read, and an id that is given twice."""
+    _refuse_missing(path)
     kind = path.suffix.lower()
     if kind in (".yaml", ".yml"):
         creatives = load_model(CreativeFile, path, error=DataError).creatives
@@ -46,6 +48,16 @@ def read_creatives(path: Path) -> tuple[Creative, ...]:
     return creatives
 
 
+def _refuse_missing(path: Path) -> None:
+    """A file that is not there is said so; what else keeps it from being read is told by the reader."""
+    place = absolute(path)
+    with suppress(OSError):
+        if not place.exists():
+            raise DataError(
+                f"{shown(place)} is not there; allowed: an existing .yaml, .json or .csv file. Check name and folder."
+            )
+
+
 def _checked(path: Path, values: Mapping[str, Any]) -> tuple[Creative, ...]:
     source = shown(absolute(path))
     return validated(CreativeFile, values, lambda _: source, error=DataError).creatives
@@ -57,10 +69,32 @@ def _json(path: Path) -> dict[str, Any]:
         value = json.loads(read_text(absolute(path), error=DataError))
     except (json.JSONDecodeError, RecursionError) as problem:
         raise DataError(f"{source}: not valid JSON: {problem}. Check quotes and brackets there.") from None
+    if _is_deeper(value, DEPTH_MAX):
+        raise DataError(
+            f"{source}: nested deeper than {DEPTH_MAX} levels, the most a file may have. Check the brackets."
+        )
+    _refuse_half_characters(source, value)
     value = {"creatives": value} if isinstance(value, list) else value
     if not isinstance(value, dict):
         raise DataError(f"{source}: saw a single value; allowed: a list of creatives, or an object that holds one.")
     return value
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
+
+
+def _refuse_half_characters(source: str, value: object) -> None:
+    """JSON can write one half of a character that takes two escapes; no text can hold it, and nothing can print it."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as problem:
+        half, before = f"\\u{ord(problem.object[problem.start]):04x}", problem.object[: problem.start][-20:]
+        raise DataError(
+            f"{source}: saw {half} alone, after {before!r}; allowed: both halves of a character, as in \\ud83d\\ude00."
+            " Write the character itself, or add its other half."
+        ) from None
 
 
 def _csv_rows(path: Path) -> list[dict[str, Any]]:

@@ -2,19 +2,32 @@
 
 import re
 from collections.abc import Iterator
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from gaelp.content.creative import Creative
 from gaelp.content.policy import Brand
-from gaelp.content.verdict import Finding
+from gaelp.content.unveiling import as_written, decode
+from gaelp.content.verdict import Finding, Severity
 
 __all__ = ["check_destination", "host_of"]
 
 _HOST = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
+# An address inside another: with its scheme, or with the two slashes that browsers take for one.
+_INNER = re.compile(
+    r"(?:(?P<scheme>https?:[/\\]+|[a-z][a-z0-9+.-]{0,20}:[/\\]{2,})|[/\\]{2,})(?P<host>[^/\\?#&\s]{1,253})",
+    re.IGNORECASE,
+)
+# Parameters that by custom name where a visitor is sent; in these a bare host counts as an address, a file does not.
+_SENDING = re.compile(
+    r"[?&#;](?:u|ur[il]|to|r|redir|redirect(?:_ur[il])?|dest|destination|next|target|goto|go|out|link|return|continue)"
+    r"=(?P<host>[a-z0-9.-]{1,253})",
+    re.IGNORECASE,
+)
+_FILE = re.compile(r"\.(?:html?|php|aspx?|jsp|jpe?g|png|gif|pdf)$")
 
 
 def check_destination(creative: Creative, brand: Brand | None) -> list[Finding]:
-    """Addresses that cannot be read, imitate another by their letters, differ, or lie outside the allowed domains."""
+    """Addresses that cannot be read, imitate another, differ, lie outside the allowed domains or lead on from there."""
     urls = {field: getattr(creative, field) for field in ("display_url", "landing_url")}
     hosts = {field: host_of(url) for field, url in urls.items() if url.strip()}
     return [
@@ -22,18 +35,26 @@ def check_destination(creative: Creative, brand: Brand | None) -> list[Finding]:
         *_imitations(hosts),
         *_mismatch(hosts),
         *_foreign(hosts, brand),
+        *_unusual(urls, hosts),
+        *_leads_on(creative.landing_url, hosts.get("landing_url", ""), brand),
     ]
 
 
 def host_of(url: str) -> str:
     """The host of an address with or without https://, in lower case; empty where there is no plain one."""
     try:
-        parts = urlsplit(url if "//" in url else f"//{url}")
+        parts = _parts(url)
+        _ = parts.port  # one that is no number makes the whole address unreadable
         host = (parts.hostname or "").rstrip(".")
         honest = parts.scheme in ("", "http", "https") and parts.username is None and bool(_HOST.fullmatch(host))
     except ValueError:
         return ""
     return host if honest else ""
+
+
+def _parts(url: str) -> SplitResult:
+    bare = url.strip()
+    return urlsplit(bare if re.match(r"(?:[a-z][a-z0-9+.-]*:)?//", bare, re.IGNORECASE) else f"//{bare}")
 
 
 _UNREADABLE = "The address is not a plain web address with a host of ASCII letters: nobody can tell where it leads."
@@ -59,6 +80,42 @@ def _foreign(hosts: dict[str, str], brand: Brand | None) -> Iterator[Finding]:
             yield _finding(field, host, f"The host is none of {brand.advertiser}'s; allowed: {allowed}.")
 
 
+def _unusual(urls: dict[str, str], hosts: dict[str, str]) -> Iterator[Finding]:
+    """Of addresses that can be read: those without encryption, or at a door of their own."""
+    for field in (field for field, host in hosts.items() if host):
+        parts = _parts(urls[field])
+        if parts.scheme == "http":
+            why = "http:// is not encrypted: whoever sits between can change the page. Use https://, or have it seen."
+            yield _finding(field, urls[field], why, severity="review")
+        if parts.port not in (None, 443 if parts.scheme != "http" else 80):
+            why = f"Port {parts.port} is none that public pages are served at; allowed: the one of https. Leave it out."
+            yield _finding(field, urls[field], why, severity="review")
+
+
+def _leads_on(url: str, landing: str, brand: Brand | None) -> Iterator[Finding]:
+    """Other hosts named behind the landing host, which may send a visitor there: /r?u=https://elsewhere.test."""
+    if not landing:
+        return
+    home = brand.allowed_domains if brand else (_bare(landing),)
+    for named in dict.fromkeys(_hosts_behind(url)):
+        if not any(_within(host_of(named), domain) for domain in home):
+            why = f"The address holds another, which may send visitors on; allowed: {', '.join(home)}. Leave it out."
+            yield _finding("landing_url", named, why, severity="review")
+
+
+def _hosts_behind(url: str) -> Iterator[str]:
+    parts = _parts(url)
+    behind = decode(as_written(f"{parts.path}?{parts.query}#{parts.fragment}")).text
+    for found in _INNER.finditer(behind):
+        host = host_of(found["host"])
+        if host or found["scheme"] or "@" in found["host"]:  # two slashes alone are often a slip: /bread//rolls
+            yield host or found[0]
+    for found in _SENDING.finditer(behind):
+        host = host_of(found["host"])
+        if host and not _FILE.search(host):
+            yield host
+
+
 def _within(host: str, domain: str) -> bool:
     return host == domain or host.endswith(f".{domain}")
 
@@ -67,7 +124,7 @@ def _bare(host: str) -> str:
     return host.removeprefix("www.")
 
 
-def _finding(field: str, excerpt: str, why: str) -> Finding:
+def _finding(field: str, excerpt: str, why: str, *, severity: Severity = "block") -> Finding:
     return Finding(
-        rule="destination", category="destination", severity="block", field=field, excerpt=excerpt[:200], why=why
+        rule="destination", category="destination", severity=severity, field=field, excerpt=excerpt[:200], why=why
     )

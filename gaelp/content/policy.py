@@ -1,5 +1,6 @@
 """The content policy as data: rules with a `why`, limits of quality, and what each advertiser adds."""
 
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
@@ -81,6 +82,7 @@ class Policy(Frozen):
 
     name: Slug
     languages: tuple[str, ...] = Field(min_length=1, description="languages the rules are written in")
+    common_words: dict[str, str] = Field(description="by language, words that tell it from the others, in lower case")
     audience: AudienceLimits
     profanity: ProfanityLimits
     quality: QualityLimits
@@ -93,6 +95,21 @@ class Policy(Frozen):
         if twice := sorted({name for name in ids if ids.count(name) > 1}):
             raise ValueError(f"rules: {', '.join(twice)} given twice; allowed: once. Rename or merge them.")
         return self
+
+    @model_validator(mode="after")
+    def _own_languages_can_be_told(self) -> Self:
+        if unknown := [tag for tag in self.languages if not self.common_words.get(tag, "").split()]:
+            raise ValueError(
+                f"common_words: none for {', '.join(unknown)}; allowed: some for each of languages. Add them."
+            )
+        return self
+
+    @cached_property
+    def common_words_by_language(self) -> dict[str, frozenset[str]]:
+        """The words of each language, without those that the languages of the rules have too."""
+        words = {tag: frozenset(text.split()) for tag, text in self.common_words.items()}
+        own = frozenset[str]().union(*(words[tag] for tag in self.languages))
+        return {tag: found if tag in self.languages else found - own for tag, found in words.items()}
 
 
 class NamedTerms(Frozen):

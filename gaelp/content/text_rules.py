@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from gaelp.content.creative import TEXT_FIELDS, Creative
@@ -10,9 +10,10 @@ from gaelp.content.folding import Folded, fold, squeeze
 from gaelp.content.look_alikes import LookAlikes
 from gaelp.content.policy import Policy, Rule
 from gaelp.content.terms import Match, Term, compile_exception, compile_terms, find
+from gaelp.content.unveiling import Reading, readings_of
 from gaelp.content.verdict import Finding, Severity
 
-__all__ = ["CompiledRule", "apply_rules", "compile_rule", "compile_rules", "fold_fields"]
+__all__ = ["CompiledRule", "Look", "apply_rules", "compile_rule", "compile_rules", "fold_fields", "fold_unseen"]
 
 # A text that breaks a rule this often is not told more of it, so that none can keep the check busy for long.
 _MATCHES_MAX = 100
@@ -29,6 +30,26 @@ class CompiledRule:
     why: str
     terms: tuple[Term, ...]
     exceptions: tuple[re.Pattern[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One reading of a text, and that reading folded to what the eye sees.
+
+    Disguise deceives an eye. Where none looks, as at a landing URL, a click id would be taken for one: "gclid=xk-9un".
+    """
+
+    reading: Reading
+    folded: Folded
+    by_eye: bool
+
+    def find(self, terms: Sequence[Term], exceptions: Iterable[re.Pattern[str]]) -> Iterator[Match]:
+        """Each place of a term, counted in the original text."""
+        for match in find(self.folded, terms, exceptions):
+            if match.form != "plain" and not self.by_eye:
+                continue
+            start, end = self.reading.span(*self.folded.span(match.start, match.end))
+            yield replace(match, start=start, end=end)
 
 
 def compile_rules(policy: Policy, look_alikes: LookAlikes) -> tuple[CompiledRule, ...]:
@@ -49,15 +70,31 @@ def compile_rule(rule: Rule, look_alikes: LookAlikes, unless: Iterable[str] = ()
     )
 
 
-def fold_fields(creative: Creative, look_alikes: LookAlikes) -> dict[str, Folded]:
-    """Each text that people read, folded and squeezed; empty ones are left out."""
-    texts = {field: getattr(creative, field) for field in TEXT_FIELDS}
-    return {field: squeeze(fold(text, look_alikes.shapes)) for field, text in texts.items() if text.strip()}
+def fold_fields(creative: Creative, look_alikes: LookAlikes) -> dict[str, tuple[Look, ...]]:
+    """Each text that people read, in all its readings; empty ones are left out."""
+    return _looks({field: getattr(creative, field) for field in TEXT_FIELDS}, look_alikes)
+
+
+def fold_unseen(creative: Creative, look_alikes: LookAlikes) -> dict[str, tuple[Look, ...]]:
+    """What nobody reads and yet says what the advert is about: where it leads, and at whose interests it aims."""
+    interests = {f"audience.interests[{place}]": text for place, text in enumerate(creative.audience.interests)}
+    return {
+        **_looks({"landing_url": creative.landing_url}, look_alikes, by_eye=False),
+        **_looks(interests, look_alikes),
+    }
+
+
+def _looks(texts: Mapping[str, str], look_alikes: LookAlikes, *, by_eye: bool = True) -> dict[str, tuple[Look, ...]]:
+    return {
+        field: tuple(Look(one, squeeze(fold(one.text, look_alikes.shapes)), by_eye) for one in readings_of(text))
+        for field, text in texts.items()
+        if text.strip()
+    }
 
 
 def apply_rules(
     rules: Iterable[CompiledRule],
-    fields: Mapping[str, Folded],
+    fields: Mapping[str, Sequence[Look]],
     *,
     min_age: int | None,
     own_marks: Sequence[re.Pattern[str]] = (),
@@ -67,24 +104,25 @@ def apply_rules(
         finding
         for rule in rules
         if rule.allowed_from_age is None or min_age is None or min_age < rule.allowed_from_age
-        for field, folded in fields.items()
-        for finding in _findings(rule, field, folded, own_marks if rule.category == "trademarks" else ())
+        for field, looks in fields.items()
+        for finding in _findings(rule, field, looks, own_marks if rule.category == "trademarks" else ())
     ]
 
 
 def _findings(
-    rule: CompiledRule, field: str, folded: Folded, own_marks: Sequence[re.Pattern[str]]
+    rule: CompiledRule, field: str, looks: Sequence[Look], own_marks: Sequence[re.Pattern[str]]
 ) -> Iterator[Finding]:
-    for match in _longest(islice(find(folded, rule.terms, (*rule.exceptions, *own_marks)), _MATCHES_MAX)):
-        start, end = folded.span(match.start, match.end)
+    exceptions = (*rule.exceptions, *own_marks)
+    matches = [match for look in looks for match in islice(look.find(rule.terms, exceptions), _MATCHES_MAX)]
+    for match in _longest(matches):
         yield Finding(
             rule=rule.id,
             category=rule.category,
             severity="review" if match.form == "split" else rule.severity,
             field=field,
-            start=start,
-            end=end,
-            excerpt=folded.original[start:end],
+            start=match.start,
+            end=match.end,
+            excerpt=looks[0].reading.original[match.start : match.end],
             read_as=match.term,
             why=rule.why,
         )

@@ -97,6 +97,25 @@ def mathematical(text: str, rng: random.Random) -> str:
     return "".join(chr(start + ord(one.lower()) - ord("a")) if one.isascii() and one.isalpha() else one for one in text)
 
 
+def joined(text: str, rng: random.Random) -> str:
+    before, after = rng.choice(["Get", "Best", "My"]), rng.choice(["Now", "Here", ""])
+    return before + "".join(word[:1].upper() + word[1:].lower() for word in text.split()) + after
+
+
+def entities(text: str, rng: random.Random) -> str:
+    forms = ("&#{0};", "&#x{0:x};", "&#{0:05d}")
+    return "".join(rng.choice(forms).format(ord(one)) if one.isalpha() and rng.random() < 0.4 else one for one in text)
+
+
+def tags(text: str, rng: random.Random) -> str:
+    place = rng.randint(1, len(text) - 1)
+    return text[:place] + rng.choice(["<b>{}</b>", "<!-- x -->{}", '<i class="x">{}</i>']).format(text[place:])
+
+
+def percent(text: str, rng: random.Random) -> str:
+    return "".join(f"%{ord(one):02x}" if one.isalpha() and rng.random() < 0.4 else one for one in text)
+
+
 DISGUISES: dict[str, Disguise] = {
     "leet": leet,
     "homoglyphs": homoglyphs,
@@ -107,6 +126,10 @@ DISGUISES: dict[str, Disguise] = {
     "repeated": repeated,
     "fullwidth": fullwidth,
     "mathematical": mathematical,
+    "joined": joined,
+    "entities": entities,
+    "tags": tags,
+    "percent": percent,
 }
 
 

@@ -50,6 +50,26 @@ def test_another_script_under_the_name_of_english_waits_for_a_person(checker, ad
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Heilt Krebs garantiert",
+        "Jetzt Waffen günstig kaufen",
+        "Verdienen Sie viel Geld",
+        "Gagnez votre argent vite",
+        "Gana dinero rápido en casa",
+        "Guadagna soldi subito",
+        "Geneest kanker zonder pijn",
+        "Ganhe dinheiro hoje",
+    ],
+)
+@pytest.mark.parametrize("field", ["headline", "description", "landing_text"])
+def test_another_language_under_the_name_of_english_waits_for_a_person(checker, advert, field, text):
+    verdict = checker.check(advert(**{field: text}))
+    assert verdict.outcome == "review"
+    assert [one.field for one in verdict.findings if one.rule == "mislabelled-language"] == [field]
+
+
+@pytest.mark.parametrize(
     ("audience", "outcome"),
     [
         (Audience(), "review"),
@@ -96,7 +116,15 @@ def test_a_scorer_that_fails_or_talks_nonsense_means_block(advert, scorer):
 
 
 def test_an_exception_in_any_part_means_block_and_the_other_parts_still_speak(advert, monkeypatch):
-    for name in ("check_form", "fold_fields", "apply_rules", "check_destination", "check_brand", "score_quality"):
+    for name in (
+        "check_form",
+        "fold_fields",
+        "fold_unseen",
+        "apply_rules",
+        "check_destination",
+        "check_brand",
+        "score_quality",
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(f"gaelp.content.check.{name}", lambda *_, **__: 1 / 0)
             checker = ContentChecker(
@@ -155,6 +183,7 @@ def test_any_edit_makes_another_creative_and_another_case(checker, advert):
         ("    severity: block\n", "    severity: maybe\n", "severity"),
         ("id: slurs", "id: swearing", "swearing"),
         ("review_from: 0.6", "review_from: 0.99", "review_from"),
+        ("languages: [en]", "languages: [en, sv]", "common_words: none for sv"),
     ],
 )
 def test_a_policy_that_is_wrong_is_refused_with_its_reason(tmp_path, old, new, seen):

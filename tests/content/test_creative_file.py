@@ -50,6 +50,8 @@ def test_the_same_creatives_are_read_from_every_form(tmp_path, name, text):
         ("a.yaml", YAML.replace("headline", "headlin"), "headlin"),
         ("a.json", "{", "not valid JSON"),
         ("a.json", "3", "single value"),
+        ("a.json", '[{"id": "a", "headline": "Fresh \\ud83d Bread"}]', r"saw \\ud83d alone, after .*Fresh"),
+        ("a.json", "[" * 200 + "]" * 200, "nested deeper than 32 levels"),
         ("a.csv", CSV.replace("18", "old"), "min_age"),
         ("a.csv", CSV.replace("18", "-1"), "min_age"),
         ("a.csv", CSV + "a3,x\n", "row 4"),
@@ -66,5 +68,6 @@ def test_a_file_that_cannot_be_understood_is_refused_with_the_reason(tmp_path, n
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     for name in ("x.yaml", "x.json", "x.csv"):
-        with pytest.raises(DataError, match=name):
+        with pytest.raises(DataError, match=f"{name} is not there") as refused:
             read_creatives(tmp_path / name)
+        assert "Known names" not in str(refused.value)
