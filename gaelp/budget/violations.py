@@ -23,6 +23,7 @@ Severity = Literal["info", "warning", "critical"]
 
 _SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
 _BUSY_MS = 5000
+_ID_MAX = 2**63 - 1
 _TABLES = """
 CREATE TABLE IF NOT EXISTS violations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -109,6 +110,8 @@ class ViolationStore:
 
     def resolve(self, violation_id: int, resolution: Resolution) -> Violation:
         """Settle an open violation; settling it twice is refused, so the first word stands."""
+        if not resolution.by.isprintable():  # here and not in the model: what was stored before must stay readable
+            raise BadInput(f"resolved by {resolution.by[:40]!r}; allowed: one printable line. Say who settles it")
         with self._transaction() as database:
             found = _one(database, violation_id)
             if found.resolution is not None:
@@ -169,7 +172,8 @@ class ViolationStore:
 
 
 def _one(database: sqlite3.Connection, violation_id: int) -> Violation:
-    row = database.execute(f"{_SELECT}WHERE id = ?", (violation_id,)).fetchone()
+    fits = 0 < violation_id <= _ID_MAX  # more than that SQLite cannot even be asked for
+    row = database.execute(f"{_SELECT}WHERE id = ?", (violation_id,)).fetchone() if fits else None
     if row is None:
         raise BadInput(f"there is no violation {violation_id}: list them to see their numbers")
     return _violation(row)

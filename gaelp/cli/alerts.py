@@ -11,7 +11,7 @@ from gaelp.clock import SystemClock
 from gaelp.errors import GaelpError
 
 if TYPE_CHECKING:
-    from gaelp.observability.alerts import Dispatcher
+    from gaelp.observability.alerts import Dispatcher, PendingAlert
 
 __all__ = ["ack", "app", "list_", "try_out"]
 
@@ -20,7 +20,7 @@ app = typer.Typer(no_args_is_help=True, help="Alerts: what waits for an answer, 
 
 @app.command("list")
 def list_(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
-    """List the critical alerts that nobody has answered, and whether they went on to the second channels.
+    """List the critical alerts that nobody has answered, how often each came again, and whether it went further.
 
     **Example**: `gaelp alerts list --json`
     """
@@ -28,11 +28,7 @@ def list_(config: ConfigOption = None, overrides: SetOption = None, as_json: Jso
     if as_json:
         show_json({"pending": [one.model_dump(mode="json") for one in waiting]})
     elif waiting:
-        columns = ("source", "key", "what", "since (UTC)", "escalated")
-        rows = [
-            (*one.alert.name, one.alert.title, f"{one.since:%Y-%m-%d %H:%M}", _yes(one.escalated)) for one in waiting
-        ]
-        show_table(columns, rows)
+        show_text("\n".join(map(_shown, waiting)))
         say("`gaelp alerts ack SOURCE KEY` answers one: it goes no further.")
     else:
         show_text("No critical alert waits for an answer.")
@@ -46,7 +42,7 @@ def ack(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a critical alert: somebody looks after it, so it goes no further.
+    """Answer a critical alert: somebody looks after it, so it goes no further. If it comes again, it is told again.
 
     **Example**: `gaelp alerts ack guarded not-reconciled/acc-1`
     """
@@ -87,8 +83,11 @@ def try_out(config: ConfigOption = None, overrides: SetOption = None, as_json: J
         )
 
 
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+def _shown(one: "PendingAlert") -> str:
+    """Source and key whole, as they have to be typed for an answer: a table would cut them to fit a terminal."""
+    went = "escalated" if one.escalated else "not escalated"
+    facts = f"since {one.since:%Y-%m-%d %H:%M} UTC, repeated {one.repeats} times, {went}"
+    return f"{one.alert.source} {one.alert.key}\n  {one.alert.title}\n  {facts}"
 
 
 def _dispatcher(config: str | None, overrides: list[str] | None) -> "Dispatcher":

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "list_", "resolve"]
 
+_SHOWN_CHARACTERS = 240
+
 app = typer.Typer(no_args_is_help=True, help="What went wrong with money, and how it was settled.")
 
 
@@ -25,7 +27,7 @@ def list_(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show every violation that nobody has settled yet, the oldest first."""
+    """Show every violation that nobody has settled yet, the oldest first; long texts are whole in `--json`."""
     from gaelp.bootstrap import violations  # noqa: PLC0415 - sqlalchemy takes time that `--help` need not spend
 
     found = violations(prepare(config, overrides).settings).list(open_only=not everything)
@@ -34,7 +36,7 @@ def list_(
     elif not found:
         show_text("No violations." if everything else "No open violations.")
     else:
-        show_table(("number", "at", "severity", "scope", "rule", "what", "settled"), map(_row, found))
+        show_table(("number", "at (UTC)", "severity", "what"), map(_row, found))
 
 
 @app.command()
@@ -68,5 +70,13 @@ def resolve(
 
 
 def _row(one: "Violation") -> tuple[str, ...]:
-    settled = f"by {one.resolution.by}: {one.resolution.text}" if one.resolution else ""
-    return (str(one.id), f"{one.at:%Y-%m-%d %H:%M}", one.severity, one.scope, one.rule, one.what, settled)
+    """All the words below each other, in the one column that may be folded: so the table fits any terminal."""
+    lines = [f"{one.rule}: {one.scope}", _short(one.what)]
+    if one.resolution is not None:
+        lines.append(f"settled by {one.resolution.by}: {_short(one.resolution.text)}")
+    return str(one.id), f"{one.at:%Y-%m-%d %H:%M}", one.severity, "\n".join(lines)
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"

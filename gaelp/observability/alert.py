@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, field_validator
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, NonNegativeInt, field_validator
 
 from gaelp.config.base import Frozen
 from gaelp.observability.redact import mask, mask_text
@@ -55,3 +55,8 @@ class PendingAlert(Frozen):
     alert: Alert
     since: AwareDatetime
     escalated: bool = False
+    repeats: NonNegativeInt = 0  # how often it came again while it waited
+
+    def seen_again(self) -> "PendingAlert":
+        """The same, come once more."""
+        return self.model_copy(update={"repeats": self.repeats + 1})

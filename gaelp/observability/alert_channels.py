@@ -5,9 +5,11 @@ import smtplib
 import ssl
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from email.message import EmailMessage
 from email.utils import format_datetime
 from functools import cache
+from threading import Thread
 
 import httpx
 
@@ -25,6 +27,7 @@ class LogChannel:
     """Writes an alert as one structured log line, at the level of its severity."""
 
     name = "log"
+    is_record = True
 
     def send(self, alert: Alert) -> None:
         """Log it; this always works."""
@@ -41,10 +44,13 @@ class LogChannel:
 
 
 class CallableChannel:
-    """Hands an alert to a function: the way for events of a workflow engine, which this package does not know."""
+    """Hands an alert to a function: the way for events of a workflow engine, which this package does not know.
 
-    def __init__(self, name: str, function: Callable[[Alert], object]) -> None:
-        self.name = name
+    Such an event is a record; a function that reaches people says so with `is_record=False`.
+    """
+
+    def __init__(self, name: str, function: Callable[[Alert], object], *, is_record: bool = True) -> None:
+        self.name, self.is_record = name, is_record
         self._function = function
 
     def send(self, alert: Alert) -> None:
@@ -76,18 +82,39 @@ class WebhookChannel:
             if not again:
                 break
         raise ComponentMissing(
-            f"the webhook {self.name} did not take the alert: {problem}. Check its address and server"
+            f"the channel {self.name} did not take the alert: {problem}. Check its address and server"
         )
 
     def _attempt(self, alert: Alert) -> tuple[str, bool]:
-        """What went wrong, empty if nothing, and whether another attempt may help."""
+        """What went wrong, empty if nothing, and whether another attempt may help; bounded as a whole.
+
+        httpx bounds each read alone, and finding the address not at all. So it works in a thread that nobody waits for
+        longer, nor the end of the process; what it delivers all the same has its Idempotency-Key.
+        """
+        done: Future[tuple[str, bool]] = Future()
+
+        def work() -> None:
+            try:
+                done.set_result(self._post(alert))
+            except Exception as error:  # noqa: BLE001 - raised again where it is waited for
+                done.set_exception(error)
+
+        Thread(target=work, name=f"gaelp-{self.name}", daemon=True).start()
+        try:
+            return done.result(self._settings.timeout_seconds)
+        except TimeoutError:
+            return self._too_late(), True
+
+    def _post(self, alert: Alert) -> tuple[str, bool]:
         headers = {
             "Content-Type": "application/json",
             "Idempotency-Key": f"{alert.source}/{alert.key}/{alert.at.isoformat()}",
         }
         try:
-            # A redirect would carry the alert to somewhere nobody configured.
-            answer = httpx.post(
+            # A redirect would carry the alert to somewhere nobody configured. Of the answer the status is enough: its
+            # body may be long in coming, and is left.
+            with httpx.stream(
+                "POST",
                 self._settings.url.get_secret_value(),
                 content=alert.model_dump_json(),
                 headers={name: value.encode("ascii", "backslashreplace").decode() for name, value in headers.items()},
@@ -95,14 +122,18 @@ class WebhookChannel:
                 follow_redirects=False,
                 trust_env=False,
                 verify=_trusted(),
-            )
+            ) as answer:
+                status, taken = answer.status_code, answer.is_success
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             return type(error).__name__, False
+        except httpx.TimeoutException:
+            return self._too_late(), True
         except httpx.TransportError as error:
             return type(error).__name__, True
-        if answer.is_success:
-            return "", False
-        return f"status {answer.status_code}", answer.status_code in _TRY_AGAIN_STATUS
+        return ("", False) if taken else (f"status {status}", status in _TRY_AGAIN_STATUS)
+
+    def _too_late(self) -> str:
+        return f"no answer within {self._settings.timeout_seconds:g} s"
 
 
 @cache

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
+from pydantic import SecretStr
+
 from gaelp.clock import Clock
+from gaelp.config import known_secrets
 from gaelp.config.alert_settings import ChannelSettings
 from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
 from gaelp.observability.alert_channels import EmailChannel, LogChannel, WebhookChannel
 from gaelp.observability.alert_memory import FileMemory
 from gaelp.observability.alerts import Channel, Dispatcher
+from gaelp.observability.redact import register_secrets
 
 __all__ = ["open_dispatcher"]
 
@@ -18,8 +22,10 @@ _FILE_NAME = "alerts.json"
 def open_dispatcher(settings: Settings, clock: Clock, *, more: Sequence[Channel] = ()) -> Dispatcher:
     """A dispatcher to the log, the channels of the settings, and `more` of the caller's own.
 
-    What it tells, every other one that is opened below this home knows.
+    What it tells, every other one that is opened below this home knows. From here on no alert holds a known secret,
+    whoever opened it: what failed may name the address of a webhook.
     """
+    register_secrets((*known_secrets(), *_secrets(settings.alerts.first), *_secrets(settings.alerts.second)))
     first = [LogChannel(), *_channels(settings.alerts.first, ""), *more]
     return Dispatcher(
         first,
@@ -28,6 +34,13 @@ def open_dispatcher(settings: Settings, clock: Clock, *, more: Sequence[Channel]
         policy=settings.alerts.policy,
         memory=FileMemory(absolute(settings.home) / _FILE_NAME),
     )
+
+
+def _secrets(given: ChannelSettings) -> Iterator[SecretStr]:
+    if given.webhook is not None:
+        yield given.webhook.url
+    if given.email is not None and given.email.password is not None:
+        yield given.email.password
 
 
 def _channels(given: ChannelSettings, prefix: str) -> Iterator[Channel]:

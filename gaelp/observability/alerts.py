@@ -31,7 +31,10 @@ _OWN_SOURCE = "alerts"
 
 
 class Channel(Protocol):
-    """A way to reach somebody; raises whatever it likes if it could not."""
+    """A way to reach somebody; raises whatever it likes if it could not.
+
+    One that has `is_record` and it is true keeps alerts for whoever looks, as the log does, and reaches nobody itself.
+    """
 
     @property
     def name(self) -> str:
@@ -79,26 +82,34 @@ class Dispatcher:
         """Critical alerts without an answer; raises if the memory cannot be read."""
         return tuple(self._memory.look().pending.values())
 
-    def send(self, alert: Alert, *, once: bool = False) -> Delivery:
-        """Tell every channel, unless it was told already or too much was; `once`: not even after the time to repeat."""
+    def send(self, alert: Alert, *, once: bool = False, again: bool = False) -> Delivery:
+        """Tell every channel, unless it was told already or too much was.
+
+        `once`: not even after the time to repeat; `again`: whatever was told before, for what must be heard each time.
+        """
         with self._memory.held() as state:
             now = self._clock.now()
-            held = self._held(state, alert, now)
+            held = self._held(state, alert, now, again=again)
             if held is not None:
                 return held
             if alert.severity == "critical":
-                state.pending[alert.name] = PendingAlert(alert=alert, since=now)
+                state.pending[alert.name] = _waiting(state.pending.get(alert.name), alert, now)
                 self._memory.keep(state)  # now: who is killed while it goes out leaves it to whoever ticks next
             return self._tell(state, alert, now, self._channels, once=once)
 
     def acknowledge(self, source: str, key: str) -> Alert:
-        """Somebody has answered: a critical alert is not escalated any more. Returns the alert."""
+        """Somebody has answered: a critical alert is not escalated any more; if it comes again, that is news.
+
+        Returns the alert.
+        """
+        name = source, key
         with self._memory.held(strict=True) as state:
-            try:
-                return state.pending.pop((source, key)).alert
-            except KeyError:
-                waiting = ", ".join("/".join(name) for name in state.pending) or "none"
-                raise BadInput(f"no alert {source}/{key} waits for an answer; waiting: {waiting}") from None
+            if name not in state.pending:
+                waiting = ", ".join("/".join(one) for one in state.pending) or "none"
+                raise BadInput(f"no alert {source}/{key} waits for an answer; waiting: {waiting}")
+            if name in state.told and not state.told[name].once:
+                del state.told[name]
+            return state.pending.pop(name).alert
 
     def tick(self) -> tuple[Delivery, ...]:
         """Escalate what waited too long, sum up what was held back, deliver what was missed; returns what was sent."""
@@ -111,10 +122,12 @@ class Dispatcher:
         reached, failed = _attempt(alert, (*self._channels, *self._second))
         return Delivery(outcome="failed" if failed else "sent", reached=tuple(reached), failed=failed)
 
-    def _held(self, state: AlertState, alert: Alert, now: datetime) -> Delivery | None:
-        told = state.told.get(alert.name)
+    def _held(self, state: AlertState, alert: Alert, now: datetime, *, again: bool = False) -> Delivery | None:
+        told = None if again else state.told.get(alert.name)
         if told and self._still_counts(told, now) and _RANK[alert.severity] <= _RANK[told.severity]:
             state.told[alert.name] = told.model_copy(update={"repeats": told.repeats + 1})
+            if alert.name in state.pending:
+                state.pending[alert.name] = state.pending[alert.name].seen_again()
             return Delivery(outcome="duplicate")
         if self._over_rate(state, now) and alert.severity != "critical":
             state.held_back += 1
@@ -136,7 +149,7 @@ class Dispatcher:
         delivery = self._deliver(state, alert, channels)
         state.sent_at.append(now)
         _note_missed(state, alert, delivery, channels)
-        if delivery.reached:
+        if delivery.outcome == "sent":
             self._forget(state, now)
             state.told[alert.name] = Told(severity=alert.severity, at=now, once=once)
         return delivery
@@ -155,15 +168,17 @@ class Dispatcher:
 
     def _deliver(self, state: AlertState, alert: Alert, channels: Sequence[Channel]) -> Delivery:
         reached, failed = _attempt(alert, channels)
-        if alert.severity == "critical" and not reached and channels is self._channels:
+        heard = _heard(reached, channels)
+        if alert.severity == "critical" and not heard and channels is self._channels:
             # Nobody heard of it: the second channels do not wait for an answer that cannot come.
             more, more_failed = _attempt(alert, self._second)
-            reached, failed = more, failed | more_failed
-            if more:
+            heard = _heard(more, self._second)
+            reached, failed = reached + more, failed | more_failed
+            if heard:
                 state.pending[alert.name] = state.pending[alert.name].model_copy(update={"escalated": True})
         if failed and alert.source != _OWN_SOURCE:
             self._report(state, failed)
-        return Delivery(outcome="sent" if reached else "failed", reached=tuple(reached), failed=failed)
+        return Delivery(outcome="sent" if heard else "failed", reached=tuple(reached), failed=failed)
 
     def _report(self, state: AlertState, failed: dict[str, str]) -> None:
         """Tell the other channels, all of them, which ones do not work."""
@@ -193,7 +208,7 @@ class Dispatcher:
             # Without second channels the first are told again: silence is no answer.
             delivery = self._deliver(state, louder, self._second or self._channels)
             deliveries.append(delivery)
-            if delivery.reached:  # else the next tick tries again
+            if delivery.outcome == "sent":  # else the next tick tries again
                 state.pending[name] = waiting.model_copy(update={"escalated": True})
         return deliveries
 
@@ -210,7 +225,7 @@ class Dispatcher:
             at=now,
         )
         delivery = self._tell(state, alert, now, self._channels)
-        if delivery.reached:  # else the next tick tries again
+        if delivery.outcome == "sent":  # else the next tick tries again
             state.held_back, state.held_back_titles = 0, []
         return [delivery]
 
@@ -226,6 +241,19 @@ class Dispatcher:
             if waiting:
                 state.missed[channel.name] = waiting
         return deliveries
+
+
+def _waiting(before: PendingAlert | None, alert: Alert, now: datetime) -> PendingAlert:
+    """A critical alert as it waits; one that waits already has waited since then, and goes further again if it did."""
+    if before is None:
+        return PendingAlert(alert=alert, since=now)
+    return PendingAlert(alert=alert, since=now if before.escalated else before.since, repeats=before.repeats + 1)
+
+
+def _heard(reached: Sequence[str], channels: Sequence[Channel]) -> bool:
+    """Whether somebody was reached: a record, such as the log, is nobody where there are channels to people."""
+    people = [channel.name for channel in channels if not getattr(channel, "is_record", False)]
+    return any(name in reached for name in people or [channel.name for channel in channels])
 
 
 def _note_missed(state: AlertState, alert: Alert, delivery: Delivery, channels: Sequence[Channel]) -> None:

@@ -48,18 +48,20 @@ class Redactor:
         self._spellings: re.Pattern[str] | None = None
 
     def register(self, secrets: Iterable[str | SecretStr]) -> int:
-        """Add secrets to those known; return how many of them are too short to hide inside longer text.
+        """Add secrets to those known; return how many of the new ones are too short to hide inside longer text.
 
         Hiding every "7" or "the" would shred the log and give the secret away, so a secret below MIN_SECRET_LENGTH
         characters is hidden only where it is the whole value, and under a telling name like any other.
         """
-        given = {_revealed(secret).strip() for secret in _require_many(secrets)} - {""}
-        self._secrets |= given
+        new = {_revealed(secret).strip() for secret in _require_many(secrets)} - {""} - self._secrets
+        if not new:
+            return 0
+        self._secrets |= new
         long_enough = [secret for secret in self._secrets if len(secret) >= MIN_SECRET_LENGTH]
         spellings = {spelling for secret in long_enough for spelling in _spellings(secret)}
         longest_first = sorted(spellings, key=len, reverse=True)
         self._spellings = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
-        return sum(len(secret) < MIN_SECRET_LENGTH for secret in given)
+        return sum(len(secret) < MIN_SECRET_LENGTH for secret in new)
 
     def text(self, text: str) -> str:
         """Return running text with every secret in it masked."""

@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from gaelp.config.settings import Settings
 from gaelp.config.suggest import nearest
 from gaelp.errors import ComponentMissing, ConfigError
+from gaelp.platforms.calling import in_words
 from gaelp.platforms.platform import AdPlatform
 
 __all__ = ["GROUP", "Connector", "connect_platform", "platform_names"]
@@ -50,7 +51,7 @@ def _connected(point: EntryPoint, settings: Settings) -> AdPlatform:
         platform = point.load()(settings)
     except Exception as problem:  # whatever a connector raises: it is told, not hidden
         raise ComponentMissing(
-            f"{source} cannot be used, {type(problem).__name__}: {problem}; mend its settings or reinstall it"
+            f"{source} cannot be used, {in_words(problem)}; mend its settings or reinstall it"
         ) from problem
     if not isinstance(platform, AdPlatform) or platform.name != point.name:
         raise ComponentMissing(

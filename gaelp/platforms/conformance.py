@@ -12,6 +12,7 @@ must be Unknown and never a failure; each property becomes one test:
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -33,6 +34,7 @@ __all__ = [
     "enable_and_pause_change_the_status_alone",
     "it_has_the_shape_of_a_platform",
     "publishing_leaves_the_status_alone",
+    "several_are_paused_at_once",
     "what_was_done_is_found_by_its_key",
 ]
 
@@ -92,6 +94,19 @@ def enable_and_pause_change_the_status_alone(platform: AdPlatform) -> None:
         _expect(_state(platform) == before, f"paused, it is {_state(platform)}, before it was {before}")
 
 
+def several_are_paused_at_once(platform: AdPlatform) -> None:
+    """A stop pauses from several threads, and each pause takes effect."""
+    names = ("one", "two", "three", "four")
+    for name in names:
+        _done(platform.set_budget(name, _FIRST, _today(), key=f"{name}-budget"))
+        _done(platform.enable(name, key=f"{name}-enable"))
+    with ThreadPoolExecutor(len(names)) as pool:
+        for outcome in pool.map(lambda name: platform.pause(name, key=f"{name}-pause"), names):
+            _done(outcome)
+    seen = {state.campaign: state.status for state in platform.read_campaigns()}
+    _expect(seen == dict.fromkeys(names, "paused"), f"paused side by side, they are {seen}")
+
+
 def publishing_leaves_the_status_alone(platform: AdPlatform) -> None:
     """An advert is there after it was published, and the campaign stays paused."""
     _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
@@ -142,6 +157,7 @@ CHECKS: tuple[Check, ...] = (
     a_budget_is_read_back_as_it_was_written,
     a_budget_is_kept_to_the_micro_or_rejected,
     enable_and_pause_change_the_status_alone,
+    several_are_paused_at_once,
     publishing_leaves_the_status_alone,
     a_key_has_one_effect,
     what_was_done_is_found_by_its_key,

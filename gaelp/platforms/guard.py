@@ -15,9 +15,10 @@ from gaelp.content import ContentVerdict, Creative, ReviewQueue
 from gaelp.errors import BadInput, GaelpError
 from gaelp.money import Micros
 from gaelp.observability.alerts import Alert, Dispatcher, Severity
+from gaelp.platforms.calling import in_words
 from gaelp.platforms.platform import AdPlatform
 
-__all__ = ["ALL_CAPS", "Authority", "Guard", "Judge", "on_record", "tell", "tell_violation"]
+__all__ = ["ALL_CAPS", "Authority", "Guard", "Judge", "on_record", "record_violation", "tell", "tell_violation"]
 
 ALL_CAPS = (CapKind.CAMPAIGN_DAY, CapKind.CAMPAIGN, CapKind.ACCOUNT_DAY, CapKind.ACCOUNT, CapKind.TOTAL)
 _SOURCE = "guarded"
@@ -90,8 +91,11 @@ class Guard:
         return tuple(Cap(kind, subjects.get(kind, self.account.id)) for kind in self.caps)
 
 
-def tell(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str) -> str | None:
-    """Alert somebody; the answer is what went wrong with that, which must not hide what it was about."""
+def tell(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str, again: bool = False) -> str | None:
+    """Alert somebody; the answer is what went wrong with that, which must not hide what it was about.
+
+    `again` is for what must be told each time it happens, however often it was told before.
+    """
     try:
         sent = guard.alerts.send(
             Alert(
@@ -101,30 +105,37 @@ def tell(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str) 
                 title=f"{rule}: {scope}"[:200],
                 body=what[:8000],
                 at=guard.ledger.clock.now(),
-            )
+            ),
+            again=again,
         )
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller is about to raise something that matters more
-        return f"the alert about {rule} could not be sent ({type(error).__name__}: {error})"
+        return f"the alert about {rule} could not be sent ({in_words(error)})"
     return None if sent.outcome != "failed" else f"the alert about {rule} reached nobody ({sent.failed})"
 
 
-def tell_violation(
+def record_violation(
     guard: Guard, severity: Severity, *, scope: str, rule: str, what: str, once: bool = False
 ) -> str | None:
-    """Put a violation on record and alert somebody; the answer is what went wrong with either.
+    """Put a violation on record; the answer is what went wrong with that.
 
     `once` is for what is looked at again and again: the very same words are recorded one time only.
     """
-    problems = []
     try:
         found = Violation(severity=severity, scope=scope, rule=rule, what=what[:4000], at=guard.ledger.clock.now())
         if not (once and on_record(guard, scope, rule, found.what)):
             guard.violations.add(found)
     except Exception as error:  # noqa: BLE001 - as above
-        problems.append(f"the violation {rule} could not be recorded ({type(error).__name__}: {error})")
-    if problem := tell(guard, severity, scope=scope, rule=rule, what=what):
-        problems.append(problem)
-    return "; ".join(problems) or None
+        return f"the violation {rule} could not be recorded ({in_words(error)})"
+    return None
+
+
+def tell_violation(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str) -> str | None:
+    """Put a violation on record and alert somebody; the answer is what went wrong with either."""
+    problems = (
+        record_violation(guard, severity, scope=scope, rule=rule, what=what),
+        tell(guard, severity, scope=scope, rule=rule, what=what),
+    )
+    return "; ".join(filter(None, problems)) or None
 
 
 def on_record(guard: Guard, scope: str, rule: str, what: str) -> bool:

@@ -9,11 +9,9 @@ before it is certain. A retry with the same key goes on where the last attempt e
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from typing import Literal
 
 from gaelp.approvals import Action, Authorisation
 from gaelp.budget.ledger import (
-    KeyReused,
     LedgerUnavailable,
     Reservation,
     State,
@@ -27,8 +25,8 @@ from gaelp.budget.platform_budget import PlatformBudget, change_budget
 from gaelp.content import Creative, creative_hash
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 from gaelp.money import Micros, Money
-from gaelp.observability.alerts import Severity
-from gaelp.platforms.guard import Guard, tell, tell_violation
+from gaelp.platforms.calling import attempt
+from gaelp.platforms.guard import Guard, tell
 from gaelp.platforms.order import Order, action_of
 from gaelp.platforms.order_book import (
     OrderRow,
@@ -38,18 +36,13 @@ from gaelp.platforms.order_book import (
     record_outcome,
     refuse_other_body,
 )
-from gaelp.platforms.pausing import attempt
-from gaelp.platforms.platform import Outcome, Rejected, Unknown
-from gaelp.platforms.read_back import check_written, pause_and_tell
+from gaelp.platforms.platform import Done, Outcome, Rejected, Unknown
+from gaelp.platforms.read_back import check_again, check_written, pause_and_tell
+from gaelp.platforms.refusals import Stage, tell_refusal
 from gaelp.platforms.renewal import check_renewal
 from gaelp.platforms.unknown_outcomes import conclude, held_transfer, resolve
 
 __all__ = ["guarded"]
-
-Stage = Literal["key", "switch", "order", "approval", "content", "reservation", "send", "read back"]
-
-# Which refusals are violations: somebody tried what nobody may. The others are guards that held, and somebody is told.
-_VIOLATIONS: dict[Stage, str] = {"approval": "not-approved", "content": "content-refused"}
 
 
 @dataclass(slots=True)
@@ -77,7 +70,7 @@ def guarded(guard: Guard, order: Order) -> Outcome:
     try:
         return _pass_through(passage)
     except Exception as refusal:
-        if problem := _tell_refusal(passage, refusal):
+        if problem := tell_refusal(guard, order, passage.stage, refusal):
             refusal.add_note(problem)
         raise
 
@@ -88,7 +81,7 @@ def _pass_through(passage: _Passage) -> Outcome:
     if row is not None:
         refuse_other_body(row, order)
         if (earlier := resolve(guard, row)) is not None:
-            return earlier
+            return _answer_again(passage, earlier)
     passage.enter("switch")
     _refuse_if_stopped(guard)
     passage.enter("order")
@@ -102,7 +95,7 @@ def _pass_through(passage: _Passage) -> Outcome:
     row = _reserve(passage)
     guard.at_step("reserved")
     if not _mark(passage):
-        return resolve(guard, row) or Unknown("another attempt with the same key is under way")
+        return _answer_again(passage, resolve(guard, row) or Unknown("another attempt with the same key is under way"))
     passage.enter("send")
     outcome = _send(passage, date.fromisoformat(row.day))
     guard.at_step("sent")
@@ -262,42 +255,23 @@ def _give_back(passage: _Passage, refusal: Exception) -> None:
 def _settle(passage: _Passage, row: OrderRow, outcome: Outcome) -> Outcome:
     guard, order = passage.guard, passage.order
     if not isinstance(outcome, Rejected) and guard.switch.is_stopped():
-        what = f"{order.key} was under way when the kill switch was set, so {order.campaign} was paused"
-        pause_and_tell(guard, order.campaign, rule="landed-after-stop", what=what, is_violation=False)
+        why = f"{order.campaign}: {order.key} was under way when the kill switch was set"
+        pause_and_tell(guard, order.campaign, rule="landed-after-stop", why=why, is_violation=False)
     conclude(guard, order.key, outcome)
     passage.enter("read back")
     if isinstance(outcome, Unknown):
-        what = f"{order.key}: {outcome.detail}. Its reservation stays until `reconcile` has found out."
-        tell(guard, "warning", scope=order.campaign, rule="outcome-unknown", what=what)
-    elif not isinstance(outcome, Rejected):
-        check_written(guard, order.campaign, order.daily_micros, date.fromisoformat(row.day))
+        call = f"{order.kind} of {order.campaign} as {order.key}"
+        what = f"{call}: {outcome.detail}. Its reservation stays until `reconcile` has found out."
+        tell(guard, "warning", scope=order.key, rule="outcome-unknown", what=what)
+    elif isinstance(outcome, Done):
+        check_written(guard, row)
     return outcome
 
 
-# What is told
-
-
-def _tell_refusal(passage: _Passage, refusal: Exception) -> str | None:
-    """Put a refusal on record; what went wrong with that is the answer, and never hides the refusal."""
-    what = f"{passage.order.kind} {passage.order.key}: {type(refusal).__name__}: {refusal}"
-    told: tuple[Severity, str]
-    match refusal:
-        case Refused() if passage.stage == "read back":
-            return None  # told already, with the pause
-        case Stopped():
-            told = "warning", "stopped"
-        case WaitingForPerson():
-            told = "info", "waits-for-a-person"
-        case KeyReused():
-            return _tell_violation(passage, "key-reused", what)
-        case Refused() if passage.stage in _VIOLATIONS:
-            return _tell_violation(passage, _VIOLATIONS[passage.stage], what)
-        case Refused() | BadInput():
-            told = "warning", f"refused-at-{passage.stage}"
-        case _:
-            told = "critical", "door-out-of-order"
-    return tell(passage.guard, told[0], scope=passage.order.campaign, rule=told[1], what=what)
-
-
-def _tell_violation(passage: _Passage, rule: str, what: str) -> str | None:
-    return tell_violation(passage.guard, "warning", scope=passage.order.campaign, rule=rule, what=what)
+def _answer_again(passage: _Passage, earlier: Outcome) -> Outcome:
+    """What became of an order that was sent before; what is done is read back again if it was not right then."""
+    row = find_order(passage.guard.ledger, passage.order.key)
+    if isinstance(earlier, Done) and row is not None:
+        passage.enter("read back")
+        check_again(passage.guard, row)
+    return earlier

@@ -15,10 +15,12 @@ from gaelp.money import Micros
 from gaelp.platforms.order import Order
 
 __all__ = [
+    "NOT_READ_BACK",
     "OrderRow",
     "create_order_book",
     "find_order",
     "known_campaigns",
+    "note_read_back",
     "open_orders",
     "orders_of_campaign",
     "orders_of_day",
@@ -28,6 +30,8 @@ __all__ = [
 ]
 
 Ending = Literal["done", "rejected"]
+
+NOT_READ_BACK = "it was not read back yet"  # the detail of what is done, until somebody has looked
 
 _metadata = MetaData()
 _BIG = Integer().with_variant(BigInteger, "postgresql")
@@ -58,6 +62,7 @@ _REWRITE = text(
     " AND NOT EXISTS (SELECT 1 FROM ledger_transfer t WHERE t.key = :key)"
 )
 _END = text("UPDATE platform_order SET outcome = :outcome, detail = :detail WHERE key = :key AND outcome = ''")
+_NOTE = text("UPDATE platform_order SET detail = :detail WHERE key = :key AND outcome = 'done'")
 _SELECT = f"SELECT {_COLUMNS} FROM platform_order"  # noqa: S608 - constants of this module
 _FIND = text(f"{_SELECT} WHERE key = :key")
 _CAMPAIGNS = text("SELECT DISTINCT campaign FROM platform_order WHERE account_id = :account_id ORDER BY campaign")
@@ -68,7 +73,10 @@ _OF_CAMPAIGN = text(f"{_SELECT} WHERE account_id = :account_id AND campaign = :c
 
 @dataclass(frozen=True, slots=True)
 class OrderRow:
-    """An order as it is stored; `day` is the account's day its room belongs to, `outcome` is empty while unknown."""
+    """An order as it is stored; `day` is the account's day its room belongs to, `outcome` is empty while unknown.
+
+    `detail` says why it was rejected; of what is done, what was wrong when it was read back, empty if it was right.
+    """
 
     key: str
     account_id: str
@@ -129,6 +137,12 @@ def record_outcome(ledger: Ledger, key: str, outcome: Ending, detail: str = "") 
     if row is None or row.outcome != outcome:
         seen = "is not known" if row is None else f"ended as {row.outcome}"
         raise GaelpError(f"order {key!r} {seen} and cannot end as {outcome}: look at it on the platform by hand")
+
+
+def note_read_back(ledger: Ledger, key: str, finding: str) -> None:
+    """Write down what reading back what was done has shown: what is wrong with it, nothing if it is right."""
+    with ledger.transaction() as connection:
+        connection.execute(_NOTE, {"key": key, "detail": finding[:500]})
 
 
 def find_order(ledger: Ledger, key: str) -> OrderRow | None:

@@ -3,21 +3,17 @@
 import uuid
 from collections.abc import Callable, Iterable
 from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Thread
 
 from gaelp.errors import GaelpError
+from gaelp.platforms.calling import attempt, in_words
 from gaelp.platforms.platform import AdPlatform, Done, Outcome, Unknown
 
-__all__ = ["attempt", "pause", "pause_all"]
+__all__ = ["pause", "pause_all"]
 
 _ATTEMPTS = 3
-
-
-def attempt(call: Callable[[], Outcome]) -> Outcome:
-    """The platform's answer; whatever it raises leaves the outcome unknown."""
-    try:
-        return call()
-    except Exception as error:  # noqa: BLE001 - an error on the way says nothing about what has arrived
-        return Unknown(f"{type(error).__name__}: {error}")
+_AT_ONCE = 8
 
 
 def pause(platform: AdPlatform, campaign: str) -> Outcome:
@@ -34,16 +30,51 @@ def pause(platform: AdPlatform, campaign: str) -> Outcome:
 def pause_all(platform: AdPlatform, known: Iterable[str] = ()) -> None:
     """Pause every campaign, those on the platform and those known here; raises if any may still be running.
 
-    A list that cannot be read keeps none of the known ones from being paused.
+    Several are paused at a time: a slow one keeps none of the others running. A list that cannot be read keeps none of
+    the known ones from being paused.
     """
     names, trouble = dict.fromkeys(known), []
     try:
         names |= dict.fromkeys(state.campaign for state in platform.read_campaigns() if state.status == "enabled")
     except Exception as error:  # noqa: BLE001 - whatever it is, the known ones are paused first and then it is told
-        trouble.append(f"the list of campaigns could not be read ({type(error).__name__}: {error})")
-    for campaign in names:
-        outcome = pause(platform, campaign)
+        trouble.append(f"the list of campaigns could not be read ({in_words(error)})")
+    for campaign, outcome in _paused(platform, tuple(names)).items():
         if not isinstance(outcome, Done):
             trouble.append(f"{campaign}: {outcome}")
     if trouble:
         raise GaelpError(f"not everything is paused ({'; '.join(trouble)}): pause it on the platform by hand, now")
+
+
+def _paused(platform: AdPlatform, campaigns: tuple[str, ...]) -> dict[str, Outcome]:
+    """Pause these side by side; the answer is what became of each."""
+    outcomes: dict[str, Outcome] = dict.fromkeys(campaigns, Unknown("the call did not come back"))
+    waiting: SimpleQueue[str] = SimpleQueue()
+    for campaign in campaigns:
+        waiting.put(campaign)
+
+    def work() -> None:
+        while True:
+            try:
+                campaign = waiting.get_nowait()
+            except Empty:
+                return
+            outcomes[campaign] = pause(platform, campaign)
+
+    helpers = _helpers(work, min(_AT_ONCE, len(campaigns)) - 1)
+    work()
+    for helper in helpers:
+        helper.join()
+    return outcomes
+
+
+def _helpers(work: Callable[[], None], count: int) -> list[Thread]:
+    """Threads that do the same work; the end of the process does not wait for a call that hangs in one."""
+    started: list[Thread] = []
+    for number in range(count):
+        helper = Thread(target=work, name=f"gaelp-pause-{number}", daemon=True)
+        try:
+            helper.start()
+        except RuntimeError:  # a machine out of threads pauses all the same, with fewer at a time
+            break
+        started.append(helper)
+    return started

@@ -70,7 +70,8 @@ class AdPlatform(Protocol):
 
     A call that changes something carries a key that no other call has. The same call under the same key has one effect
     at most. `look_up` finds it again by that key, for instance in a name or a label that the call leaves behind.
-    No call hangs: one that gets no answer in bounded time is Unknown. Campaigns are those that GAELP made here.
+    No call hangs: one that gets no answer in bounded time is Unknown. Several threads may pause at the same time.
+    Campaigns are those that GAELP made here.
     """
 
     @property

@@ -11,6 +11,7 @@ from gaelp.budget.platform_budget import day_worst_micros
 from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
 from gaelp.money import Micros
+from gaelp.platforms.calling import in_words
 from gaelp.platforms.cost_booking import book_costs, reserved_micros
 from gaelp.platforms.guard import Guard, on_record, tell
 from gaelp.platforms.guarded import guarded
@@ -18,7 +19,7 @@ from gaelp.platforms.order_book import open_orders, orders_of_day, record_outcom
 from gaelp.platforms.platform import CampaignState, Done, Outcome, Rejected, Unknown
 from gaelp.platforms.read_back import difference, pause_and_tell
 from gaelp.platforms.renewal import budget_in_force, renewal_of
-from gaelp.platforms.unknown_outcomes import held_transfer, resolve, transfer_of
+from gaelp.platforms.unknown_outcomes import resolve, transfer_of, was_sent
 
 __all__ = ["Reconciliation", "reconcile"]
 
@@ -53,14 +54,17 @@ class _Pass:
         try:
             yield
         except Exception as error:  # noqa: BLE001 - whatever it is, the parts that can be done are done, and it is told
-            what = f"{name} could not be done ({type(error).__name__}: {error}): mend that, then reconcile again"
+            what = f"{name} could not be done ({in_words(error)}): mend that, then reconcile again"
             self.failures.append(what)
             tell(self.guard, "critical", scope=self.guard.account.id, rule="not-reconciled", what=what)
 
-    def pause(self, campaign: str, rule: str, what: str, *, is_violation: bool = True) -> None:
-        """Stop a campaign and say why."""
-        self.paused.append(campaign)
-        pause_and_tell(self.guard, campaign, rule=rule, what=what, is_violation=is_violation)
+    def pause(self, campaign: str, rule: str, why: str, *, is_violation: bool = True) -> None:
+        """Stop a campaign and say why; one that could not be stopped is a failure."""
+        paused = pause_and_tell(self.guard, campaign, rule=rule, why=why, is_violation=is_violation)
+        if paused.stands_still:
+            self.paused.append(campaign)
+        else:
+            self.failures.append(paused.what)
 
 
 def reconcile(guard: Guard) -> Reconciliation:
@@ -121,10 +125,10 @@ def _compare(one: _Pass) -> None:
         if state.status != "enabled":
             continue
         if stopped:  # a call that was under way when the stop came may have arrived after the pause
-            what = f"{state.campaign} is enabled while the kill switch is set, so it was paused"
-            one.pause(state.campaign, "runs-while-stopped", what, is_violation=False)
+            why = f"{state.campaign} is enabled while the kill switch is set"
+            one.pause(state.campaign, "runs-while-stopped", why, is_violation=False)
         elif wrong := _wrong(one.guard, state):
-            one.pause(state.campaign, "read-back-differs", f"{state.campaign}: {wrong}, so it was paused")
+            one.pause(state.campaign, "read-back-differs", f"{state.campaign}: {wrong}")
 
 
 def _wrong(guard: Guard, state: CampaignState) -> str | None:
@@ -136,7 +140,8 @@ def _wrong(guard: Guard, state: CampaignState) -> str | None:
     ]
     approved = budget_in_force(guard, state.campaign)
     allowed = [approved.daily_micros] if approved else []
-    allowed += [row.daily_micros for row in mine if row.outcome == "done" or held_transfer(guard, row.key)]
+    # Other orders name the budget they count on; they never gave one.
+    allowed += [row.daily_micros for row in mine if row.kind == "budget" and was_sent(guard, row)]
     if what := difference(state, tuple(allowed), today):
         return what
     held = reserved_micros(found for row in mine if (found := transfer_of(guard, row.key)) is not None)

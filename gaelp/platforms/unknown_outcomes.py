@@ -3,11 +3,12 @@
 from datetime import UTC, datetime
 
 from gaelp.budget.ledger import State, Transfer, UnknownTransfer, find_transfer, void
+from gaelp.platforms.calling import in_words, understood
 from gaelp.platforms.guard import Guard
-from gaelp.platforms.order_book import OrderRow, record_outcome
+from gaelp.platforms.order_book import NOT_READ_BACK, OrderRow, record_outcome
 from gaelp.platforms.platform import Done, Outcome, Rejected, Unknown
 
-__all__ = ["conclude", "held_transfer", "resolve", "transfer_of"]
+__all__ = ["conclude", "held_transfer", "resolve", "transfer_of", "was_sent"]
 
 
 def transfer_of(guard: Guard, key: str) -> Transfer | None:
@@ -24,11 +25,22 @@ def held_transfer(guard: Guard, key: str) -> Transfer | None:
     return transfer if transfer is not None and not transfer.state.is_final else None
 
 
+def was_sent(guard: Guard, row: OrderRow) -> bool:
+    """Whether an order was carried out, or may have been; one that was refused on its way never was."""
+    if row.outcome:
+        return row.outcome == "done"
+    transfer = transfer_of(guard, row.key)
+    return transfer is not None and transfer.state in (State.IN_FLIGHT, State.POSTED)
+
+
 def conclude(guard: Guard, key: str, outcome: Outcome) -> Outcome:
-    """Write down a platform's answer: what was rejected gives its room back, what is unknown keeps it."""
+    """Write down a platform's answer: what was rejected gives its room back, what is unknown keeps it.
+
+    What is done stays marked until it has been read back: who is killed before that leaves it to the retry.
+    """
     match outcome:
         case Done():
-            record_outcome(guard.ledger, key, "done")
+            record_outcome(guard.ledger, key, "done", NOT_READ_BACK)
         case Rejected(reason):
             void(guard.ledger, key)
             record_outcome(guard.ledger, key, "rejected", reason)
@@ -56,9 +68,9 @@ def _found(guard: Guard, transfer: Transfer) -> Outcome:
     try:
         found = guard.platform.look_up(transfer.key)
     except Exception as error:  # noqa: BLE001 - not to know is an answer here
-        return Unknown(f"it could not be looked up: {type(error).__name__}: {error}")
+        return Unknown(f"it could not be looked up: {in_words(error)}")
     if found is not None:
-        return found
+        return understood(found)
     # It was sent before its time to send was over: that is the latest moment from which a trace may be missing.
     latest = datetime.fromtimestamp(transfer.expires_at_ms / 1000, UTC) + guard.trace_within
     if guard.ledger.clock.now() < latest:

@@ -61,14 +61,26 @@ def test_without_alerts_nothing_waits(gaelp):
 @pytest.mark.usefixtures("told")
 def test_what_waits_is_listed_with_since_when_and_whether_it_went_further(gaelp):
     shown = gaelp("alerts", "list").stdout
-    row = ["guarded", "not-reconciled/acc", "about", "not-reconciled/acc", "2026-11-16", "12:00", "no"]
-    assert row in [line.split() for line in shown.splitlines()]
+    assert shown.splitlines()[:3] == [
+        "guarded not-reconciled/acc",
+        "  about not-reconciled/acc",
+        "  since 2026-11-16 12:00 UTC, repeated 0 times, not escalated",
+    ]
     assert "about w" not in shown
     listed = json.loads(gaelp("alerts", "list", "--json").stdout)["pending"]
     assert [(one["alert"]["key"], one["escalated"]) for one in listed] == [
         ("not-reconciled/acc", False),
         ("runs-while-stopped/c1", False),
     ]
+
+
+@pytest.mark.usefixtures("told")
+def test_what_came_again_is_listed_with_how_often(gaelp):
+    dispatcher = open_dispatcher(load_settings(environ={}).settings, ManualClock(NOW))
+    for _ in range(3):
+        dispatcher.send(Alert(severity="critical", source="guarded", key="not-reconciled/acc", title="again", at=NOW))
+    facts = [line.split(", ")[1] for line in gaelp("alerts", "list").stdout.splitlines() if "since" in line]
+    assert facts == ["repeated 3 times", "repeated 0 times"]
 
 
 @pytest.mark.usefixtures("told")

@@ -33,3 +33,30 @@ def test_settling_twice_without_words_or_what_is_not_there_is_refused(gaelp):
     assert gaelp("violations", "resolve", 7, "--who", "ann", "--how", "set back").exit_code == 2
     assert gaelp("violations", "resolve", 1, "--who", "ann", "--how", "set back").exit_code == 0
     assert gaelp("violations", "resolve", 1, "--who", "bob", "--how", "me too").exit_code == 3
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("number", [99999999999999999999999, 2**63, 0])
+def test_a_number_that_no_violation_can_have_is_bad_input(gaelp, number):
+    refused = gaelp("violations", "resolve", number, "--who", "bob", "--how", "set back")
+    assert (refused.exit_code, f"there is no violation {number}" in refused.stderr) == (2, True)
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("who", ["a\nb", "a\tb", "a\x1b[2Jb"])
+def test_who_settles_is_one_printable_line(gaelp, who):
+    refused = gaelp("violations", "resolve", 1, "--who", who, "--how", "set back")
+    assert (refused.exit_code, "one printable line" in refused.stderr) == (2, True)
+    assert "read-back-differs" in gaelp("violations", "list").stdout
+
+
+def test_a_long_violation_fits_a_terminal_and_is_whole_in_json(gaelp, stored, here, monkeypatch):
+    long = "spring: " + "the platform has another daily budget than it was told; " * 12
+    store = violations(load_settings(None, overrides=[f"home={here / '.gaelp'}"]).settings)
+    store.add(stored.model_copy(update={"id": 0, "what": long}))
+    monkeypatch.setattr("gaelp.cli.output._PIPE_COLUMNS", 80)
+    shown = gaelp("violations", "list").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "read-back-differs: spring" in shown
+    assert "…" in shown
+    assert json.loads(gaelp("violations", "list", "--json").stdout)["violations"][1]["what"] == long

@@ -7,7 +7,8 @@ import socket
 import socketserver
 import ssl
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email import message_from_string, policy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -140,9 +141,55 @@ def test_a_refusal_or_a_redirect_is_not_tried_again(refusal):
 
 def test_a_server_that_never_answers_costs_the_timeout_and_no_more():
     with running(Web(-1)) as server:
-        with pytest.raises(ComponentMissing, match="ReadTimeout"):
+        with pytest.raises(
+            ComponentMissing, match=r"the channel webhook did not take the alert: no answer within 0.2 s"
+        ):
             webhook(server, attempts=1, timeout_seconds=0.2).send(ALERT)
         server.released.set()
+
+
+@contextmanager
+def dripping(start):
+    """A server that answers this at once, and then a byte every now and then until the end; gives its port."""
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.recv(65536)
+                connection.sendall(start)
+                while not over.wait(0.05):
+                    connection.sendall(b"x")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            over.set()
+            thread.join()
+
+
+def drip_fed(port):
+    """A webhook there, tried once, and how long that may take."""
+    url = SecretStr(f"http://127.0.0.1:{port}/")
+    return WebhookChannel(WebhookSettings(url=url, attempts=1, timeout_seconds=0.5))
+
+
+def test_the_status_is_enough_however_long_the_rest_of_the_answer_takes():
+    with dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n") as port:
+        began = time.monotonic()
+        drip_fed(port).send(ALERT)
+        assert time.monotonic() - began < 5
+
+
+def test_a_server_that_drips_its_answer_costs_the_timeout_and_no_more():
+    with dripping(b"HTTP/1.1 200 OK\r\nX-Long: ") as port:
+        began = time.monotonic()
+        with pytest.raises(ComponentMissing, match=r"no answer within 0.5 s"):
+            drip_fed(port).send(ALERT)
+        assert time.monotonic() - began < 5
 
 
 def test_a_server_that_is_not_there_is_named_by_what_happened():

@@ -114,6 +114,42 @@ def test_an_answered_one_is_not_escalated():
         desk.dispatcher.acknowledge("budget", "day-spend-80/c1")
 
 
+def test_what_comes_again_after_an_answer_is_told_again():
+    desk = Desk()
+    assert [desk.dispatcher.send(alert("critical")).outcome for _ in range(2)] == ["sent", "duplicate"]
+    desk.dispatcher.acknowledge("budget", "day-spend-80/c1")
+    assert [desk.dispatcher.send(alert("critical")).outcome for _ in range(2)] == ["sent", "duplicate"]
+    desk.later(15).dispatcher.tick()
+    assert len(desk.second) == 1
+
+
+def test_what_is_told_once_and_for_all_stays_told_after_an_answer():
+    desk = Desk()
+    desk.dispatcher.send(alert("critical"), once=True)
+    desk.dispatcher.acknowledge("budget", "day-spend-80/c1")
+    assert desk.dispatcher.send(alert("critical"), once=True).outcome == "duplicate"
+
+
+def test_what_must_be_heard_each_time_is_told_each_time_and_waits_since_the_first():
+    desk = Desk()
+    for _ in range(3):
+        assert desk.dispatcher.send(alert("critical"), again=True).outcome == "sent"
+        desk.later(5)
+    desk.dispatcher.tick()
+    assert (len(desk.first), [taken.title.split(":")[0] for taken in desk.second]) == (3, ["Unanswered for 15 minutes"])
+    desk.dispatcher.send(alert("critical"), again=True)
+    desk.later(15).dispatcher.tick()
+    assert len(desk.second) == 2, "it came again after it went further, and nobody answered that"
+
+
+def test_how_often_it_came_again_is_known_of_what_waits():
+    desk = Desk()
+    desk.dispatcher.send(alert("critical"))
+    desk.dispatcher.send(alert("critical"))
+    desk.dispatcher.send(alert("critical"), again=True)
+    assert [waiting.repeats for waiting in desk.dispatcher.pending] == [2]
+
+
 @pytest.mark.parametrize("severity", ["info", "warning"])
 def test_what_is_not_critical_is_not_escalated(severity):
     desk = Desk()
@@ -156,6 +192,26 @@ def test_a_critical_alert_that_nobody_heard_goes_to_the_second_channel_at_once()
     assert (delivery.outcome, delivery.reached) == ("sent", ("second",))
     assert [got.key for got in desk.second] == ["day-spend-80/c1", "channel-first"]
     assert desk.later(15).dispatcher.tick() == ()
+
+
+@pytest.mark.parametrize("severity", ["warning", "critical"])
+def test_a_record_is_nobody_where_there_is_a_channel_to_people(severity):
+    logged, told = [], []
+    records = [CallableChannel("log", logged.append), CallableChannel("event", logged.append)]
+    people = CallableChannel("people", lambda _: 1 / 0, is_record=False)
+    second = CallableChannel("second", told.append, is_record=False)
+    dispatcher = Dispatcher([*records, people], ManualClock(NOW), second=[second])
+    delivery = dispatcher.send(alert(severity))
+    assert delivery.outcome == ("sent" if severity == "critical" else "failed")
+    assert [got.key for got in told if got.source == "budget"] == ["day-spend-80/c1"] * (severity == "critical")
+
+
+def test_where_there_are_only_records_they_count():
+    told = []
+    second = CallableChannel("second", told.append, is_record=False)
+    dispatcher = Dispatcher([CallableChannel("log", print)], ManualClock(NOW), second=[second])
+    assert dispatcher.send(alert("critical")).reached == ("log",)
+    assert told == []
 
 
 def test_an_alert_that_reached_nobody_is_no_duplicate_the_next_time():

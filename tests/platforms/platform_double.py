@@ -8,6 +8,7 @@ import pickle
 from collections import deque
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from threading import RLock
 from types import SimpleNamespace
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -59,6 +60,7 @@ class PlatformDouble:
     def __init__(self, clock, *, path=None, delay=timedelta(minutes=30), report_lag=timedelta(hours=3)):
         self.clock, self.path, self.delay, self.report_lag = clock, path, delay, report_lag
         self.faults, self.pause_faults, self.down = deque(), deque(), False
+        self.one_at_a_time = RLock()
         self.campaigns, self.answers, self.calls, self.on_the_way, self.peaks, self.events = {}, {}, [], [], {}, []
         if path is not None and path.exists():
             self._load()
@@ -78,13 +80,14 @@ class PlatformDouble:
         return self._call("pause", campaign, key, ())
 
     def _call(self, what, campaign, key, values):
-        self._load()
-        self._arrive()
-        self.calls.append((what, campaign, key))
-        queue = self.pause_faults if what == "pause" else self.faults
-        fault = queue.popleft() if queue else ""
-        outcome = self._faulty(fault, what, campaign, key, values)
-        self._store()
+        with self.one_at_a_time:
+            self._load()
+            self._arrive()
+            self.calls.append((what, campaign, key))
+            queue = self.pause_faults if what == "pause" else self.faults
+            fault = queue.popleft() if queue else ""
+            outcome = self._faulty(fault, what, campaign, key, values)
+            self._store()
         if fault.startswith("raise"):
             raise ConnectionResetError("the line went dead")
         return outcome
@@ -152,11 +155,12 @@ class PlatformDouble:
         return CostReport(as_of, tuple(DayCost(campaign, day, micros) for (campaign, day), micros in sums.items()))
 
     def _read(self):
-        self._load()
-        if self.down:
-            raise ConnectionResetError("the line went dead")
-        self._arrive()
-        self._store()
+        with self.one_at_a_time:
+            self._load()
+            if self.down:
+                raise ConnectionResetError("the line went dead")
+            self._arrive()
+            self._store()
 
     # Spending
 

@@ -426,7 +426,7 @@ def test_a_campaign_that_cannot_be_read_back_is_paused(door, double):
 
 def test_a_refusal_stands_even_if_it_cannot_be_put_on_record(door, double):
     class Deaf:
-        def send(self, alert):
+        def send(self, alert, **_):
             raise OSError("no line")
 
     (door.folder / "violations.sqlite").write_bytes(b"not a database" * 100)

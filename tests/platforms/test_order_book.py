@@ -7,7 +7,14 @@ import pytest
 from gaelp.budget.ledger import CapKind, KeyReused, State, find_transfer, verify
 from gaelp.errors import GaelpError, Refused
 from gaelp.platforms import Done, Unknown, find_order, guarded, open_orders, reconcile
-from gaelp.platforms.order_book import orders_of_campaign, orders_of_day, record_order, record_outcome
+from gaelp.platforms.order_book import (
+    NOT_READ_BACK,
+    note_read_back,
+    orders_of_campaign,
+    orders_of_day,
+    record_order,
+    record_outcome,
+)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -43,6 +50,16 @@ def test_an_order_ends_once(door, double):
     with pytest.raises(GaelpError, match="not known"):
         record_outcome(door.ledger, "b2", "done")
     assert open_orders(door.ledger, "acc") == []
+
+
+def test_what_is_done_is_marked_until_it_was_read_back(door, double):
+    record(door, double.order())
+    note_read_back(door.ledger, "b1", "too early")
+    assert find_order(door.ledger, "b1").detail == ""
+    record_outcome(door.ledger, "b1", "done", NOT_READ_BACK)
+    for finding in ("it differs" * 100, ""):
+        note_read_back(door.ledger, "b1", finding)
+        assert find_order(door.ledger, "b1").detail == finding[:500]
 
 
 def test_orders_are_listed_as_they_came(door, double):

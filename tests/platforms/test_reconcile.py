@@ -125,6 +125,35 @@ def test_a_campaign_nobody_ordered_is_paused(door):
     assert rules(door) == ["read-back-differs"]
 
 
+def test_a_budget_that_only_a_refused_order_has_named_is_none_that_was_given(door, double):
+    running(door, double)
+    with pytest.raises(Refused, match="wanted was 9000000"):
+        guarded(door.guard, double.approve(door, double.order("e2", "enable", daily=9_000_000)))
+    door.platform.set_budget("spring", 9_000_000, DAY, key="by hand")
+    door.platform.enable("spring", key="by hand too")
+    assert reconcile(door.guard).paused == ("spring",)
+
+
+def test_a_budget_that_was_reserved_and_never_sent_is_none_that_was_given(door, double):
+    def die(step):
+        if step == "reserved":
+            raise KeyboardInterrupt
+
+    running(door, double)
+    with pytest.raises(KeyboardInterrupt):
+        guarded(replace(door.guard, at_step=die), double.approve(door, double.order("b2", daily=9_000_000)))
+    door.platform.set_budget("spring", 9_000_000, DAY, key="by hand")
+    assert reconcile(door.guard).paused == ("spring",)
+
+
+def test_a_budget_whose_order_is_unknown_still_may_be_there(door, double):
+    running(door, double)
+    door.platform.faults.append("lose answer")
+    guarded(door.guard, double.approve(door, double.order("b2", daily=9_000_000)))
+    door.platform.look_up = lambda _: Unknown("still")
+    assert reconcile(door.guard).paused == ()
+
+
 def test_what_runs_while_stopped_is_paused(door, double):
     running(door, double)
     door.guard.switch.stop(by="ann", reason="drill")

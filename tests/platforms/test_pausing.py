@@ -1,0 +1,91 @@
+"""Everything is paused side by side: what is slow, fails or hangs keeps nothing else running."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from gaelp.errors import GaelpError
+from gaelp.platforms import Done, Unknown, pause_all
+
+NAMES = tuple(f"c{number}" for number in range(12))
+
+HANGS = """
+import threading, time
+from gaelp.platforms import Done, pause_all
+
+class Platform:
+    def read_campaigns(self):
+        return ()
+    def pause(self, campaign, *, key):
+        if campaign == "hangs":
+            threading.Event().wait()
+        print(campaign, flush=True)
+        return Done()
+
+stop = threading.Thread(target=pause_all, args=(Platform(), ["hangs", "b", "c"]), daemon=True)
+stop.start()
+time.sleep(1)
+"""
+
+
+class Slow:
+    """A platform where each pause takes its time; it notes how many were under way at once."""
+
+    def __init__(self, seconds=0.0, fails=()):
+        self.seconds, self.fails, self.lock = seconds, fails, threading.Lock()
+        self.under_way, self.most, self.paused, self.calls = 0, 0, set(), []
+
+    def read_campaigns(self):
+        return ()
+
+    def pause(self, campaign, *, key):
+        with self.lock:
+            self.calls.append(campaign)
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+        time.sleep(self.seconds)
+        with self.lock:
+            self.under_way -= 1
+        if campaign in self.fails:
+            raise OSError("no answer")
+        self.paused.add(campaign)
+        return Done()
+
+
+def test_slow_campaigns_are_paused_side_by_side_and_not_too_many_at_once():
+    platform, began = Slow(seconds=0.3), time.monotonic()
+    pause_all(platform, NAMES)
+    assert time.monotonic() - began < 0.3 * len(NAMES) / 2
+    assert (platform.paused, 1 < platform.most <= 8) == (set(NAMES), True)
+    assert len(platform.calls) == len(NAMES)
+
+
+def test_each_that_fails_is_tried_three_times_and_named_and_the_others_are_paused():
+    platform = Slow(fails=("c3", "c7"))
+    with pytest.raises(GaelpError) as failure:
+        pause_all(platform, NAMES)
+    assert platform.paused == set(NAMES) - {"c3", "c7"}
+    assert [platform.calls.count(name) for name in ("c3", "c7")] == [3, 3]
+    assert all(f"{name}: {Unknown('OSError: no answer')}" in str(failure.value) for name in ("c3", "c7"))
+
+
+def test_one_that_hangs_keeps_neither_the_others_nor_the_process():
+    ended = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=60, check=True)
+    assert sorted(ended.stdout.split()) == ["b", "c"]
+
+
+def test_a_machine_out_of_threads_pauses_all_the_same(monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    platform = Slow()
+    pause_all(platform, NAMES)
+    assert platform.paused == set(NAMES)
+
+
+def test_without_campaigns_nothing_is_to_be_done():
+    pause_all(Slow())
