@@ -24,6 +24,7 @@ from gaelp.budget.ledger import (
 )
 from gaelp.clock import Clock, SystemClock
 from gaelp.config.places import absolute
+from gaelp.config.private_files import make_private_folder
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, GaelpError, Refused
 
@@ -32,7 +33,16 @@ if TYPE_CHECKING:
     from gaelp.observability.alerts import Channel
     from gaelp.platforms import AdPlatform, Authority, Guard
 
-__all__ = ["create_books", "kill_switch", "latch", "open_books", "opened_guard", "violations", "violations_path"]
+__all__ = [
+    "create_books",
+    "kill_switch",
+    "latch",
+    "open_books",
+    "opened_guard",
+    "should_have_books",
+    "violations",
+    "violations_path",
+]
 
 
 def open_books(settings: Settings, clock: Clock | None = None) -> Ledger:
@@ -44,7 +54,7 @@ def create_books(settings: Settings, account: AdAccount, clock: Clock | None = N
     """The ledger with its order book and this account in it, each made where it is missing; close it after use."""
     from gaelp.platforms import create_order_book  # noqa: PLC0415 - see the top
 
-    absolute(settings.home).mkdir(parents=True, exist_ok=True)
+    make_private_folder(absolute(settings.home))
     ledger = create_ledger(ledger_place(settings), latch(settings), clock=clock)
     try:
         create_order_book(ledger)
@@ -59,9 +69,10 @@ def kill_switch(settings: Settings, clock: Clock | None = None) -> KillSwitch:
     """The kill switch of these settings; ledger and platform are opened only when their turn comes."""
     return KillSwitch(
         latch(settings),
-        fence=fence_at(lambda: open_books(settings)) if _may_have_books(settings) else None,
+        fence=fence_at(lambda: open_books(settings)) if should_have_books(settings) else None,
         pause=(lambda: _pause_everything(settings)) if settings.platform.name else None,
         clock=clock,
+        why_no_fence=f"no ledger in {absolute(settings.home)}",
     )
 
 
@@ -71,12 +82,15 @@ def opened_guard(
 ) -> Iterator["Guard"]:
     """The one door to money of these settings, with everything behind it; its ledger is closed at the end."""
     from gaelp.budget.platform_budget import load_platform_terms  # noqa: PLC0415 - see the top
+    from gaelp.config import known_secrets  # noqa: PLC0415 - as above
     from gaelp.content import ReviewQueue, load_checker  # noqa: PLC0415 - as above
     from gaelp.content.review_queue import reviews_path  # noqa: PLC0415 - as above
+    from gaelp.observability import register_secrets  # noqa: PLC0415 - as above
     from gaelp.observability.alert_routes import open_dispatcher  # noqa: PLC0415 - as above
     from gaelp.platforms import Guard  # noqa: PLC0415 - as above
     from gaelp.platforms.catalog import connect_platform  # noqa: PLC0415 - as above
 
+    register_secrets(known_secrets())  # before anything can fail: what a platform raises may hold one
     clock = clock or SystemClock()
     platform = connect_platform(settings)
     with closing(open_books(settings, clock)) as ledger:
@@ -113,11 +127,16 @@ def latch(settings: Settings) -> Latch:
     return Latch(absolute(settings.home) / LATCH_NAME)
 
 
-def _may_have_books(settings: Settings) -> bool:
-    """Whether there is a ledger whose fence can be raised; where it cannot be told, it is tried."""
+def should_have_books(settings: Settings) -> bool:
+    """Whether there is a ledger, or has to be one; where it cannot be told, there has to be.
+
+    Settings that name an account mean money: a ledger that is not there is then lost, and not yet to be begun.
+    """
     place = ledger_place(settings)
+    if not isinstance(place, Path) or settings.platform.account is not None:
+        return True
     try:
-        return not isinstance(place, Path) or place.exists()
+        return place.exists()
     except OSError:
         return True
 

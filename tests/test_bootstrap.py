@@ -14,7 +14,7 @@ from gaelp.clock import SystemClock
 from gaelp.config import load_settings
 from gaelp.errors import BadInput, Refused
 from gaelp.money import Money
-from gaelp.platforms import Done, Order, action_of, guarded, reconcile
+from gaelp.platforms import Done, Order, Unknown, action_of, guarded, reconcile
 from gaelp.platforms.catalog import connect_platform
 
 ACCOUNT = AdAccount("acc", "USD", "UTC")
@@ -106,7 +106,7 @@ def test_one_stop_sets_latch_and_fence_and_pauses_what_runs(settings, trusted):
     ordered(settings, trusted, kind="enable", key="e1")
     switch = kill_switch(settings)
     switch.stop(by="ann", reason="drill")
-    assert [part.outcome for part in switch.wait(10)] == ["done", "done", "done"]
+    assert [part.outcome for part in switch.wait(10).parts] == ["done", "done", "done"]
     assert [one.status for one in connect_platform(settings).read_campaigns()] == ["paused"]
     with opened_guard(settings) as guard:
         assert guard.switch.is_stopped()
@@ -118,7 +118,7 @@ def test_a_stop_pauses_the_platform_although_the_ledger_is_gone(settings, truste
     switch = kill_switch(settings)
     monkeypatch.setattr("gaelp.bootstrap.open_ledger", _away)
     switch.stop(by="ann", reason="drill")
-    assert [part.outcome for part in switch.wait(10)] == ["done", "failed", "done"]
+    assert [part.outcome for part in switch.wait(10).parts] == ["done", "failed", "done"]
     assert [one.status for one in connect_platform(settings).read_campaigns()] == ["paused"]
 
 
@@ -128,11 +128,24 @@ def test_what_the_order_book_knows_is_paused_where_the_platform_gives_no_list(se
     monkeypatch.setattr(trusted.PlatformDouble, "read_campaigns", _away)
     switch = kill_switch(settings)
     switch.stop(by="ann", reason="drill")
-    [pause] = [part for part in switch.wait(10) if part.name == "pause"]
+    [pause] = [part for part in switch.wait(10).parts if part.name == "pause"]
     assert (pause.outcome, "list of campaigns" in pause.detail) == ("failed", True)  # others may run: say so
     monkeypatch.undo()
     state = trusted.PlatformDouble(SystemClock(), path=Path(settings.home) / "double.pickle")
     assert state.campaigns["spring"].status == "paused"
+
+
+def test_what_a_platform_says_holds_no_secret_although_nobody_set_up_the_log(settings, trusted, monkeypatch):
+    url = "http://127.0.0.1:9/hook/planted-for-the-door"
+    monkeypatch.setenv("GAELP__ALERTS__FIRST__WEBHOOK__URL", url)
+
+    def fail(*_given, **_named):
+        raise OSError(f"cannot reach {url}")
+
+    monkeypatch.setattr(trusted.PlatformDouble, "set_budget", fail)
+    outcome = ordered(settings, trusted)
+    assert outcome == Unknown("OSError: cannot reach [redacted]")
+    assert "planted-for-the-door" not in (Path(settings.home) / "alerts.json").read_text(encoding="utf-8")
 
 
 def _away(*_given, **_named):

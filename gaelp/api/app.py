@@ -10,11 +10,14 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
 from fastapi.responses import Response
+from starlette.requests import ClientDisconnect
 
 from gaelp.api.callers import check_caller
 from gaelp.api.emergency_stop import EmergencyStop
 from gaelp.api.figures_page import FiguresPage
 from gaelp.api.money_figures import read_figures
+from gaelp.budget.latch import plain_reason
+from gaelp.budget.stop_words import shortfall
 from gaelp.clock import Clock, SystemClock
 from gaelp.config.settings import Settings
 from gaelp.observability import get_logger, mask
@@ -24,7 +27,6 @@ __all__ = ["create_app"]
 log = get_logger(__name__)
 
 _MAX_BODY_BYTES = 65_536
-_MAX_REASON_CHARACTERS = 2000  # a latch reads records of up to 100,000 bytes
 _WHAT_TO_SEND = 'send {"reason": "why it has to stop"} as JSON'
 _PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _BODY = {
@@ -54,8 +56,9 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> FastAPI:
         check_caller(settings.api, request.method, request.headers)
 
     # The pages that FastAPI offers to read its schema with load their scripts from elsewhere.
-    app = FastAPI(title="GAELP", docs_url=None, redoc_url=None, lifespan=until_stops_are_done)
+    app = FastAPI(title="GAELP", docs_url=None, redoc_url=None, lifespan=until_stops_are_done, redirect_slashes=False)
     app.add_api_route("/health", _health, methods=["GET"])
+    app.add_api_route("/health", _health, methods=["HEAD"], include_in_schema=False)
     app.include_router(_guarded_routes(emergency, figures), dependencies=[Depends(known_caller)])
     return app
 
@@ -69,16 +72,20 @@ def _guarded_routes(emergency: EmergencyStop, figures: FiguresPage) -> APIRouter
     router = APIRouter()
 
     @router.get("/metrics")
+    @router.head("/metrics", include_in_schema=False)
     async def metrics() -> Response:
         """Show the money figures; books that cannot be read show that spending is stopped."""
         return Response(await figures.exposition(), media_type=_PROMETHEUS_TEXT)
 
+    # With a slash at its end too: a redirect is not followed by every client, and a stop must not end there.
     @router.get("/kill")
+    @router.get("/kill/", include_in_schema=False)
     async def standing() -> Response:
         """Tell whether spending is stopped, and by which stops."""
         return _answer((await emergency.standing()).model_dump(mode="json"))
 
     @router.post("/kill", openapi_extra=_BODY)
+    @router.post("/kill/", include_in_schema=False)
     async def stop(request: Request) -> Response:
         """Stop all spending now, as `gaelp kill` does; there is no release over HTTP."""
         reason = _reason_in(await _body_of(request))
@@ -88,22 +95,27 @@ def _guarded_routes(emergency: EmergencyStop, figures: FiguresPage) -> APIRouter
         except Exception as problem:
             log.exception("a stop over HTTP failed", by=by, reason=reason)
             return _answer({"stopped": False, "detail": _not_stopped(problem)}, status=500)
-        return _answer({"stopped": True, **report.model_dump(mode="json")})
+        told = {**report.model_dump(mode="json"), "detail": shortfall(report)}
+        return _answer(told, status=200 if report.stopped else 500)
 
     return router
 
 
 async def _body_of(request: Request) -> bytes:
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _MAX_BODY_BYTES:
-            raise HTTPException(413, f"the body is larger than {_MAX_BODY_BYTES} bytes: {_WHAT_TO_SEND}")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > _MAX_BODY_BYTES:
+                raise HTTPException(413, f"the body is larger than {_MAX_BODY_BYTES} bytes: {_WHAT_TO_SEND}")
+    except ClientDisconnect:
+        log.warning("a caller hung up before its body had ended; nothing was done", path=request.url.path)
+        raise HTTPException(400, f"the body has no end: {_WHAT_TO_SEND}") from None  # for whoever stands in between
     return body
 
 
 def _reason_in(body: bytes) -> str:
-    """Why it has to stop; too long a reason is cut, for a stop is not refused over a detail."""
+    """Why it has to stop; what is odd about it is mended or cut, for a stop is not refused over a detail."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -111,7 +123,7 @@ def _reason_in(body: bytes) -> str:
     reason = found.get("reason") if isinstance(found, dict) else None
     if not isinstance(reason, str) or not reason.strip():
         raise HTTPException(422, f"the body has no reason: {_WHAT_TO_SEND}")
-    return reason.strip()[:_MAX_REASON_CHARACTERS]
+    return plain_reason(reason)
 
 
 def _not_stopped(problem: Exception) -> str:
@@ -122,5 +134,5 @@ def _not_stopped(problem: Exception) -> str:
 
 
 def _answer(value: Mapping[str, Any], *, status: int = 200) -> Response:
-    """JSON in ASCII, for a reason may hold what UTF-8 cannot; messages of databases may hold secrets."""
+    """JSON in ASCII, for a message may hold what UTF-8 cannot; messages of databases may hold secrets."""
     return Response(json.dumps(mask(value)), status_code=status, media_type="application/json")

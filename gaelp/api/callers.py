@@ -10,11 +10,12 @@ from collections.abc import Mapping
 
 from fastapi import HTTPException
 
+from gaelp.config.loopback import is_loopback
 from gaelp.config.settings import ApiSettings
 
 __all__ = ["check_caller"]
 
-_LOOPBACK_HOST = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
+_PORT = re.compile(r":\d{1,5}\Z")
 
 
 def check_caller(settings: ApiSettings, method: str, headers: Mapping[str, str]) -> None:
@@ -41,7 +42,8 @@ def _check_token(token: str, given: str) -> None:
 
 
 def _check_host(host: str) -> None:
-    if not _LOOPBACK_HOST.fullmatch(host):
+    # In a header an IPv6 address stands in brackets; without them its end would be taken for a port.
+    if not is_loopback(_PORT.sub("", host)):
         raise HTTPException(
             421,
             f"called as {host[:100]!r}: without a token this answers to 127.0.0.1, localhost and [::1] only. Use one"

@@ -3,15 +3,15 @@
 A stop runs in a thread of its own that no other request can take away, and each is a stop of its own.
 """
 
-import time
-from collections import deque
 from typing import Literal
 
 from gaelp.api.own_thread import FewThreads, begin, begin_at_any_price, within
+from gaelp.api.stop_ends import StopEnds
 from gaelp.bootstrap import kill_switch, latch
 from gaelp.budget.kill_switch import KillSwitch, StopReport
 from gaelp.budget.latch import StopRecord
 from gaelp.budget.stop_alerts import tell_stopped
+from gaelp.budget.stop_words import told_parts
 from gaelp.config.base import Frozen
 from gaelp.config.settings import Settings
 from gaelp.observability import get_logger
@@ -20,10 +20,9 @@ __all__ = ["EmergencyStop", "Standing", "StandingStop"]
 
 log = get_logger(__name__)
 
-# A stop takes half a second at most; beyond this the disk of the latch does not answer, and people must know.
+# A stop takes half a second at most; beyond this the machine does not answer, and people must know.
 _STOP_SECONDS = 5.0
 _READ_SECONDS = 2.0
-_PARTS_SECONDS = 10.0  # as long as `gaelp kill` waits for what is still trying
 _READERS = 4
 
 
@@ -38,12 +37,16 @@ class StandingStop(Frozen):
 
 
 class Standing(Frozen):
-    """Whether spending stands still; what cannot be read counts as stopped, and `detail` says what it was."""
+    """Whether spending stands still; what cannot be read counts as stopped, and `detail` says what it was.
+
+    `newest` is how the newest stop over this server stands, part by part, whether or not it was released since.
+    """
 
     stopped: bool
     readable: bool
     stops: tuple[StandingStop, ...]
     detail: str = ""
+    newest: StopReport | None = None
 
 
 class EmergencyStop:
@@ -53,10 +56,11 @@ class EmergencyStop:
         self._settings = settings
         self._latch = latch(settings)
         self._latch_readers, self._book_readers = FewThreads(_READERS), FewThreads(_READERS)
-        self._unfinished: deque[KillSwitch] = deque(maxlen=100)
+        self._ends = StopEnds(settings)
+        self._newest: KillSwitch | None = None
 
     async def stop(self, *, by: str, reason: str) -> StopReport:
-        """Stop now; raises what the kill switch raises, or TimeoutError, where it is not known to have stopped."""
+        """Stop now; the report says whether it has. Raises, TimeoutError for one, where that is not known."""
         return await within(_STOP_SECONDS, begin_at_any_price(lambda: self._stop(by, reason)))
 
     async def standing(self) -> Standing:
@@ -65,37 +69,36 @@ class EmergencyStop:
             state = await within(_READ_SECONDS, self._book_readers.begin(lambda: kill_switch(self._settings).state()))
         except Exception as problem:  # noqa: BLE001 - whatever keeps us from knowing, not knowing means stopped
             return await self._latch_alone(problem)
-        return Standing(stopped=state.is_stopped, readable=True, stops=_stops(state.latch, state.fence))
+        return Standing(
+            stopped=state.is_stopped,
+            readable=True,
+            stops=_stops(state.latch, state.fence),
+            newest=self._newest_report(),
+        )
 
     async def finish(self) -> None:
-        """Before the process ends: give the parts that are still trying the time that `gaelp kill` gives them."""
-        if self._unfinished:
-            await within(_PARTS_SECONDS + 1, begin(self._finish))
+        """Before the process ends: see through what is still trying, and tell people what has not come."""
+        await self._ends.finish()
 
     def _stop(self, by: str, reason: str) -> StopReport:
-        switch = kill_switch(self._settings)
-        try:
-            report = switch.stop(by=by, reason=reason)
-        except BaseException:
-            self._unfinished.append(switch)  # what is still trying may yet stop it
-            raise
-        if any(part.outcome == "still trying" for part in report.parts):
-            self._unfinished.append(switch)
-        log.warning("stopped over HTTP", stop_id=report.stop_id, by=by, reason=reason)
+        self._newest = switch = kill_switch(self._settings)
+        report = switch.begin(by=by, reason=reason)
+        said = "stopped over HTTP" if report.stopped else "a stop over HTTP has not stopped yet"
+        log.warning(said, stop_id=report.stop_id, by=by, reason=reason, parts=told_parts(report))
         try:
             begin(lambda: self._tell(report, by, reason))  # who stops does not wait for a mail server
+            if report.is_trying:
+                self._ends.follow(switch, report)
         except RuntimeError as problem:
             log.exception("nobody is alerted of the stop", stop_id=report.stop_id, problem=str(problem))
         return report
 
     def _tell(self, report: StopReport, by: str, reason: str) -> None:
-        for problem in tell_stopped(self._settings, report.stop_id, report.parts, by=by, reason=reason):
+        for problem in tell_stopped(self._settings, report, by=by, reason=reason):
             log.error(problem, stop_id=report.stop_id)
 
-    def _finish(self) -> None:
-        until = time.monotonic() + _PARTS_SECONDS
-        while self._unfinished and time.monotonic() < until:
-            self._unfinished.popleft().wait(max(0.0, until - time.monotonic()))
+    def _newest_report(self) -> StopReport | None:
+        return None if self._newest is None else self._newest.report()
 
     async def _latch_alone(self, problem: Exception) -> Standing:
         told = str(problem) or f"no answer within {_READ_SECONDS:g} s ({type(problem).__name__})"
@@ -108,6 +111,7 @@ class EmergencyStop:
             readable=False,
             stops=_stops(record, None),
             detail=f"what cannot be read counts as stopped: {told}",
+            newest=self._newest_report(),
         )
 
 

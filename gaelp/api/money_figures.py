@@ -1,11 +1,11 @@
 """Read the money figures from the books: what Prometheus is shown, as of one reading."""
 
 from contextlib import closing
-from pathlib import Path
 
-from gaelp.bootstrap import kill_switch, open_books, violations, violations_path
-from gaelp.budget.ledger import CapKind, CapStatus, ledger_place, overview
+from gaelp.bootstrap import kill_switch, open_books, should_have_books, violations, violations_path
+from gaelp.budget.ledger import CapKind, CapStatus, overview
 from gaelp.clock import Clock
+from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
 from gaelp.errors import GaelpError
 from gaelp.observability import get_logger
@@ -20,9 +20,11 @@ log = get_logger(__name__)
 def read_figures(settings: Settings, clock: Clock) -> MoneyFigures | None:
     """The figures of these settings; nothing where the books cannot be read, which counts as stopped.
 
-    Before there is a ledger there are no caps, and before the first violation there is no record of them.
+    Before there is a ledger there are no caps, and before the first violation there is no record of them. A ledger that
+    has to be there and is not, or a home that is gone, is something else.
     """
     try:
+        _check_home(settings)
         opened, resolved = _violations(settings)
         return MoneyFigures(
             caps=_caps(settings, clock),
@@ -36,9 +38,14 @@ def read_figures(settings: Settings, clock: Clock) -> MoneyFigures | None:
         return None
 
 
+def _check_home(settings: Settings) -> None:
+    home = absolute(settings.home)
+    if not home.is_dir():
+        raise GaelpError(f"there is no folder {home}: bring it back, or set GAELP_HOME to the one that is used")
+
+
 def _caps(settings: Settings, clock: Clock) -> tuple[CapFigures, ...]:
-    place = ledger_place(settings)
-    if isinstance(place, Path) and not place.exists():
+    if not should_have_books(settings):
         return ()
     with closing(open_books(settings, clock)) as ledger:
         buckets = overview(ledger).caps

@@ -9,6 +9,7 @@ from threading import Event, Thread
 import uvicorn
 
 from gaelp.api.app import create_app
+from gaelp.config.loopback import is_loopback
 from gaelp.config.settings import ApiSettings, Settings
 from gaelp.errors import BadInput, GaelpError
 
@@ -16,6 +17,7 @@ __all__ = ["address", "serve", "serving"]
 
 _GRACE_SECONDS = 4  # for requests under way when it has to end; the longest wait is for the figures
 _LOOK_SECONDS = 1.0
+_MIN_TOKEN_CHARACTERS = 16
 
 
 def address(settings: ApiSettings) -> str:
@@ -42,6 +44,7 @@ def serving(settings: Settings) -> Iterator[str]:
 
 @contextmanager
 def _running(settings: Settings) -> Iterator[Thread]:
+    _check_token(settings.api)
     with _listening_socket(settings.api) as listener:
         server = uvicorn.Server(_config(settings))
         thread = Thread(target=server.run, args=([listener],), name="gaelp-api-server", daemon=True)
@@ -71,6 +74,17 @@ def _config(settings: Settings) -> uvicorn.Config:
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
+
+
+def _check_token(settings: ApiSettings) -> None:
+    """Where others can try tokens, one that is soon guessed is none."""
+    length = len(settings.token.get_secret_value()) if settings.token else 0
+    if length < _MIN_TOKEN_CHARACTERS and not is_loopback(settings.host):
+        raise BadInput(
+            f"the token has {length} characters and api.host={settings.host} is reached from other machines; allowed:"
+            f" {_MIN_TOKEN_CHARACTERS} or more. Set a longer GAELP__API__TOKEN (`openssl rand -hex 24` makes one), or"
+            " listen on 127.0.0.1."
+        )
 
 
 def _listening_socket(settings: ApiSettings) -> socket.socket:

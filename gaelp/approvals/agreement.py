@@ -46,12 +46,19 @@ def used_body(wanted: str, consumer: str, granted: Authorisation) -> dict[str, o
 
 def check_agreement(session: Session, wanted: str) -> None:
     """Refuse if the log tells of more, fewer or other requests, decisions and uses of this action than the tables."""
+    try:
+        _check_agreement(session, wanted)
+    except Refused as refusal:
+        raise Refused(f"{refusal}. Run `gaelp audit verify`, and ask for a new action.") from None
+
+
+def _check_agreement(session: Session, wanted: str) -> None:
     _check_no_gap(session)
     told = {body for row in _told(session, wanted) if parse(body := _whole_body(row))["action_hash"] == wanted}
     if told != _stored(session, wanted):
         raise Refused(
             f"the tables and the audit log do not tell the same of action {wanted[:12]}: decisions or uses were changed"
-            " or taken out. Run `gaelp audit verify`, and ask for a new action."
+            " or taken out"
         )
 
 
@@ -60,7 +67,7 @@ def check_all(session: Session) -> None:
     stored = {wanted for (wanted,) in session.execute("SELECT action_hash FROM requests").fetchall()}
     told = {parse(_whole_body(row))["action_hash"] for row in _told(session, "")}
     for wanted in sorted(stored | told):
-        check_agreement(session, wanted)
+        _check_agreement(session, wanted)
 
 
 def check_decisions(session: Session, trust: Trust) -> None:
@@ -98,7 +105,7 @@ def _check_use(wanted: str, granted: Authorisation, held: list[Approval]) -> Non
 def _check_no_gap(session: Session) -> None:
     rows, last = session.execute("SELECT COUNT(*), MAX(seq) FROM audit").fetchone()
     if rows and last != rows - 1:
-        raise Refused(f"the audit log lacks {last + 1 - rows} rows: run `gaelp audit verify` before anything is spent")
+        raise Refused(f"the audit log lacks {last + 1 - rows} rows")
 
 
 def _told(session: Session, wanted: str) -> list[AuditRow]:
@@ -109,7 +116,7 @@ def _told(session: Session, wanted: str) -> list[AuditRow]:
 
 def _whole_body(row: AuditRow) -> bytes:
     if row.own_hash() != row.hash:
-        raise Refused(f"row {row.seq} of the audit log was changed: run `gaelp audit verify`")
+        raise Refused(f"row {row.seq} of the audit log was changed")
     return row.body.encode("utf-8")
 
 

@@ -71,6 +71,13 @@ class AuditLog:
         with self._database.writing() as session:
             return append(session, kind, body, at)
 
+    def append_once(self, kind: str, body: dict[str, Any], at: datetime, *, action_hash: str) -> None:
+        """Add one row unless the log has one of this kind about this action, so that it can be repeated blindly."""
+        query = "SELECT 1 FROM audit WHERE kind = ? AND body LIKE ?"
+        with self._database.writing() as session:
+            if session.execute(query, (kind, f'%"action_hash":"{action_hash}"%')).fetchone() is None:
+                append(session, kind, body, at)
+
     def rows(self) -> tuple[AuditRow, ...]:
         """Every row, the oldest first."""
         with self._database.reading() as session:

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from gaelp.approvals.action import Action, action_hash
 from gaelp.approvals.approval import Approval
@@ -15,10 +16,29 @@ from gaelp.approvals.trust import Trust
 from gaelp.approvals.words import Instant, Nonce, Sha256, require_aware
 from gaelp.config.base import Frozen
 from gaelp.config.fingerprint import fingerprint
-from gaelp.config.names import Name
+from gaelp.config.names import Name, Slug
 from gaelp.errors import Refused
 
-__all__ = ["Authorisation", "Tally", "require", "state_of", "tally"]
+__all__ = ["Authorisation", "Tally", "Terms", "require", "state_of", "tally"]
+
+
+class Terms(Frozen):
+    """What the policy asked for, and the hash of the list of approvers: were they the true ones?"""
+
+    model_config = ConfigDict(strict=True)
+
+    quorum: int
+    roles: tuple[Slug, ...]
+    at_least: dict[Slug, int]
+    four_eyes: bool
+    sandbox: bool
+    trust_hash: Sha256
+
+    @classmethod
+    def of(cls, policy: ApprovalPolicy, trust: Trust) -> "Terms":
+        """The terms of a policy and a list."""
+        asked = policy.model_dump(include={"quorum", "roles", "at_least", "four_eyes", "sandbox"})
+        return cls(**asked, trust_hash=fingerprint(trust))
 
 
 class Authorisation(Frozen):
@@ -33,6 +53,15 @@ class Authorisation(Frozen):
     signed: bool  # False: rests on names alone, in a sandbox
     granted_at: Instant
     expires_at: Instant
+    terms: Terms | None = None  # None: was granted before they were kept
+
+    @model_serializer(mode="wrap")
+    def _as_it_was_written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # The log has the very text of every use: what was granted without terms goes on being written without.
+        values: dict[str, Any] = write(self)
+        if self.terms is None:
+            values.pop("terms", None)
+        return values
 
     def check(self, action: Action, at: datetime) -> None:
         """Refuse any other action, and any time at which not all of the approvals are in force."""
@@ -92,6 +121,7 @@ def require(
         signed=all(entry.approval.signature is not None for entry in valid),
         granted_at=at,
         expires_at=min(entry.approval.statement.expires_at for entry in valid),
+        terms=Terms.of(policy, trust),
     )
 
 

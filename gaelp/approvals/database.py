@@ -4,15 +4,16 @@ A transaction is on disk when it has been committed (SQLite: WAL with FULL synch
 begin before that, so a chain cannot fork and an approval cannot be used twice.
 """
 
-import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any, LiteralString, Protocol
 
+from gaelp.config.database_url import connect_keywords
 from gaelp.config.places import shown
-from gaelp.errors import GaelpError
+from gaelp.config.private_files import make_private_file, make_private_folder
+from gaelp.errors import GaelpError, Refused
 
 __all__ = ["Database", "Rows", "Session", "open_database"]
 
@@ -77,17 +78,27 @@ class Database(Protocol):
         ...
 
 
-def open_database(place: Path | str) -> Database:
-    """The database at a path, or at a URL that begins with postgresql://; tables are made if there are none."""
-    database: _Postgres | _SQLite = (
-        _Postgres(place) if isinstance(place, str) and _is_url(place) else _SQLite(Path(place))
-    )
-    database.create()
+def open_database(place: Path | str, *, create: bool = True) -> Database:
+    """The database at a path, or at the URL of a PostgreSQL; tables are made if there are none, unless told not to.
+
+    Refused if some of the tables are gone: they are made together, and one made anew would hide that it was lost.
+    """
+    database = _Postgres(connect_keywords(place)) if isinstance(place, str) else _SQLite(place)
+    database.check_tables(create=create)
     return database
 
 
-def _is_url(place: str) -> bool:
-    return place.startswith(("postgresql://", "postgres://"))
+def _to_be_made(present: set[str], where: str, *, create: bool) -> bool:
+    gone = [table for table in _APPEND_ONLY if table not in present]
+    if not gone:
+        return False
+    if create and len(gone) == len(_APPEND_ONLY):
+        return True
+    seen = f"the table {', '.join(gone)} is gone" if len(gone) < len(_APPEND_ONLY) else "there is no audit log in it"
+    raise Refused(
+        f"{where}: {seen}, and it is not made anew here, for that would hide what was lost. Stop spending (`gaelp"
+        " kill`), keep this database as evidence, and go back to a copy that is whole"
+    )
 
 
 class _SQLite:
@@ -96,11 +107,17 @@ class _SQLite:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def create(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+    def check_tables(self, *, create: bool) -> None:
+        if create:
+            make_private_folder(self._path.parent)
+            make_private_file(self._path)
+        elif not self._path.exists():  # connecting would make the file
+            _to_be_made(set(), shown(self._path), create=False)
         with self._connected() as connection:
-            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'audit_kind'").fetchone():
-                return  # made in one transaction: where this is, all of it is, and a reader need not wait for writers
+            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            # Made in one transaction: there are all of them or none, and a reader need not wait for writers.
+            if not _to_be_made({name for (name,) in found}, shown(self._path), create=create):
+                return
             connection.execute("PRAGMA journal_mode=WAL")
         with self.writing() as session:
             for statement in _SCHEMA.split(";"):
@@ -138,22 +155,28 @@ class _SQLite:
                 connection.execute("PRAGMA foreign_keys=ON")
                 yield connection
         except sqlite3.Error as problem:
-            raise GaelpError(
+            damaged = getattr(problem, "sqlite_errorname", "") in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+            raise (Refused if damaged else GaelpError)(
                 f"{shown(self._path)}: the database says: {problem}. Nothing was written; see that it can be written"
-                " and is whole (`gaelp audit verify`)."
+                " and is whole, and if it is damaged go back to a copy that is not."
             ) from problem
 
 
 class _Postgres:
     """A server; the writer holds an advisory lock until its transaction ends."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, keywords: dict[str, Any]) -> None:
+        # Keywords, not the URL: psycopg takes it apart in another way than the ledger, and quotes what it cannot read.
+        self._keywords = {**keywords, "connect_timeout": _WAIT_SECONDS}
 
-    def create(self) -> None:
+    def check_tables(self, *, create: bool) -> None:
         with self.writing() as session:
-            for statement in _SCHEMA.split(";"):
-                session.execute(statement)
+            found = session.execute(
+                "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+            )
+            if _to_be_made({name for (name,) in found} & {*_APPEND_ONLY}, "the PostgreSQL database", create=create):
+                for statement in _SCHEMA.split(";"):
+                    session.execute(statement)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -173,13 +196,11 @@ class _Postgres:
 
         try:
             # The context commits at its end, or rolls back.
-            with psycopg.connect(self._url, connect_timeout=_WAIT_SECONDS) as connection:
+            with psycopg.connect(**self._keywords) as connection:
                 yield _PostgresSession(connection)
         except psycopg.Error as problem:
-            # Its message may hold the password of the URL.
             raise GaelpError(
-                f"PostgreSQL says: {re.sub(r'//[^@/ ]*@', '//…@', str(problem)).strip()}. Nothing was written; see"
-                " that the server answers."
+                f"PostgreSQL says: {str(problem).strip()}. Nothing was written; see that the server answers."
             ) from None
 
 

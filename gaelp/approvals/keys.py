@@ -117,6 +117,10 @@ def save_key(key: SigningKey, path: Path, passphrase: bytes | None) -> None:
 
 def load_key(path: Path, passphrase: bytes | None = None) -> SigningKey:
     """The key in a file that `gaelp keys new` wrote; one that others can read is refused."""
+    if not isinstance(passphrase, bytes | None):
+        raise BadInput(
+            f"the passphrase is {type(passphrase).__name__}; allowed: bytes, such as passphrase.encode(), or None"
+        )
     raw = _read_private(path)
     header = _HEADER.match(raw)
     if header is None:

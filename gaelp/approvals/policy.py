@@ -13,7 +13,9 @@ from gaelp.config.load import load_model
 from gaelp.config.names import Slug
 from gaelp.config.settings import Settings
 
-__all__ = ["ApprovalPolicy", "ApprovalRequest", "RequestState", "load_policy", "policy_for"]
+__all__ = ["LIVE", "ApprovalPolicy", "ApprovalRequest", "RequestState", "load_policy", "policy_for", "policy_name"]
+
+LIVE = "live"  # the policy where real money can move and none other is named
 
 RequestState = Literal["approved", "escalate", "expired", "rejected", "waiting"]
 
@@ -74,5 +76,10 @@ def load_policy(path_or_name: str | Path) -> ApprovalPolicy:
 
 def policy_for(settings: Settings, world: World) -> ApprovalPolicy:
     """What holds for actions in a world: where real money can move, never a policy for the sandbox."""
-    policy = load_policy(settings.approvals.policy)
-    return load_policy("live") if policy.sandbox and world == "live" else policy
+    return load_policy(policy_name(settings, world))
+
+
+def policy_name(settings: Settings, world: World) -> str:
+    """What the policy for actions in a world is called, or its path."""
+    named = settings.approvals.policy
+    return LIVE if world == "live" and load_policy(named).sandbox else str(named)

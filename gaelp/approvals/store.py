@@ -4,6 +4,7 @@ What the tables say is held against the audit log before an action is authorised
 somebody took out of the tables is missed.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from gaelp.approvals.action import Action, action_hash
@@ -20,7 +21,7 @@ from gaelp.approvals.agreement import (
 )
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.audit import append
-from gaelp.approvals.authorise import Authorisation, require, state_of
+from gaelp.approvals.authorise import Authorisation, Tally, require, state_of, tally
 from gaelp.approvals.database import Database, open_database
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
 from gaelp.approvals.standing import Circumstances, standing
@@ -35,6 +36,7 @@ from gaelp.approvals.tables import (
     used_nonces,
 )
 from gaelp.approvals.trust import Trust
+from gaelp.approvals.weak_uses import WeakUse, weak_uses
 from gaelp.clock import Clock
 from gaelp.config.home import books_place
 from gaelp.config.settings import Settings
@@ -111,10 +113,24 @@ class ApprovalStore:
             approvals = approvals_of(session, action_hash(action))
         return state_of(request, approvals, policy, trust, self._clock.now())
 
+    def tally(self, action: Action, policy: ApprovalPolicy, trust: Trust) -> Tally:
+        """What the decisions on an action are worth now, and what is missing."""
+        return tally(self.approvals(action), Circumstances(action, policy, trust, self._clock.now()))
+
+    def use(self, action: Action) -> Authorisation | None:
+        """What was granted when the approvals of an action were used up; None if they were not."""
+        with self._database.reading() as session:
+            found = use_of(session, action_hash(action))
+        return found[1] if found else None
+
     def is_used(self, action: Action) -> bool:
         """Whether the approvals of an action were used up."""
+        return self.use(action) is not None
+
+    def used_actions(self) -> frozenset[str]:
+        """The hashes of all actions whose approvals were used up."""
         with self._database.reading() as session:
-            return use_of(session, action_hash(action)) is not None
+            return frozenset(wanted for (wanted,) in session.execute("SELECT action_hash FROM uses"))
 
     def consume(self, action: Action, policy: ApprovalPolicy, trust: Trust, *, consumer: str) -> Authorisation:
         """Use the approvals of an action up, for good: the same consumer gets the same answer again, no other any.
@@ -150,6 +166,11 @@ class ApprovalStore:
         with self._database.reading() as session:
             check_all(session)
             check_decisions(session, trust)
+
+    def weak_uses(self, policy_of: Callable[[Action], ApprovalPolicy], trust: Trust) -> tuple[WeakUse, ...]:
+        """Every use that the policy which should have held would not have granted."""
+        with self._database.reading() as session:
+            return tuple(weak_uses(session, policy_of, trust))
 
 
 def _same_consumer(use: tuple[str, Authorisation], consumer: str, wanted: str) -> Authorisation:

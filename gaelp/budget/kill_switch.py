@@ -1,8 +1,8 @@
 """The kill switch: a latch file, a fence in the ledger's database, a pause on the platform; any one of them stops.
 
-`stop` tries all three side by side for a bounded time; what needs longer goes on in the background. The latch takes
-milliseconds and needs nothing else. `release` needs an authorisation that is checked by a function from outside, and is
-bound to the very stops that were seen: a stop that comes meanwhile stays in force.
+`begin` tries all three side by side for a bounded time; what needs longer goes on in the background, and `wait` tells
+how it ends. The latch takes milliseconds and needs nothing else. `release` needs an authorisation that is checked by a
+function from outside, and is bound to the very stops that were seen: a stop that comes meanwhile stays in force.
 """
 
 import threading
@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from gaelp.budget.latch import Latch, StopRecord
-from gaelp.budget.ledger import Ledger, lower_fence, raise_fence, read_fence
+from gaelp.budget.latch import Latch, StopRecord, plain_reason
+from gaelp.budget.ledger import Ledger, LedgerUnavailable, lower_fence, raise_fence, read_fence
 from gaelp.clock import Clock, SystemClock
 from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
@@ -38,11 +38,12 @@ class Fence:
 
 def fence_of(ledger: Ledger) -> Fence:
     """The fence of an open ledger."""
-    return Fence(
-        read=lambda: read_fence(ledger),
-        raise_=lambda record: raise_fence(ledger, record),
-        lower=lambda stop_id: lower_fence(ledger, stop_id),
-    )
+
+    def raise_(record: StopRecord) -> None:
+        with _told_for_a_stop():
+            raise_fence(ledger, record)
+
+    return Fence(lambda: read_fence(ledger), raise_, lambda stop_id: lower_fence(ledger, stop_id))
 
 
 def fence_at(open_it: Callable[[], Ledger]) -> Fence:
@@ -53,7 +54,7 @@ def fence_at(open_it: Callable[[], Ledger]) -> Fence:
             return one.read()
 
     def raise_(record: StopRecord) -> None:
-        with _opened(open_it) as one:
+        with _told_for_a_stop(), _opened(open_it) as one:
             one.raise_(record)
 
     def lower(stop_id: str) -> bool:
@@ -72,6 +73,17 @@ def _opened(open_it: Callable[[], Ledger]) -> Iterator[Fence]:
         ledger.close()
 
 
+@contextmanager
+def _told_for_a_stop() -> Iterator[None]:
+    """Without the ledger's "no money is granted": who stops would take that for the stop."""
+    try:
+        yield
+    except LedgerUnavailable as problem:
+        cause = str(getattr(problem.__cause__, "orig", None) or problem.__cause__ or problem).strip()
+        first_line = next(iter(cause.splitlines()), type(problem).__name__)
+        raise GaelpError(f"the ledger's database did not take it ({first_line})") from problem
+
+
 class PartReport(Frozen):
     """What became of one of the three ways to stop."""
 
@@ -81,10 +93,12 @@ class PartReport(Frozen):
 
 
 class StopReport(Frozen):
-    """What a stop reached by the time it returned."""
+    """What a stop has reached."""
 
     stop_id: str
-    seconds: float
+    stopped: bool  # no grant can be made here any more; the pause alone stops what is running, not what comes
+    complete: bool  # every part that is connected is done
+    seconds: float  # until the first report
     parts: tuple[PartReport, ...]
 
     def outcome(self, name: str) -> str:
@@ -92,9 +106,9 @@ class StopReport(Frozen):
         return next(part.outcome for part in self.parts if part.name == name)
 
     @property
-    def is_stopped(self) -> bool:
-        """Whether no grant can be made here any more; the pause alone stops what is running, not what comes."""
-        return "done" in (self.outcome("latch"), self.outcome("fence"))
+    def is_trying(self) -> bool:
+        """Whether a part has yet to end."""
+        return any(part.outcome == "still trying" for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +139,12 @@ class KillSwitch:
         fence: Fence | None = None,
         pause: Callable[[], None] | None = None,
         clock: Clock | None = None,
+        why_no_fence: str = "not connected",
     ) -> None:
         self._latch, self._fence, self._pause = latch, fence, pause
-        self._clock = clock or SystemClock()
+        self._clock, self._why_no_fence = clock or SystemClock(), why_no_fence
         self._parts: tuple[_Part, ...] = ()
+        self._stop_id, self._seconds, self._latch_is_there = "", 0.0, threading.Event()
 
     def is_stopped(self) -> bool:
         """Whether spending stands still; what cannot be read counts as stopped."""
@@ -141,25 +157,33 @@ class KillSwitch:
 
     def stop(self, *, by: str, reason: str) -> StopReport:
         """Stop: when this returns, no grant is given any more; it raises only if neither latch nor fence is set."""
-        began = time.monotonic()
-        record = StopRecord(uuid.uuid4().hex, self._clock.now().isoformat(), by, reason)
-        fence = self._fence
-        self._parts = (
-            _Part("latch", lambda: self._latch.set(record)),
-            _Part("fence", None if fence is None else lambda: fence.raise_(record)),
-            _Part("pause", self._pause),
-        )
-        parts = self.wait(_PARTS_WAIT_SECONDS)
-        if parts[0].outcome == "done" and not self._latch.is_set():
-            self._latch.set(record)  # a release that crossed this stop has taken it away
-        report = StopReport(stop_id=record.id, seconds=time.monotonic() - began, parts=parts)
-        # A latch that is there but not yet synced to the disk stops as well.
-        if not report.is_stopped and not self._latch.is_set():
-            told = "; ".join(f"{part.name}: {part.outcome} {part.detail}".strip() for part in parts)
+        report = self.begin(by=by, reason=reason)
+        if not report.stopped:
+            told = "; ".join(f"{part.name}: {part.outcome} {part.detail}".strip() for part in report.parts)
             raise GaelpError(f"NOT STOPPED ({told}): pause the campaigns on the platform by hand, now")
         return report
 
-    def wait(self, seconds: float) -> tuple[PartReport, ...]:
+    def begin(self, *, by: str, reason: str) -> StopReport:
+        """Stop, and tell what is reached within half a second; the rest goes on, and `wait` tells its end.
+
+        If the report says stopped, no grant is given any more.
+        """
+        began = time.monotonic()
+        record = StopRecord(uuid.uuid4().hex, self._clock.now().isoformat(), by, plain_reason(reason))
+        fence, self._stop_id = self._fence, record.id
+        self._latch_is_there = there = threading.Event()
+        self._parts = (
+            _Part("latch", lambda: self._latch.set(record, there.set)),
+            _Part("fence", None if fence is None else lambda: fence.raise_(record), self._why_no_fence),
+            _Part("pause", self._pause),
+        )
+        reached = self.wait(_PARTS_WAIT_SECONDS)
+        if reached.outcome("latch") == "done" and not self._latch.is_set():
+            self._latch.set(record)  # a release that crossed this stop has taken it away
+        self._seconds = time.monotonic() - began
+        return reached.model_copy(update={"seconds": self._seconds})
+
+    def wait(self, seconds: float) -> StopReport:
         """Give the parts of the last stop that are still trying so much time, and tell how they stand.
 
         The latch stops this machine. Spenders on other machines have stopped when the fence is reported as done.
@@ -167,9 +191,22 @@ class KillSwitch:
         until = time.monotonic() + seconds
         for part in self._parts:
             part.wait(until)
-        reports = tuple(part.report() for part in self._parts)
+        report = self.report()
         time.sleep(_SETTLE_SECONDS)
-        return reports
+        return report
+
+    def report(self) -> StopReport:
+        """How the parts of the last stop stand now, without a look at disk or database; none before the first stop."""
+        parts = tuple(part.report() for part in self._parts)
+        stops = [part.outcome for part in parts if part.name in ("latch", "fence")]
+        return StopReport(
+            stop_id=self._stop_id,
+            # A latch that is there but not yet synced to the disk stops as well.
+            stopped="done" in stops or self._latch_is_there.is_set(),
+            complete=bool(parts) and all(part.outcome in ("done", "none") for part in parts),
+            seconds=self._seconds,
+            parts=parts,
+        )
 
     def state(self) -> StopState:
         """What is in force, as far as it can be read; where it cannot, an error says how to go on."""
@@ -194,24 +231,27 @@ class KillSwitch:
 class _Part:
     """One way to stop, tried in a thread of its own so that it cannot hold up the others."""
 
-    def __init__(self, name: Literal["latch", "fence", "pause"], act: Callable[[], None] | None) -> None:
-        self._name, self._act, self._error = name, act, ""
-        self._thread = threading.Thread(target=self._run, name=f"kill-switch-{name}", daemon=True)
+    def __init__(
+        self, name: Literal["latch", "fence", "pause"], act: Callable[[], None] | None, why_none: str = "not connected"
+    ) -> None:
+        self._name, self._act, self._error, self._why_none = name, act, "", why_none
+        # Its own word, not the thread's: one whose `join` is interrupted by Ctrl-C may call itself finished.
+        self._ended = threading.Event()
         if act is None:
+            self._ended.set()
             return
         try:
-            self._thread.start()
+            threading.Thread(target=self._run, name=f"kill-switch-{name}", daemon=True).start()
         except RuntimeError:  # a machine out of threads still has to stop
             self._run()
 
     def wait(self, until: float) -> None:
-        if self._thread.is_alive():
-            self._thread.join(max(0.0, until - time.monotonic()))
+        self._ended.wait(max(0.0, until - time.monotonic()))
 
     def report(self) -> PartReport:
         if self._act is None:
-            return PartReport(name=self._name, outcome="none", detail="not connected")
-        if self._thread.is_alive():
+            return PartReport(name=self._name, outcome="none", detail=self._why_none)
+        if not self._ended.is_set():
             return PartReport(name=self._name, outcome="still trying")
         if self._error:
             return PartReport(name=self._name, outcome="failed", detail=self._error)
@@ -221,5 +261,8 @@ class _Part:
         try:
             if self._act is not None:
                 self._act()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other parts go on and the report tells it
+        except GaelpError as error:
+            self._error = str(error) or type(error).__name__
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the other parts go on and the report tells it
             self._error = f"{type(error).__name__}: {error}"
+        self._ended.set()

@@ -1,44 +1,65 @@
 """Tell people that spending was stopped, or may go on: after the fact, and never in its way."""
 
+import tempfile
 from collections.abc import Iterable
+from pathlib import Path
 
-from gaelp.budget.kill_switch import PartReport
+from gaelp.budget.kill_switch import StopReport
+from gaelp.budget.stop_words import shortfall, told_parts
 from gaelp.clock import SystemClock
+from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, GaelpError
 from gaelp.observability.alert_routes import open_dispatcher
 from gaelp.observability.alerts import Alert, Severity
 
-__all__ = ["tell_released", "tell_stopped"]
+__all__ = ["tell_end", "tell_released", "tell_stopped"]
 
 _SOURCE = "kill-switch"
 
 
-def tell_stopped(
-    settings: Settings, stop_id: str, parts: Iterable[PartReport], *, by: str, reason: str
-) -> tuple[str, ...]:
-    """Alert people that all spending stands still; the answer is what went wrong with that."""
-    told = "; ".join(f"{part.name}: {part.outcome} {part.detail}".strip() for part in parts)
-    return _tell(settings, "critical", stop_id, "Spending is stopped", f"{reason} (by {by}). {told}")
+def tell_stopped(settings: Settings, report: StopReport, *, by: str, reason: str) -> tuple[str, ...]:
+    """Alert people that all spending stands still, or does not; the answer is what went wrong with that."""
+    body = f"{reason} (by {by}). {shortfall(report) or told_parts(report)}"
+    return _tell(settings, "critical", report.stop_id, _title(report), body)
+
+
+def tell_end(settings: Settings, report: StopReport) -> tuple[str, ...]:
+    """Alert people of what became of parts that were still trying when they were told of the stop."""
+    return _tell(
+        settings, "critical", _end_key(report.stop_id), _title(report), shortfall(report) or told_parts(report)
+    )
+
+
+def _title(report: StopReport) -> str:
+    if not report.stopped:
+        return "Spending could NOT be stopped"
+    failed = [part.name for part in report.parts if part.outcome == "failed"]
+    return f"Spending is stopped in part: {' and '.join(failed)} failed" if failed else "Spending is stopped"
+
+
+def _end_key(stop_id: str) -> str:
+    return f"{stop_id}/end"
 
 
 def tell_released(settings: Settings, stop_ids: Iterable[str], reason: str) -> tuple[str, ...]:
     """Alert people that spending may go on, and let the alerts about these stops rest."""
     problems: tuple[str, ...] = ()
     for stop_id in stop_ids:
-        problems += _let_rest(settings, stop_id)
+        for key in (stop_id, _end_key(stop_id)):
+            problems += _let_rest(settings, key)
         body = f"{reason} (stop {stop_id})"
         problems += _tell(settings, "warning", f"released/{stop_id}", "Spending may go on", body)
     return problems
 
 
-def _let_rest(settings: Settings, stop_id: str) -> tuple[str, ...]:
+def _let_rest(settings: Settings, key: str) -> tuple[str, ...]:
     try:
-        open_dispatcher(settings, SystemClock()).acknowledge(_SOURCE, stop_id)
+        open_dispatcher(settings, SystemClock()).acknowledge(_SOURCE, key)
     except BadInput:
         return ()  # somebody has answered it before
     except GaelpError as problem:
-        return (f"the alert about the stop {stop_id} may be escalated all the same ({problem})",)
+        return (f"the alert about the stop {key} may be escalated all the same ({problem})",)
     return ()
 
 
@@ -46,7 +67,13 @@ def _tell(settings: Settings, severity: Severity, key: str, title: str, body: st
     clock = SystemClock()
     try:
         alert = Alert(severity=severity, source=_SOURCE, key=key, title=title, body=body[:8000], at=clock.now())
-        sent = open_dispatcher(settings, clock).send(alert)
+        if absolute(settings.home).is_dir():
+            sent = open_dispatcher(settings, clock).send(alert)
+        else:
+            # The record of alerts would make the home, and a home without a latch means go: remember it nowhere.
+            with tempfile.TemporaryDirectory() as nowhere:
+                elsewhere = settings.model_copy(update={"home": Path(nowhere)})
+                sent = open_dispatcher(elsewhere, clock).send(alert)
     except Exception as problem:  # noqa: BLE001 - the stop stands, whatever became of the alert
         return (f"the alert could not be sent ({type(problem).__name__}: {problem}): tell people yourself",)
     return tuple(

@@ -23,6 +23,7 @@ __all__ = ["app", "approve", "list_", "reject", "show"]
 app = typer.Typer(no_args_is_help=True, help="What waits for signatures: orders, limits, releases.")
 
 _DIGITS = 12
+_DIGITS_MIN = 8  # of what is signed: a slip of the finger must not fit anything
 # These have a command of their own, which shows the evidence first and does what was approved.
 _ELSEWHERE = {"gate": "`gaelp gate show RUN`, then `gaelp gate approve`", "revive": "`gaelp revive --key FILE`"}
 
@@ -79,7 +80,7 @@ def approve(
 ) -> None:
     """Sign an action: what differs from it in any field, were it a cent, needs another approval.
 
-    - `gaelp approvals approve 3f9a0c --key ~/.config/gaelp/keys/ann.key --reason "within the plan for November"`
+    - `gaelp approvals approve 3f9a0c41d2b7 --key ~/.config/gaelp/keys/ann.key --reason "within the plan for November"`
     """
     settings = prepare(config, overrides).settings
     signature = signature_from(settings, key, reason, passphrase_file, trust_file)
@@ -113,6 +114,8 @@ def _decide(
 ) -> None:
     from gaelp.approvals import policy_for, sign  # noqa: PLC0415 - cryptography takes its time
 
+    if len(wanted) < _DIGITS_MIN:
+        raise BadInput(f"ACTION {wanted!r} has {len(wanted)} digits; to decide, give {_DIGITS_MIN} or more of its hash")
     store = _store(settings)
     action = _request(store, wanted).action
     if action.kind in _ELSEWHERE:

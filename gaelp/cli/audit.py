@@ -12,7 +12,7 @@ from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.config.places import absolute, shown
 from gaelp.config.settings import Settings
-from gaelp.errors import BadInput, Refused
+from gaelp.errors import BadInput, DataError, Refused
 
 if TYPE_CHECKING:
     from gaelp.approvals import AuditRow, Trust
@@ -63,11 +63,14 @@ def verify(
 
     **Example**: `gaelp audit verify --heads /mnt/elsewhere/heads.jsonl`
 
-    Exits 0 if the log is whole, 3 if not.
+    Names every use of approvals that the policy in force here would not have granted. Exits 0 if the log is whole and
+    there is none, else 3.
     """
     settings = prepare(config, overrides).settings
+    trusted = load_trusted(trust_file, settings)
     rows = _rows(settings)
-    vouched = _check(rows, settings, heads, load_trusted(trust_file, settings))
+    vouched = _check(rows, settings, heads, trusted)
+    _refuse_weak_uses(settings, trusted)
     if as_json:
         show_json({"ok": True, "rows": len(rows), "head": rows[-1].hash if rows else None, "heads": vouched})
         return
@@ -111,7 +114,7 @@ def _rows(settings: Settings) -> "tuple[AuditRow, ...]":
     place = approvals_place(settings)
     if isinstance(place, Path) and not place.exists():
         raise BadInput(f"{shown(place)}: there is no audit log yet; set GAELP_HOME or --config to where it is")
-    return AuditLog(open_database(place)).rows()
+    return AuditLog(open_database(place, create=False)).rows()
 
 
 def _check(rows: "tuple[AuditRow, ...]", settings: Settings, heads: Path | None, trusted: "Trust") -> int:
@@ -122,7 +125,10 @@ def _check(rows: "tuple[AuditRow, ...]", settings: Settings, heads: Path | None,
     way_out = "Stop spending (`gaelp kill`), keep this database as evidence, and go back to a copy that verifies."
     if problem := verify_rows(rows):
         raise Refused(f"the audit log is not whole: {problem}. {way_out}")
-    ApprovalStore(approvals_place(settings), SystemClock()).verify(trusted)
+    try:
+        ApprovalStore(approvals_place(settings), SystemClock()).verify(trusted)
+    except (DataError, Refused) as finding:
+        raise Refused(f"approvals and audit log are not whole: {finding}. {way_out}") from finding
     if heads is None:
         return 0
     published = read_heads(absolute(heads))
@@ -131,6 +137,26 @@ def _check(rows: "tuple[AuditRow, ...]", settings: Settings, heads: Path | None,
     if problem := check_heads(rows, published, trusted):
         raise Refused(f"the audit log does not agree with its heads: {problem}. {way_out}")
     return len(published)
+
+
+def _refuse_weak_uses(settings: Settings, trusted: "Trust") -> None:
+    """Name every use that the policy in force here would not have granted."""
+    from gaelp.approvals import Action, ApprovalPolicy, ApprovalStore, approvals_place  # noqa: PLC0415 - as above
+    from gaelp.approvals.policy import LIVE, load_policy, policy_for  # noqa: PLC0415 - as above
+
+    def policy_of(action: Action) -> ApprovalPolicy:
+        return load_policy(LIVE) if action.kind == "revive" else policy_for(settings, action.world)
+
+    found = ApprovalStore(approvals_place(settings), SystemClock()).weak_uses(policy_of, trusted)
+    for use in found:
+        say(f"Notice: {use}.")
+    if found:
+        rows = ", ".join(str(use.seq) for use in found)
+        raise Refused(
+            f"the log is whole, but {len(found)} uses of approvals (rows {rows}) do not fulfil the policy in force"
+            " here. Either another policy was used for them: then stop spending (`gaelp kill`) and ask who did it; or"
+            " this is not the policy that holds: then verify with the settings and files of production"
+        )
 
 
 def _as_json(row: "AuditRow", body: Any) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 import os
 import pwd
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from gaelp.budget.latch import LATCH_NAME, Latch, plain_reason
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.output import say, say_error, show_json, show_table, show_text
 from gaelp.cli.signing import (
     KeyOption,
     PassphraseFileOption,
@@ -19,16 +20,27 @@ from gaelp.cli.signing import (
     signature_from,
 )
 from gaelp.config import known_secrets, load_settings
+from gaelp.config.environment import process_environment
 from gaelp.config.home import usual_home
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, GaelpError, Refused
 
 if TYPE_CHECKING:
-    from gaelp.budget.kill_switch import StopState
+    from gaelp.budget.kill_switch import KillSwitch, StopReport, StopState
 
 __all__ = ["kill", "revive"]
 
-_PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 30.0
+_BY_HAND = "Until that is mended, pause the campaigns on the platform by hand, now"
+# What no stop needs: it must not be what keeps a stop from the database and the platform.
+_NEEDLESS = ("GAELP__ALERTS__", "GAELP__API__")
+_WITHOUT_NEEDLESS = (
+    "alerts.first.webhook=null",
+    "alerts.first.email=null",
+    "alerts.second.webhook=null",
+    "alerts.second.email=null",
+    "api.host=127.0.0.1",
+)
 
 
 def kill(
@@ -39,33 +51,27 @@ def kill(
 ) -> None:
     """Stop all spending, now: latch file, fence in the ledger's database, pause on the platform.
 
-    Any one of them is enough, and none waits for the others. It takes effect within a second. `gaelp revive` undoes it,
-    with a signed approval.
+    None waits for the others, and the latch stops this machine within a second. It ends with 0 only if every part that
+    is connected is done, else with 1 and what to do by hand. `gaelp revive` undoes it, with a signed approval.
 
     **Example**: `gaelp kill --reason "cost per click is ten times what it was"`
     """
     # No check of the home, no logs, no tidy start: nothing that is not needed may stand between this and the latch.
+    by, reason = _user(), plain_reason(reason)
     try:
-        settings = load_settings(config, overrides=overrides or ()).settings
-    except BadInput as problem:
-        _latch_alone(problem, reason)
-    from gaelp.bootstrap import kill_switch  # noqa: PLC0415 - sqlalchemy takes its time
+        settings, no_alerts = _settings_to_stop_with(config, overrides or ())
+        from gaelp.bootstrap import kill_switch  # noqa: PLC0415 - sqlalchemy takes its time
 
-    switch = kill_switch(settings)
-    report = switch.stop(by=_user(), reason=reason)
-    if any(part.outcome == "still trying" for part in report.parts):
-        say(f"Stopped. Waiting up to {_PATIENCE_SECONDS:.0f} s for the rest ...")
-    parts = switch.wait(_PATIENCE_SECONDS)
-    from gaelp.budget.stop_alerts import tell_stopped  # noqa: PLC0415 - after the stop, for it takes its time
-
-    by = _user()
-    _tell_problems(settings, lambda: tell_stopped(settings, report.stop_id, parts, by=by, reason=reason))
-    if as_json:
-        told = [part.model_dump() for part in parts]
-        show_json({"stopped": True, "stop_id": report.stop_id, "seconds": report.seconds, "parts": told})
-        return
-    show_table(("", "outcome", ""), [(part.name, part.outcome, part.detail) for part in parts])
-    show_text(f"Stopped ({report.stop_id}). Nothing is granted until the release of this stop is approved.")
+        switch = kill_switch(settings)
+    except Exception as problem:  # noqa: BLE001 - whatever it is, the latch can do without
+        _latch_alone(problem, by, reason)
+    report = _pulled(switch, by, reason)
+    try:
+        _show_stop(report, as_json=as_json)
+    finally:  # people are told, also where nobody reads the output
+        _alert(settings, report, by, reason, no_alerts)
+    if not report.complete:
+        raise typer.Exit(1)
 
 
 def revive(
@@ -105,20 +111,77 @@ def revive(
         show_text("Nothing is stopped.")
 
 
-def _latch_alone(problem: BadInput, reason: str) -> NoReturn:
+def _settings_to_stop_with(config: str | None, overrides: Sequence[str]) -> tuple[Settings, str]:
+    """The settings; where they cannot be used, those without what no stop needs, and the problem."""
+    try:
+        return load_settings(config, overrides=overrides).settings, ""
+    except BadInput as problem:
+        environ = {name: text for name, text in process_environment().items() if not name.startswith(_NEEDLESS)}
+        try:
+            settings = load_settings(config, overrides=[*overrides, *_WITHOUT_NEEDLESS], environ=environ).settings
+        except BadInput:
+            raise problem from None
+        return settings, str(problem)
+
+
+def _pulled(switch: "KillSwitch", by: str, reason: str) -> "StopReport":
+    """How the stop ends; Ctrl-C ends the waiting for it, not the stop."""
+    try:
+        first = switch.begin(by=by, reason=reason)
+        if not first.is_trying:
+            return first
+        known = f"This machine is stopped ({first.stop_id})" if first.stopped else "NOT STOPPED yet"
+        trying = " and ".join(part.name for part in first.parts if part.outcome == "still trying")
+        say(f"{known}. Waiting up to {_PATIENCE_SECONDS:.0f} s for {trying} ...")
+        return switch.wait(_PATIENCE_SECONDS)
+    except KeyboardInterrupt:
+        so_far = switch.report()
+        if not so_far.parts:
+            raise  # nothing has begun
+        return so_far
+
+
+def _show_stop(report: "StopReport", *, as_json: bool) -> None:
+    """What became of each part, and what is left to do; before the alerts, which may take their time."""
+    from gaelp.budget.stop_words import shortfall  # noqa: PLC0415 - as it is loaded by now
+    from gaelp.observability import mask, mask_text, register_secrets  # noqa: PLC0415 - structlog takes its time
+
+    register_secrets(known_secrets())
+    if as_json:
+        show_json(mask(report.model_dump(mode="json")))
+    else:
+        show_table(("", "outcome", ""), [(part.name, part.outcome, mask_text(part.detail)) for part in report.parts])
+    if not report.complete:
+        say_error(mask_text(shortfall(report)))
+    elif not as_json:
+        show_text(f"Stopped ({report.stop_id}). Nothing is granted until the release of this stop is approved.")
+
+
+def _alert(settings: Settings, report: "StopReport", by: str, reason: str, no_alerts: str) -> None:
+    """Tell people, unless the settings say nothing of whom that can be used."""
+    if no_alerts:
+        say(f"Nobody is alerted, for the settings cannot be used as they are ({no_alerts}): tell people yourself.")
+        return
+    from gaelp.budget.stop_alerts import tell_stopped  # noqa: PLC0415 - after the stop, for it takes its time
+
+    _tell_problems(settings, lambda: tell_stopped(settings, report, by=by, reason=reason))
+
+
+def _latch_alone(problem: Exception, by: str, reason: str) -> NoReturn:
     """Settings that cannot be read must not keep anybody from stopping: the latch needs none but the folder."""
     from gaelp.budget.kill_switch import KillSwitch  # noqa: PLC0415 - sqlalchemy takes its time
-    from gaelp.budget.latch import LATCH_NAME, Latch  # noqa: PLC0415 - as above
 
-    home = usual_home()
-    if not home.is_dir():
-        raise GaelpError(
-            f"NOT STOPPED: the settings cannot be read ({problem}) and there is no {home}: set GAELP_HOME to the folder"
-            " that the spenders use, or pause the campaigns on the platform by hand, now"
-        ) from problem
-    report = KillSwitch(Latch(home / LATCH_NAME)).stop(by=_user(), reason=reason)
+    why = str(problem) if isinstance(problem, GaelpError) else f"{type(problem).__name__}: {problem}"
+    try:
+        home = usual_home()
+        report = KillSwitch(Latch(home / LATCH_NAME)).begin(by=by, reason=reason)
+    except BadInput as no_home:
+        raise GaelpError(f"NOT STOPPED: the settings cannot be read ({why}), and {no_home}. {_BY_HAND}") from problem
+    if not report.stopped:
+        trouble = report.parts[0].detail or report.parts[0].outcome
+        raise GaelpError(f"NOT STOPPED: the settings cannot be read ({why}), and {trouble}. {_BY_HAND}") from problem
     raise GaelpError(
-        f"stopped by the latch of {home} alone ({report.stop_id}), for the settings cannot be read: {problem}. Neither"
+        f"stopped by the latch of {home} alone ({report.stop_id}), for the settings cannot be read: {why}. Neither"
         " fence nor platform was reached: mend the settings and repeat, or pause on the platform by hand"
     ) from problem
 

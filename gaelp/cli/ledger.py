@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["app", "create", "reconcile", "show", "verify"]
 
 app = typer.Typer(no_args_is_help=True, help="The books: what is reserved, spent and left, and whether they balance.")
-app.command("limit")(ledger_limits.limit)
+app.command("limit", cls=ledger_limits.LimitCommand)(ledger_limits.limit)
 app.command("reopen")(ledger_limits.reopen)
 
 
@@ -49,7 +49,21 @@ def create(
         show_json({"account": account, "currency": currency, "time_zone": time_zone})
     else:
         show_text(f"The books of {account} are open, in {currency}, with days of {time_zone}.")
-        say(f"Next: `gaelp ledger limit account_day {account} AMOUNT`; without limits nothing may be spent.")
+        say(_what_next(account, currency))
+
+
+def _what_next(account: str, currency: str) -> str:
+    """The commands that set every limit which an order is held against."""
+    from gaelp.budget.ledger import CapKind  # noqa: PLC0415 - as above
+    from gaelp.platforms.guard import ALL_CAPS  # noqa: PLC0415 - as above
+
+    words = {
+        CapKind.TOTAL: f"all AMOUNT --currency {currency}",
+        CapKind.CAMPAIGN: f"CAMPAIGN AMOUNT --account {account}",
+        CapKind.CAMPAIGN_DAY: f"CAMPAIGN AMOUNT --account {account}",
+    }
+    commands = [f"  gaelp ledger limit {kind} {words.get(kind, f'{account} AMOUNT')}" for kind in ALL_CAPS]
+    return "\n".join(["Next, the limits; an order needs every one of them:", *commands])
 
 
 @app.command()
@@ -71,7 +85,7 @@ def show(config: ConfigOption = None, overrides: SetOption = None, as_json: Json
 
 @app.command()
 def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
-    """Recompute every balance from transfers, adjustments and journal; exit 1 if anything disagrees.
+    """Recompute every balance, and hold accounts, limits, caps and days against each other; exit 1 if anything differs.
 
     **Example**: `gaelp ledger verify --json`
     """
@@ -90,11 +104,12 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
             f"{found.transfers} transfers, {found.entries} journal entries, {found.adjustments} adjustments and"
             f" {found.caps} caps: the books {'balance' if found.balances else 'do NOT balance'}."
         )
+        say(f"Checked: {found.checked}.")
         for cap in found.breached_caps:
             say(f"{cap} was breached by real cost and is closed until a person reopens it (`gaelp ledger reopen`).")
     if not found.balances:
         raise GaelpError(
-            f"{len(found.findings)} balances disagree with what they are made of: pull the kill switch (`gaelp kill`),"
+            f"{len(found.findings)} records disagree with what they rest on: pull the kill switch (`gaelp kill`),"
             " keep a copy of the database, and find out who wrote to it"
         )
 

@@ -1,33 +1,42 @@
 """`gaelp ledger limit` and `reopen`: how much may be spent, which takes signatures where real money can move."""
 
+import re
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from gaelp.cli.ledger_authority import Change, lowered, with_authority
+from gaelp.cli.ledger_records import record
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import show_json, show_text
-from gaelp.cli.signing import (
-    KeyOption,
-    PassphraseFileOption,
-    ReasonOption,
-    Signature,
-    TrustOption,
-    first_open,
-    require_signed,
-    signature_from,
-)
+from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signature_from
 from gaelp.cli.startup import prepare
-from gaelp.clock import SystemClock
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 from gaelp.money import Money
 
 if TYPE_CHECKING:
-    from gaelp.approvals import ApprovalPolicy
-    from gaelp.budget.ledger import Bucket, Cap, Ledger
+    from gaelp.budget.ledger import Bucket, Cap, Ledger, LimitSet
 
-__all__ = ["limit", "reopen"]
+__all__ = ["LimitCommand", "limit", "reopen"]
+
+_TOTAL = "all"  # the one total that the door to money asks
+_NEGATIVE = re.compile(r"-[0-9.,]+")
+
+
+class LimitCommand(TyperCommand):
+    """Knows a negative amount as one; to the parser it is an option that there is not."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse a negative amount in words that help."""
+        for given in args[: args.index("--") if "--" in args else None]:
+            if _NEGATIVE.fullmatch(given):
+                raise BadInput(
+                    f"AMOUNT is {given}; allowed: 0 or more. To stop all spending under a limit, set it to 0"
+                )
+        return super().parse_args(ctx, args)
 
 
 def limit(
@@ -57,32 +66,40 @@ def limit(
 
     - `gaelp ledger limit total all 1000 --currency USD`
 
-    Lowering one always passes. To set or raise one takes signatures where the policy (approvals.policy) asks for them:
-    everyone who approves runs the same command with `--key FILE --reason WHY`, and the last one needed sets it.
+    Lowering one always passes. To set or raise one takes signatures where the policy (approvals.policy) asks for them,
+    and for ever after on the same books: everyone who approves runs the same command with `--key FILE --reason WHY`,
+    and the last one needed sets it.
     """
     from gaelp.bootstrap import open_books  # noqa: PLC0415 - sqlalchemy takes time that `--help` need not spend
-    from gaelp.budget.ledger import CapKind, known_limit, set_limit  # noqa: PLC0415 - as above
+    from gaelp.budget.ledger import Seen, check_limit, set_limit  # noqa: PLC0415 - as above
 
     settings = prepare(config, overrides).settings
-    signature = signature_from(settings, key, reason, passphrase_file, trust_file)
     with closing(open_books(settings)) as ledger:
         cap = _cap(kind, subject)
-        owner = "" if cap.kind is CapKind.TOTAL else _owner(cap, account, settings)
+        owner = _owner(cap, account, settings)
         given = _amount(ledger, amount, owner, currency)
-        before = known_limit(ledger, cap)
-        if before is None or before < given:
-            change = f"limit {cap.kind} {cap.subject}: {before or 'none'} -> {given}"
-            _require_approval(settings, signature, change, owner or "all", given)
-        _record(
-            settings,
-            "limit.set",
-            {"cap": f"{cap.kind}:{cap.subject}", "limit": str(given), "before": str(before or "none")},
+        before = check_limit(ledger, cap, given, account_id=owner)
+        seen = Seen(before)
+        change = Change(
+            kind="limit.set",
+            words=f"limit {cap.kind} {cap.subject}: {before or 'none'} -> {given}",
+            account=owner or "all",
+            most=given,
+            cap=f"{cap.kind}:{cap.subject}",
+            before=before,
+            still_wanted=lambda: check_limit(ledger, cap, given, account_id=owner, seen=seen),
         )
-        set_limit(ledger, cap, given, account_id=owner)
-    if as_json:
-        show_json({"kind": cap.kind, "subject": cap.subject, "limit_micros": given.micros, "currency": given.currency})
-    else:
-        show_text(f"{cap.kind} {cap.subject}: at most {given}" + (f", {before} before." if before else "."))
+        if before is not None and given <= before:
+            done = lowered(settings, ledger, change, lambda: set_limit(ledger, cap, given, account_id=owner, seen=seen))
+        else:
+            done = with_authority(
+                settings,
+                ledger,
+                change,
+                lambda: signature_from(settings, key, reason, passphrase_file, trust_file),
+                lambda signed: set_limit(ledger, cap, given, account_id=owner, seen=seen, signed=signed),
+            )
+    _show_limit(cap, given, done, as_json=as_json)
 
 
 def reopen(
@@ -102,19 +119,47 @@ def reopen(
     Refused while its cost is above its limit. Takes signatures like raising a limit does.
     """
     from gaelp.bootstrap import open_books  # noqa: PLC0415 - as above
-    from gaelp.budget.ledger import reopen_cap  # noqa: PLC0415 - as above
+    from gaelp.budget.ledger import check_reopen, reopen_cap, signed_changes  # noqa: PLC0415 - as above
 
     settings = prepare(config, overrides).settings
-    signature = signature_from(settings, key, reason, passphrase_file, trust_file)
     with closing(open_books(settings)) as ledger:
+        if signed_changes(ledger):
+            record(settings, ledger)  # what a crash kept from being recorded; it cannot be reopened a second time
         bucket, account, most = _breached(ledger, cap)
-        _require_approval(settings, signature, f"reopen {cap}", account or "all", most)
-        _record(settings, "cap.reopened", {"cap": cap, "limit": str(most)})
-        reopen_cap(ledger, bucket)
+        check_reopen(ledger, bucket)
+        change = Change(
+            kind="cap.reopened",
+            words=f"reopen {cap}",
+            account=account or "all",
+            most=most,
+            cap=cap,
+            before=most,
+            still_wanted=lambda: _breached(ledger, cap),
+        )
+        new = with_authority(
+            settings,
+            ledger,
+            change,
+            lambda: signature_from(settings, key, reason, passphrase_file, trust_file),
+            lambda signed: reopen_cap(ledger, bucket, signed=signed),
+        )
     if as_json:
         show_json({"cap": cap, "breached": False})
     else:
-        show_text(f"{cap} is open again, at most {most}.")
+        show_text(
+            f"{cap} {'is' if new else 'was, under the same signatures, already made'} open again, at most {most}."
+        )
+
+
+def _show_limit(cap: "Cap", given: Money, done: "LimitSet", *, as_json: bool) -> None:
+    # Of several who signed at the same moment one has set it, and somebody may have lowered it since.
+    now = given if done.is_new else done.before or given
+    if as_json:
+        show_json({"kind": cap.kind, "subject": cap.subject, "limit_micros": now.micros, "currency": now.currency})
+    elif done.is_new:
+        show_text(f"{cap.kind} {cap.subject}: at most {now}" + (f", {done.before} before." if done.before else "."))
+    else:
+        show_text(f"{cap.kind} {cap.subject}: at most {now}; the same signatures had set {given} already.")
 
 
 def _cap(kind: str, subject: str) -> "Cap":
@@ -122,12 +167,17 @@ def _cap(kind: str, subject: str) -> "Cap":
 
     if kind not in list(CapKind):
         raise BadInput(f"KIND is {kind!r}; allowed: {', '.join(CapKind)}")
+    if kind == CapKind.TOTAL and subject != _TOTAL:
+        raise BadInput(f"the total is of {subject!r}; allowed: {_TOTAL}, for every order counts against that one alone")
     return Cap(CapKind(kind), subject)
 
 
 def _owner(cap: "Cap", account: str | None, settings: Settings) -> str:
+    """The account that a cap belongs to; none where it is a total."""
     from gaelp.budget.ledger import CapKind  # noqa: PLC0415 - as above
 
+    if cap.kind is CapKind.TOTAL:
+        return account or ""
     if cap.kind in (CapKind.ACCOUNT, CapKind.ACCOUNT_DAY):
         return account or cap.subject
     owner = account or settings.platform.account
@@ -139,9 +189,12 @@ def _owner(cap: "Cap", account: str | None, settings: Settings) -> str:
 def _amount(ledger: "Ledger", text: str, owner: str, currency: str | None) -> Money:
     from gaelp.budget.ledger import known_account  # noqa: PLC0415 - as above
 
-    if owner:
-        return Money.parse(text, known_account(ledger, owner).currency)
-    return Money.parse(text, currency)
+    if not owner:
+        return Money.parse(text, currency)
+    own = known_account(ledger, owner).currency
+    if currency not in (None, own):
+        raise BadInput(f"--currency is {currency}, account {owner} is billed in {own}: leave it out, or give {own}")
+    return Money.parse(text, own)
 
 
 def _breached(ledger: "Ledger", wanted: str) -> "tuple[Bucket, str, Money]":
@@ -154,43 +207,3 @@ def _breached(ledger: "Ledger", wanted: str) -> "tuple[Bucket, str, Money]":
             return bucket, cap.account_id, Money(cap.limit_micros, cap.currency)
     breached = ", ".join(cap.id for cap in caps if cap.breached) or "none"
     raise BadInput(f"no breached cap {wanted!r}; breached: {breached}. `gaelp ledger show` lists all")
-
-
-def _require_approval(settings: Settings, signature: Signature, change: str, account: str, most: Money) -> None:
-    """Raise unless enough people have signed for this change; where no real money can move, nobody has to."""
-    from gaelp.approvals import Action, load_policy  # noqa: PLC0415 - cryptography takes its time
-
-    policy = load_policy(settings.approvals.policy)
-    if policy.sandbox:
-        return
-    # Nobody in person is the one who asks, so that everyone may approve and all of them sign the same action.
-    action = Action(
-        kind="budget",
-        run_id="ledger",
-        requester="ledger",
-        subject=change,
-        account=account,
-        currency=most.currency,
-        limits_micros={"limit": most.micros},
-    )
-    require_signed(
-        settings,
-        policy,
-        lambda store: first_open(store, action, policy, signature.trusted),
-        signature,
-        lambda given: _what_is_needed(change, given, policy),
-    )
-
-
-def _what_is_needed(change: str, given: int, policy: "ApprovalPolicy") -> str:
-    return (
-        f"{change}: needs the signatures of {policy.quorum} people, {given} have signed. Each runs this command with"
-        " --key FILE --reason WHY"
-    )
-
-
-def _record(settings: Settings, kind: str, body: dict[str, str]) -> None:
-    """Say in the audit log what is about to be changed, so that no change goes untold."""
-    from gaelp.approvals import AuditLog, approvals_place, open_database  # noqa: PLC0415 - cryptography takes its time
-
-    AuditLog(open_database(approvals_place(settings))).append(kind, body, SystemClock().now())

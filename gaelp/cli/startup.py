@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gaelp.cli.interruption import watch
 from gaelp.config import LoadedSettings, check_home, known_secrets, load_settings
+from gaelp.config.database_url import parse_database_url
 
 __all__ = ["prepare"]
 
@@ -12,6 +13,8 @@ def prepare(config: str | None, overrides: Sequence[str] | None = None) -> Loade
     """Settings that a run could start with; from here on logs go where they say, without secrets."""
     loaded = load_settings(config, overrides=overrides or ())
     check_home(loaded.settings.home)
+    if (address := loaded.settings.budget.database_url) is not None:
+        parse_database_url(address.get_secret_value())  # before the work, not at its first gate
     watch(loaded.settings.home)
     # Imported here because structlog takes a sixth of a second that `gaelp --help` need not spend.
     from gaelp.observability import configure  # noqa: PLC0415

@@ -1,6 +1,7 @@
 """Where configuration files are looked for: configs/ of the current folder, then configs/ beside the package."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from gaelp.config.suggest import nearest
@@ -17,22 +18,35 @@ def repository_root() -> Path:
 
 
 def config_folders() -> tuple[Path, ...]:
-    """Both configs/ folders, the current folder's first, so that a project's own file wins over the shipped one."""
-    return tuple(dict.fromkeys((Path.cwd() / "configs", repository_root() / "configs")))
+    """Both configs/ folders, the current folder's first, so that a project's own file wins over the shipped one.
+
+    A current folder that was deleted holds none.
+    """
+    here = _current_folder()
+    own = () if here is None else (here / "configs",)
+    return tuple(dict.fromkeys((*own, repository_root() / "configs")))
 
 
 def absolute(path: str | Path) -> Path:
     """A path from the root on, with ~ for the user's folder; ~nobody stays as it is and is then not found."""
-    try:
-        return Path.cwd() / Path(path).expanduser()
-    except RuntimeError:
-        return Path.cwd() / path
+    given = Path(path)
+    with suppress(RuntimeError):
+        given = given.expanduser()
+    if given.is_absolute():
+        return given
+    here = _current_folder()
+    if here is None:
+        raise ConfigError(
+            f"{str(path)!r} is below the current folder, which is gone: go to a folder that is there, or name an"
+            " absolute path"
+        )
+    return here / given
 
 
 def shown(path: Path) -> str:
     """A path the way a reader wants it: relative below the current folder, whole elsewhere."""
-    here = Path.cwd()
-    return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.as_posix()
+    here = _current_folder()
+    return path.relative_to(here).as_posix() if here and path.is_relative_to(here) else path.as_posix()
 
 
 def names_in(
@@ -63,6 +77,14 @@ def find_folder(
     """
     candidates = _candidates(path_or_name, folder, suffix="")
     return _first(candidates, path_or_name, folder, want_folder=True, error=error, suits=suits)
+
+
+def _current_folder() -> Path | None:
+    """The current folder; nothing where it was deleted while somebody stood in it."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
 
 
 def _places(folder: str | Path) -> tuple[Path, ...]:

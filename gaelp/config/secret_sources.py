@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gaelp.config.database_url import secret_parts
 from gaelp.config.document import read_text
 from gaelp.config.places import absolute
 from gaelp.config.problems import KeyPath, Problem, dotted
@@ -51,7 +52,7 @@ def secrets_from(model: type[BaseModel], environ: Mapping[str, str]) -> Iterator
 
 
 def known_secrets(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The text of every secret in the environment, usable or not: what must never be shown."""
+    """The text of every secret in the environment, usable or not, and of the passwords in it: never to be shown."""
     environ = dict(os.environ) if environ is None else environ
     found: list[str] = []
     for name in sorted(secret_variables(Settings) & environ.keys()):
@@ -61,7 +62,8 @@ def known_secrets(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
         # A file that cannot be read holds nothing to hide; load_settings tells why it cannot.
         with suppress(ConfigError):
             found.append(_read_secret(name, environ[name]))
-    return tuple(secret for secret in found if secret.strip())
+    told_apart = (part for secret in found for part in (secret, *secret_parts(secret)))
+    return tuple(dict.fromkeys(part for part in told_apart if part.strip()))
 
 
 def hide_secrets(

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, PositiveInt, SecretStr, field_validator,
 
 from gaelp.config.alert_settings import AlertSettings
 from gaelp.config.base import Frozen
+from gaelp.config.loopback import is_loopback
 from gaelp.config.names import Name, Slug, Text
 from gaelp.config.rating_service import RatingService
 
@@ -30,7 +31,6 @@ __all__ = [
 
 # What every random number generator in use takes as a seed.
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class RunSettings(Frozen):
@@ -139,9 +139,9 @@ class ApiSettings(Frozen):
 
     @model_validator(mode="after")
     def _strangers_need_a_token(self) -> Self:
-        if self.token is None and self.host not in LOOPBACK:
+        if self.token is None and not is_loopback(self.host):
             raise ValueError(
-                f"host={self.host} is reached from other machines: set GAELP__API__TOKEN, or listen on {LOOPBACK[0]}"
+                f"host={self.host} is reached from other machines: set GAELP__API__TOKEN, or listen on 127.0.0.1"
             )
         return self
 

@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from gaelp.config.base import Frozen
+from gaelp.config.loopback import is_loopback
 from gaelp.config.personas import CreativeSet, Persona, PersonaSet
 from gaelp.config.rating_service import RatingService
 from gaelp.errors import ComponentMissing
@@ -253,12 +253,5 @@ def _headers(service: RatingService) -> dict[str, str]:
 
 def _warn_of_open_key(service: RatingService) -> None:
     parts = urlsplit(service.endpoint)
-    if service.api_key and parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+    if service.api_key and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         _LOG.warning("the api key for %s travels unencrypted over http; use https", service.endpoint)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

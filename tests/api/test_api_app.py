@@ -95,13 +95,23 @@ def test_two_stops_are_two(call, latch):
 
 
 def test_what_is_in_force_is_told_with_who_and_why(call, books):
-    assert call("GET", "/kill").json() == {"stopped": False, "readable": True, "stops": [], "detail": ""}
+    nothing = {"stopped": False, "readable": True, "stops": [], "detail": "", "newest": None}
+    assert call("GET", "/kill").json() == nothing
     stop_id = call("POST", "/kill", json=DRILL).json()["stop_id"]
     found = call("GET", "/kill").json()
     [stop] = found["stops"]
     assert (found["stopped"], found["readable"]) == (True, True)
     assert (stop["id"], stop["by"], stop["reason"]) == (stop_id, "api 127.0.0.1", "a drill")
     assert stop["stands_in"] == ["latch", "fence"]
+    assert (found["newest"]["stop_id"], found["newest"]["complete"]) == (stop_id, True)
+
+
+def test_a_ledger_that_is_gone_while_an_account_is_named_counts_as_stopped(tmp_path):
+    named = ["platform.name=double", "platform.account=acc"]
+    call = caller(load_settings(None, overrides=[f"home={tmp_path}", *named], environ={}).settings)
+    found = call("GET", "/kill").json()
+    assert (found["stopped"], found["readable"], "there is no ledger" in found["detail"]) == (True, False, True)
+    assert "\ngaelp_spending_stopped 1.0\n" in call("GET", "/metrics").text
 
 
 def test_a_database_that_cannot_be_read_counts_as_stopped_and_what_the_latch_knows_is_told(call, books, tmp_path):
@@ -136,8 +146,11 @@ def test_readings_that_hang_are_bounded_and_hold_up_no_stop(settings, monkeypatc
             started.append(1)
             hanging.wait(30)
 
-        def stop(self, **words):
-            return real.stop(**words)
+        def begin(self, **words):
+            return real.begin(**words)
+
+        def report(self):
+            return real.report()
 
     monkeypatch.setattr("gaelp.api.emergency_stop.kill_switch", lambda _settings: Hanging())
     monkeypatch.setattr("gaelp.api.emergency_stop._READ_SECONDS", 0.3)
@@ -161,7 +174,7 @@ def test_a_stop_that_fails_is_told_as_not_stopped(call, monkeypatch):
     def fail(*_args, **_words):
         raise GaelpError("NOT STOPPED (latch: failed)")
 
-    monkeypatch.setattr("gaelp.budget.kill_switch.KillSwitch.stop", fail)
+    monkeypatch.setattr("gaelp.budget.kill_switch.KillSwitch.begin", fail)
     answer = call("POST", "/kill", json=DRILL)
     assert (answer.status_code, answer.json()["stopped"]) == (500, False)
     assert "NOT STOPPED" in answer.json()["detail"]
@@ -201,11 +214,26 @@ def test_a_stop_is_not_refused_over_a_detail(call, latch):
     assert latch.read().reason == "x" * 2000
 
 
-def test_a_reason_that_utf_8_cannot_hold_is_kept_and_told(call, latch):
-    body = b'{"reason": "cut \\ud800 in half"}'
+def test_of_a_reason_that_utf_8_cannot_hold_people_are_alerted_all_the_same(call, latch, caplog):
+    body = b'{"reason": "a\\u0000b \\ud800 in half"}'
     assert call("POST", "/kill", content=body, headers={"Content-Type": "application/json"}).status_code == 200
-    assert latch.read().reason == "cut \ud800 in half"
-    assert json.loads(call("GET", "/kill").content)["stops"][0]["reason"] == "cut \ud800 in half"
+    assert latch.read().reason == "a\ufffdb \ufffd in half"
+    assert call("GET", "/kill").json()["stops"][0]["reason"] == "a\ufffdb \ufffd in half"
+    until = time.monotonic() + 10
+    while "Spending is stopped" not in caplog.text and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "Spending is stopped" in caplog.text
+    assert "could not be sent" not in caplog.text
+
+
+def test_a_slash_at_the_end_stops_all_the_same(call, latch):
+    assert call("GET", "/kill/").json()["stopped"] is False
+    assert call("POST", "/kill/", json=DRILL).json()["stopped"] is True
+    assert latch.is_set()
+
+
+def test_who_only_wants_to_know_whether_it_answers_may_ask_for_the_head(call):
+    assert [call("HEAD", path).status_code for path in ("/health", "/metrics")] == [200, 200]
 
 
 @pytest.mark.parametrize(("method", "path"), [("DELETE", "/kill"), ("PUT", "/kill"), ("POST", "/revive")])
@@ -223,7 +251,13 @@ def test_there_is_no_release_over_http(call, latch, method, path):
 )
 def test_with_a_token_nothing_is_told_or_done_without_it(call_with_token, latch, word):
     given = {} if word is None else {"Authorization": word.encode("latin-1")}
-    for method, path in (("POST", "/kill"), ("GET", "/kill"), ("GET", "/metrics")):
+    for method, path in (
+        ("POST", "/kill"),
+        ("POST", "/kill/"),
+        ("GET", "/kill"),
+        ("GET", "/metrics"),
+        ("HEAD", "/metrics"),
+    ):
         answer = call_with_token(method, path, headers=given, json=DRILL)
         assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
         assert TOKEN not in answer.text
@@ -262,7 +296,7 @@ def test_a_browser_that_asks_whether_a_page_may_send_json_gets_no_leave(call):
 
 
 @pytest.mark.parametrize(
-    "host", ["elsewhere.example:4280", "127.0.0.1.elsewhere.example", "localhost.example", "10.0.0.1"]
+    "host", ["elsewhere.example:4280", "127.0.0.1.elsewhere.example", "localhost.example", "10.0.0.1", "128.0.0.1"]
 )
 def test_under_a_name_from_elsewhere_nothing_is_told_or_done(call, latch, host):
     for method, path in (("POST", "/kill"), ("GET", "/kill"), ("GET", "/metrics")):
@@ -270,7 +304,7 @@ def test_under_a_name_from_elsewhere_nothing_is_told_or_done(call, latch, host):
     assert not latch.is_set()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:4280", "LOCALHOST", "[::1]:4280"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2:4280", "localhost:4280", "LOCALHOST", "[::1]:4280"])
 @pytest.mark.parametrize("content_type", ["application/json", "Application/JSON; charset=utf-8"])
 def test_a_program_on_this_machine_needs_no_token(call, host, content_type):
     answer = call("POST", "/kill", host=host, content=json.dumps(DRILL), headers={"Content-Type": content_type})

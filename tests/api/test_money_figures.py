@@ -103,7 +103,13 @@ def test_a_latch_without_a_record_is_unreadable(settings, clock, tmp_path):
 
 def test_a_home_that_is_gone_is_unreadable(settings, clock, tmp_path):
     tmp_path.rmdir()
-    assert read_figures(settings, clock).kill_state == "unreadable"
+    assert read_figures(settings, clock) is None
+
+
+def test_a_ledger_that_is_gone_while_an_account_is_named_is_unreadable(clock, tmp_path):
+    named = ["platform.name=double", "platform.account=acc"]
+    settings = load_settings(None, overrides=[f"home={tmp_path}", *named], environ={}).settings
+    assert read_figures(settings, clock) is None
 
 
 def test_of_books_that_cannot_be_read_there_are_no_figures(settings, clock, ledger, tmp_path):

@@ -171,4 +171,18 @@ PLANTED_BUGS = (
         "            if False:",
         "tests/approvals/test_store.py::test_a_forged_decision_in_tables_and_log_is_neither_used_nor_verified",
     ),
+    PlantedBug(
+        "a use under a policy of one's own verifies",
+        "gaelp/approvals/weak_uses.py",
+        "        if worth.missing:",
+        "        if False:",
+        "tests/approvals/test_store.py::test_a_use_under_a_weaker_policy_is_found_with_the_true_one",
+    ),
+    PlantedBug(
+        "a log that was taken out is begun anew",
+        "gaelp/approvals/database.py",
+        "if create and len(gone) == len(_APPEND_ONLY):",
+        "if create:",
+        "tests/approvals/test_store.py::test_a_table_that_is_gone_is_not_made_anew",
+    ),
 )

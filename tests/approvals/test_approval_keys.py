@@ -114,3 +114,9 @@ def test_a_public_key_file_proves_that_its_owner_took_that_name():
         offered.model_copy(update={"name": "bob"}).check()
     with pytest.raises(Refused, match="proof"):
         offered.model_copy(update={"public_key": new_key("ann").public_key}).check()
+
+
+def test_a_passphrase_as_text_is_called_by_its_name(tmp_path):
+    save_key(new_key("ann"), tmp_path / "ann.key", b"correct horse battery")
+    with pytest.raises(BadInput, match="the passphrase is str; allowed: bytes"):
+        load_key(tmp_path / "ann.key", "correct horse battery")

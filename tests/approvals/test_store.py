@@ -7,6 +7,7 @@ import pytest
 from gaelp.approvals import ApprovalStore, AuditLog, Authorisation, Trust, action_hash, open_database
 from gaelp.approvals.agreement import DECIDED, USED, decided_body, used_body
 from gaelp.approvals.audit import append
+from gaelp.approvals.authorise import Terms
 from gaelp.approvals.tables import as_text
 from gaelp.errors import BadInput, DataError, GaelpError, Refused
 
@@ -332,3 +333,65 @@ def test_a_database_that_cannot_be_used_is_told_in_one_message(tmp_path, clock):
     (tmp_path / "broken.db").write_bytes(b"not a database" * 100)
     with pytest.raises(GaelpError, match="the database says"):
         ApprovalStore(tmp_path / "broken.db", clock)
+
+
+def test_what_was_granted_before_terms_were_kept_reads_and_verifies_as_it_was_written(store, tmp_path, office):
+    approval = office.decided("ann", office.action)
+    store.request(office.action)
+    granted = Authorisation(
+        action_hash=action_hash(office.action),
+        approvers=("ann",),
+        nonces=(approval.statement.nonce,),
+        policy_hash="00" * 32,
+        signed=True,
+        granted_at=office.now,
+        expires_at=office.now + timedelta(hours=1),
+    )
+    assert "terms" not in as_text(granted)
+    slipped_in(tmp_path / "approvals.db", office, approval, granted)
+    store.verify(office.trust)
+    assert store.use(office.action) == granted
+
+
+def test_a_use_tells_what_the_policy_asked_for_and_by_which_list(either_store, office):
+    granted = either_store.consume(approved(either_store, office), office.policy, office.trust, consumer="c")
+    assert (granted.terms.quorum, granted.terms.roles) == (2, ("finance", "marketing"))
+    other = office.trust.without("aud", office.now)
+    assert granted.terms.trust_hash != Terms.of(office.policy, other).trust_hash
+
+
+def test_a_use_under_a_weaker_policy_is_found_with_the_true_one(either_store, office):
+    action = office.action_with(attempt=7)
+    weak = office.policy_with(quorum=1, roles=(), at_least={})
+    either_store.request(action)
+    either_store.submit(office.decided("bob", action), weak, office.trust)
+    either_store.consume(action, weak, office.trust, consumer="c")
+    either_store.consume(approved(either_store, office), office.policy, office.trust, consumer="d")
+    either_store.verify(office.trust)
+    [found] = either_store.weak_uses(lambda _: office.policy, office.trust)
+    assert (found.seq, found.action) == (2, action)
+    assert found.missing == ("1 more of 2 approvers", "1 more with the role finance")
+    assert either_store.weak_uses(lambda _: weak, office.trust) == ()
+
+
+def test_a_table_that_is_gone_is_not_made_anew(either_store, place, office):
+    either_store.request(office.action)
+    with open_database(place).writing() as session:
+        session.execute("DROP TABLE audit")
+    for _ in range(2):
+        with pytest.raises(Refused, match="the table audit is gone"):
+            open_database(place)
+
+
+def test_where_nothing_may_be_made_an_empty_database_is_refused(place):
+    with pytest.raises(Refused, match="there is no audit log in it"):
+        open_database(place, create=False)
+    assert isinstance(place, str) or not place.exists()
+
+
+def test_what_the_log_tells_of_an_action_already_is_not_told_twice(either_store, place, office):
+    log, other = AuditLog(open_database(place)), "cd" * 32
+    for wanted in (action_hash(office.action), action_hash(office.action), other):
+        log.append_once("limit.set", {"action_hash": wanted}, office.now, action_hash=wanted)
+    assert kinds(place) == ["limit.set", "limit.set"]
+    assert either_store.used_actions() == frozenset()

@@ -1,13 +1,15 @@
 """Latch, fence and pause each stop on their own; releasing needs authority over exactly the stops in force."""
 
+import os
 import threading
 import time
 from datetime import UTC, datetime
 
 import pytest
 
-from gaelp.budget.kill_switch import Fence, KillSwitch
+from gaelp.budget.kill_switch import Fence, KillSwitch, fence_at
 from gaelp.budget.latch import Latch, StopRecord
+from gaelp.budget.ledger import open_ledger
 from gaelp.clock import ManualClock
 from gaelp.errors import GaelpError, Refused
 
@@ -84,6 +86,80 @@ def test_when_nothing_could_be_set_it_shouts(latch, monkeypatch):
         switch.stop(by="ops", reason="drill")
 
 
+def test_a_home_that_is_not_there_is_no_stop(tmp_path):
+    switch = KillSwitch(Latch(tmp_path / "typo" / "STOPPED"))
+    with pytest.raises(GaelpError, match=r"NOT STOPPED \(latch: failed there is no folder"):
+        switch.stop(by="ops", reason="drill")
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_fence_that_is_merely_slow_stops_in_the_end_where_the_latch_cannot(tmp_path, fence):
+    held = threading.Event()
+
+    def slow(record):
+        held.wait(20)
+        fence.record = record
+
+    switch = KillSwitch(
+        Latch(tmp_path / "typo" / "STOPPED"), fence=Fence(lambda: fence.record, slow, fence.lower), pause=lambda: None
+    )
+    first = switch.begin(by="ops", reason="drill")
+    assert (first.stopped, first.is_trying) == (False, True)
+    held.set()
+    assert (switch.wait(10).stopped, fence.record.id) == (True, first.stop_id)
+
+
+def test_a_latch_that_is_there_but_not_yet_on_the_disk_stops(latch, monkeypatch):
+    held = threading.Event()
+    monkeypatch.setattr("gaelp.budget.latch._sync_folder", lambda _: held.wait(20))
+    report = KillSwitch(latch).stop(by="ops", reason="drill")
+    assert (report.outcome("latch"), report.stopped) == ("still trying", True)
+    held.set()
+
+
+def test_a_disk_that_hangs_holds_up_neither_the_report_nor_the_fence(latch, fence, monkeypatch):
+    held = threading.Event()
+
+    def hang(*_):
+        held.wait(20)
+        raise OSError("gone")
+
+    monkeypatch.setattr(os, "open", hang)
+    monkeypatch.setattr(os, "lstat", hang)
+    switch = KillSwitch(latch, fence=Fence(lambda: None, lambda _: time.sleep(1), fence.lower))
+    first = switch.begin(by="ops", reason="drill")
+    assert (first.stopped, first.outcome("latch")) == (False, "still trying")
+    later = switch.wait(2)
+    monkeypatch.undo()
+    held.set()
+    assert (later.stopped, later.complete, later.outcome("fence")) == (True, False, "done")
+
+
+@pytest.mark.parametrize("down", ["latch", "fence", "pause"])
+def test_a_stop_is_complete_only_if_every_part_that_is_connected_is_done(latch, fence, down, monkeypatch):
+    assert KillSwitch(latch).stop(by="ops", reason="drill").complete
+    if down == "latch":
+        monkeypatch.setattr(Latch, "set", broken)
+    parts = fence.as_fence() if down != "fence" else Fence(broken, broken, broken)
+    switch = KillSwitch(latch, fence=parts, pause=broken if down == "pause" else lambda: None)
+    assert not switch.stop(by="ops", reason="drill").complete
+
+
+def test_a_database_that_is_away_is_not_told_as_if_nothing_were_granted(latch):
+    nobody = "postgresql://gaelp@127.0.0.1:1/gaelp"
+    switch = KillSwitch(latch, fence=fence_at(lambda: open_ledger(nobody, latch)))
+    switch.begin(by="ops", reason="drill")
+    [failed] = [part for part in switch.wait(20).parts if part.name == "fence"]
+    assert failed.outcome == "failed"
+    assert "the ledger's database did not take it" in failed.detail
+    assert "no money is granted" not in failed.detail
+
+
+def test_a_reason_that_no_record_can_hold_is_cut_to_one_that_can_be_read(switch, latch):
+    switch.stop(by="ops", reason="x" * 120_000 + "\ud800")
+    assert len(latch.read().reason) == 2000
+
+
 def test_a_machine_out_of_threads_still_stops(switch, latch, fence, monkeypatch):
     def no_thread(_):
         raise RuntimeError("can't start new thread")
@@ -109,7 +185,8 @@ def test_a_part_that_hangs_holds_up_neither_the_stop_nor_the_others(latch, fence
     assert report.outcome(stuck) == "still trying"
     assert {one for name, one in outcomes(report).items() if name != stuck} == {"done"}
     held.set()
-    assert {part.outcome for part in switch.wait(10)} == {"done"}  # it goes on in the background
+    later = switch.wait(10)  # it goes on in the background
+    assert (set(outcomes(later).values()), later.complete, report.complete) == ({"done"}, True, False)
 
 
 def test_a_fence_that_cannot_be_read_counts_as_stopped(latch):

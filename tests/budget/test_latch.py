@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gaelp.budget.latch import Latch, StopRecord
+from gaelp.budget.latch import Latch, StopRecord, plain_reason
 from gaelp.errors import GaelpError
 
 RECORD = StopRecord("one", datetime(2026, 1, 1, tzinfo=UTC).isoformat(), "test", "drill")
@@ -26,7 +26,8 @@ def test_a_folder_without_the_file_means_go(latch):
 
 
 def test_setting_it_stops_and_tells_who_and_why(latch):
-    latch.set(RECORD)  # it makes the folder too
+    latch.path.parent.mkdir()
+    latch.set(RECORD)
     assert latch.is_set()
     assert latch.read() == RECORD
 
@@ -65,6 +66,54 @@ def test_whatever_cannot_be_read_counts_as_stopped(latch, state):
     assert latch.is_set()
 
 
+@pytest.mark.parametrize("state", [missing_folder, file_for_folder])
+def test_it_is_never_set_in_a_folder_that_is_not_there(latch, state):
+    """Whoever spends looks into another folder, or into this one when its disk is back: without the latch."""
+    state(latch)
+    with pytest.raises(GaelpError, match="set GAELP_HOME to the folder that the spenders use"):
+        latch.set(RECORD)
+    assert not latch.path.parent.is_dir()
+    assert not latch.is_there()
+
+
+def test_a_folder_that_cannot_exist_is_not_taken_for_a_stop(latch):
+    link_in_a_circle(latch)
+    with pytest.raises(GaelpError, match="cannot be made"):
+        latch.set(RECORD)
+
+
+@pytest.mark.parametrize("state", [dangling_link, empty_file, a_folder])
+def test_whatever_stands_at_its_place_is_a_stop_that_is_done(latch, state):
+    state(latch)
+    latch.set(RECORD)
+    assert latch.is_there()
+
+
+def test_a_missing_folder_is_told_as_such(latch):
+    with pytest.raises(GaelpError, match=r"there is no folder .*home, so nobody can tell"):
+        latch.read()
+
+
+def test_of_a_folder_in_its_place_it_is_told_what_to_remove(latch):
+    a_folder(latch)
+    with pytest.raises(GaelpError, match=f"rm -r {latch.path}; gaelp kill"):
+        latch.read()
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("too dear", "too dear"),
+        (" two\nlines\t ", "two lines"),
+        ("a\0b\ud800", "a\ufffdb\ufffd"),
+        ("Zoë's 👩\u200d💻", "Zoë's 👩\u200d💻"),
+        ("x" * 120_000, "x" * 2000),
+    ],
+)
+def test_a_reason_can_be_stored_and_sent_anywhere(given, kept):
+    assert plain_reason(given) == kept
+
+
 @pytest.mark.parametrize(
     "text", ["", "{}", "[]", '{"id": 1}', "not json", '{"id": "a", "at": "x", "by": "", "reason": ""}']
 )
@@ -80,6 +129,7 @@ def test_a_latch_without_a_record_stays_set_until_it_has_one(latch, text):
 
 
 def test_only_the_stop_that_was_released_is_taken_away(latch):
+    latch.path.parent.mkdir()
     latch.set(RECORD)
     with pytest.raises(GaelpError, match="now stands for the stop one"):
         latch.clear("an earlier one")
@@ -87,6 +137,7 @@ def test_only_the_stop_that_was_released_is_taken_away(latch):
 
 
 def test_a_second_stop_replaces_the_first_without_a_gap(latch, monkeypatch):
+    latch.path.parent.mkdir()
     latch.set(RECORD)
     monkeypatch.setattr(os, "unlink", None)  # nothing may remove it on the way
     latch.set(StopRecord("two", RECORD.at, "test", "again"))
@@ -94,6 +145,8 @@ def test_a_second_stop_replaces_the_first_without_a_gap(latch, monkeypatch):
 
 
 def test_a_disk_that_is_full_still_stops(latch, monkeypatch):
+    latch.path.parent.mkdir()
+
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -109,14 +162,14 @@ def test_a_latch_that_cannot_be_set_says_so(latch, monkeypatch):
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(OSError, match="Read-only"):
+    with pytest.raises(GaelpError, match="Read-only file system"):
         latch.set(RECORD)
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from gaelp.budget.latch import Latch, StopRecord
+from gaelp.budget.latch import Latch, StopRecord, plain_reason
 Latch._write = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 Latch(Path(sys.argv[1])).set(StopRecord("one", "2026-01-01", "test", "drill"))
 """

@@ -5,6 +5,7 @@ import sqlite3
 import pytest
 from sqlalchemy import text
 
+from gaelp.approvals import open_database
 from gaelp.budget.latch import Latch
 from gaelp.budget.ledger import LedgerUnavailable, Reservation, Stopped, open_ledger, overview, reserve
 from gaelp.budget.ledger.engine import connect_engine
@@ -71,6 +72,29 @@ def test_another_database_is_refused_without_telling_the_password(url):
     with pytest.raises(BadInput, match="postgresql://") as refused:
         connect_engine(url)
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("postgresql://postgres:@", "postgres://postgres:@"), (":@", ":a/b+c=d@"), (":@", ":a%2Fb@")]
+)
+def test_ledger_and_approvals_read_an_address_alike(databases, tmp_path, written, meant):
+    place = databases.fresh_place("postgres").replace(written, meant, 1)
+    databases.new_ledger(place, tmp_path).close()
+    with open_database(place).reading() as session:
+        # One database, one schema: what the ledger has made is seen from the other side.
+        assert session.execute("SELECT id FROM ledger_account").fetchall() == [(databases.ACCOUNT,)]
+
+
+def test_books_are_for_their_owner_alone(databases, tmp_path):
+    home = tmp_path / "home"
+    ledger = databases.new_ledger(home / "ledger.db", home)
+    open_database(home / "approvals.db")
+    with open_database(home / "approvals.db").writing():
+        found = {file.name: file.stat().st_mode & 0o777 for file in home.iterdir()}
+    ledger.close()
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert {"ledger.db", "ledger.db-wal", "approvals.db", "approvals.db-wal"} <= set(found)
+    assert set(found.values()) == {0o600}
 
 
 def test_a_postgres_that_does_not_answer_is_told_without_the_password(tmp_path):

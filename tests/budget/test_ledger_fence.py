@@ -4,9 +4,11 @@ import threading
 import time
 
 import pytest
+from sqlalchemy import text
 
 from gaelp.budget.latch import StopRecord
 from gaelp.budget.ledger import Reservation, Stopped, lower_fence, open_ledger, raise_fence, read_fence, reserve
+from gaelp.errors import GaelpError
 
 RECORD = StopRecord("one", "2026-01-01T00:00:00+00:00", "test", "drill")
 
@@ -65,3 +67,14 @@ def test_a_fence_is_read_back_and_lowered_by_its_own_stop_only(ledger):
     assert lower_fence(ledger, "one")
     assert read_fence(ledger) is None
     assert lower_fence(ledger, "")  # nothing was raised, nothing is in the way
+
+
+@pytest.mark.parametrize("junk", ["not json", "[]", '{"id": 1}', RECORD.as_json().replace("one", "another")])
+def test_a_fence_without_a_record_stays_up_until_it_has_one(ledger, junk):
+    raise_fence(ledger, RECORD)
+    with ledger.transaction() as connection:
+        connection.execute(text("UPDATE ledger_fence SET record = :junk"), {"junk": junk})
+    with pytest.raises(GaelpError, match=r"raised \(stop one\).*pull the kill switch again"):
+        read_fence(ledger)
+    raise_fence(ledger, RECORD)
+    assert read_fence(ledger) == RECORD

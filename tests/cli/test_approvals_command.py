@@ -75,8 +75,17 @@ def test_a_stranger_decides_nothing_and_a_decision_needs_a_reason(gaelp, keys):
     assert decided(gaelp, keys, "approve", "eve", row["action"]).exit_code == 3
     assert decided(gaelp, keys, "approve", "ann", row["action"], reason=" ").exit_code == 2
     assert decided(gaelp, keys, "approve", "ann", "").exit_code == 2
-    assert decided(gaelp, keys, "approve", "ann", "ffff").exit_code == 2
+    assert decided(gaelp, keys, "approve", "ann", "ffffffff").exit_code == 2
     assert waiting(gaelp)[0]["signed_by"] == "nobody"
+
+
+@pytest.mark.usefixtures("requested")
+def test_a_slip_of_the_finger_signs_nothing(gaelp, keys):
+    [row] = waiting(gaelp)
+    refused = decided(gaelp, keys, "approve", "ann", row["action"][:7])
+    assert (refused.exit_code, "give 8 or more" in refused.stderr) == (2, True)
+    assert waiting(gaelp)[0]["signed_by"] == "nobody"
+    assert decided(gaelp, keys, "approve", "ann", row["action"][:8]).exit_code == 0
 
 
 def test_what_has_a_command_of_its_own_is_decided_there(gaelp, keys, store):

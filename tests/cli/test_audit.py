@@ -81,3 +81,69 @@ def test_where_there_is_no_log_none_is_made(here, gaelp):
     for args in (("show",), ("verify",)):
         assert gaelp("audit", *args).exit_code == 2
     assert not (here / ".gaelp").exists()
+
+
+def test_a_log_that_was_taken_out_is_missed_and_not_made_anew(log, gaelp):
+    change(log, "DROP TABLE audit")
+    for _ in range(2):
+        result = gaelp("audit", "verify")
+        assert (result.exit_code, "the table audit is gone" in result.stderr) == (3, True)
+        assert "gaelp audit verify" not in result.stderr
+
+
+def test_a_file_without_anything_in_it_is_no_log(log, gaelp):
+    for path in log.parent.glob("approvals.db*"):
+        path.unlink()
+    log.touch()
+    assert gaelp("audit", "verify").exit_code == 3
+    assert log.read_bytes() == b""
+
+
+def test_a_damaged_file_is_not_whole(log, gaelp):
+    for path in log.parent.glob("approvals.db*"):
+        path.unlink()
+    log.write_bytes(b"not a database, but long enough to be taken for one" * 100)
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, "gaelp audit verify" in result.stderr) == (3, False)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE requests SET body = replace(body, 'kill-switch', 'kill-switcH')",
+        "UPDATE requests SET body = 'x'",
+        "DELETE FROM requests",
+    ],
+)
+def test_a_changed_request_is_not_whole(log, gaelp, statement):
+    gaelp("kill")
+    assert gaelp("revive").exit_code == 4
+    change(log, "DROP TRIGGER requests_no_UPDATE", "DROP TRIGGER requests_no_DELETE", statement)
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, "gaelp audit verify" in result.stderr) == (3, False)
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize("what", ["revive", "limit"])
+def test_what_one_person_did_under_a_policy_of_their_own_is_named(here, gaelp, monkeypatch, tmp_path_factory, what):
+    assert gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "UTC").exit_code == 0
+    assert gaelp("kill").exit_code == 0
+    own = tmp_path_factory.mktemp("own")
+    (own / "configs" / "approvals").mkdir(parents=True)
+    (own / "configs" / "approvals" / "live.yaml").write_text(
+        "{quorum: 1, valid_minutes_max: 1440, escalate_after_minutes: 240, expire_after_minutes: 2880, why: mine}"
+    )
+    command = ("revive",) if what == "revive" else ("ledger", "limit", "account", "acc", "9")
+    key = ("--key", here / "keys" / "bob.key", "--reason", "because")
+    settings = ("--set", f"home={here / '.gaelp'}", "--set", "approvals.policy=live")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir(own)
+        done = gaelp(*command, *key, *settings)
+        assert done.exit_code == 0, done.stderr
+        assert gaelp("audit", "verify", *settings).exit_code == 0  # where this policy is in force, nothing is wrong
+    used = json.loads(gaelp("audit", "show", "--kind", "approval.used", "--json").stdout)["rows"]
+    result = gaelp("audit", "verify")
+    assert result.exit_code == 3
+    assert f"row {used[0]['seq']}: " in result.stderr
+    assert "1 more of 2 approvers, 1 more with the role finance" in result.stderr
+    assert used[0]["body"]["authorisation"]["terms"]["quorum"] == 1

@@ -60,6 +60,7 @@ def test_show_prints_every_cap_and_state(gaelp):
 def test_verify_says_that_the_books_balance(gaelp):
     result = gaelp("ledger", "verify")
     assert (result.exit_code, "the books balance" in result.stdout) == (0, True)
+    assert "Checked: balances, states, days, currencies" in result.stderr
     assert json.loads(gaelp("ledger", "verify", "--json").stdout)["balances"] is True
 
 
@@ -72,6 +73,17 @@ def test_verify_exits_1_and_shows_what_disagrees(gaelp, ledger):
     assert "gaelp kill" in result.stderr
     found = json.loads(gaelp("ledger", "verify", "--json").stdout)
     assert (found["balances"], found["findings"][0]["expected"]) == (False, 4_000_000)
+
+
+def test_verify_tells_damage_as_a_finding(gaelp, ledger):
+    with ledger.engine.begin() as connection:
+        connection.execute(text("UPDATE ledger_transfer SET caps = 'junk' WHERE key = 'a'"))
+        connection.execute(text("DELETE FROM ledger_account"))
+    verified = gaelp("ledger", "verify")
+    assert (verified.exit_code, "defect" in verified.stderr) == (1, False)
+    assert "junk" in verified.stdout
+    found = json.loads(gaelp("ledger", "verify", "--json").stdout)["findings"]
+    assert {(one["where"], one["what"]) for one in found} >= {("a", "caps and state"), ("b", "account")}
 
 
 def test_without_a_ledger_nothing_is_made_up(gaelp, home):
@@ -101,7 +113,8 @@ def test_kill_stops_and_revive_waits_for_a_person(gaelp, ledger, home):
     assert json.loads(gaelp("revive", "--json").stdout) == {"stopped": False, "released": []}
 
 
-def test_kill_needs_no_ledger_and_no_home(gaelp, home):
+def test_kill_needs_no_ledger(gaelp, home):
+    home.mkdir(parents=True, exist_ok=True)
     result = gaelp("kill")
     assert result.exit_code == 0
     assert Latch(home / LATCH_NAME).is_set()
@@ -207,8 +220,9 @@ def test_a_breached_cap_is_reopened_by_people_once_its_cost_is_within_its_limit(
     post(ledger, "a", Money(60_000_000, "USD"))  # the platform billed more than there was
     assert shown(gaelp)["account:acc"]["breached"] is True
     assert gaelp("ledger", "reopen", "account:other").exit_code == 2
-    assert gaelp("ledger", "reopen", "account:acc", *live).exit_code == 4
+    assert gaelp("ledger", "reopen", "account:acc", *live).exit_code == 3  # before anybody has to sign
     set_limit(ledger, CAP, Money(70_000_000, "USD"), account_id="acc")
+    assert gaelp("ledger", "reopen", "account:acc", *live).exit_code == 4
     for name, code in (("ann", 4), ("bob", 0)):
         signed = ("--key", keys / f"{name}.key", "--reason", "seen")
         assert gaelp("ledger", "reopen", "account:acc", *live, *signed).exit_code == code
@@ -232,3 +246,9 @@ def test_reconcile_tells_what_it_did_and_fails_if_a_part_could_not_be_done(gaelp
     monkeypatch.setattr(sys.modules["platform_double"].PlatformDouble, "read_costs", lambda *_: 1 / 0)
     failed = gaelp("ledger", "reconcile", *told)
     assert (failed.exit_code, "booking costs could not be done" in failed.stderr) == (1, True)
+
+
+def test_a_home_made_for_the_books_is_its_owners_alone(gaelp, home):
+    assert not home.exists()
+    assert gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "UTC").exit_code == 0
+    assert home.stat().st_mode & 0o777 == 0o700

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from gaelp.config.places import absolute, config_folders, find_file, find_folder, names_in, repository_root, shown
@@ -84,3 +86,14 @@ def test_only_folders_that_suit_are_offered(here):
         (here / "configs" / "sets" / name).mkdir(parents=True)
     with pytest.raises(ConfigError, match=r"Known names: mine\.$"):
         find_folder("nosuch", "sets", suits=lambda folder: folder.name == "mine")
+
+
+def test_where_the_current_folder_was_deleted_shipped_files_and_absolute_paths_are_still_found(here):
+    (here / "gone").mkdir()
+    os.chdir(here / "gone")
+    (here / "gone").rmdir()
+    assert config_folders() == (repository_root() / "configs",)
+    assert find_file("quick-test") == repository_root() / "configs" / "quick-test.yaml"
+    assert (absolute(here), shown(here)) == (here, here.as_posix())
+    with pytest.raises(ConfigError, match="current folder, which is gone"):
+        absolute("here.yaml")

@@ -110,6 +110,11 @@ def test_who_can_be_reached_from_elsewhere_asks_for_a_token(here):
     assert told.api.token.get_secret_value() == "planted"
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+def test_who_listens_on_this_machine_alone_needs_no_token(here, host):
+    assert load_settings(overrides=[f"api.host={host}"], environ={}).settings.api.token is None
+
+
 def test_a_webhook_needs_no_more_than_its_address(here):
     told = load_settings(environ={"GAELP__ALERTS__FIRST__WEBHOOK__URL": "https://hooks.example/planted"}).settings
     assert (told.alerts.first.webhook.attempts, told.alerts.second.webhook) == (3, None)

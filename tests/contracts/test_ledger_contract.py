@@ -17,6 +17,8 @@ from gaelp.budget.ledger import (
     LedgerBroken,
     Receipt,
     Reservation,
+    Seen,
+    SignedChange,
     State,
     Stopped,
     UnknownTransfer,
@@ -25,6 +27,7 @@ from gaelp.budget.ledger import (
     create_ledger,
     expire,
     find_transfer,
+    known_limit,
     mark_in_flight,
     open_account,
     open_ledger,
@@ -33,12 +36,13 @@ from gaelp.budget.ledger import (
     reopen_cap,
     reserve,
     set_limit,
+    signed_changes,
     transfers_in,
     verify,
     void,
 )
 from gaelp.clock import ManualClock
-from gaelp.errors import BadInput, MoneyError
+from gaelp.errors import BadInput, MoneyError, Refused
 from gaelp.money import Money
 
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC)
@@ -377,6 +381,55 @@ def test_a_limit_below_what_is_used_closes_the_cap(ledger, ask):
         reserve(ledger, ask("b", 1))
 
 
+SIGNED = SignedChange("ab" * 32, "live", "limit.set", "{}")
+
+
+def test_a_raise_rests_on_the_limit_that_was_seen_and_a_lower_limit_does_not(ledger):
+    with pytest.raises(Refused, match="somebody else has changed it"):
+        set_limit(ledger, TOTAL, usd(2000), seen=Seen(usd(1500)))
+    with pytest.raises(Refused, match="somebody else has changed it"):
+        set_limit(ledger, TOTAL, usd(1001), seen=Seen(usd(1001)))  # seemed equal, and would raise it
+    assert known_limit(ledger, TOTAL) == usd(1000)
+    assert set_limit(ledger, TOTAL, usd(900), seen=Seen(usd(1500))).before == usd(1000)
+    assert known_limit(ledger, TOTAL) == usd(900)
+
+
+def test_books_with_one_signed_limit_take_no_unsigned_raise_of_any(ledger, ask):
+    assert set_limit(ledger, TOTAL, usd(2000), seen=Seen(usd(1000)), signed=SIGNED).is_new
+    for cap, account in ((TOTAL, ""), (Cap(CapKind.CAMPAIGN, "new"), "acc")):
+        with pytest.raises(Refused, match="without signatures"):
+            set_limit(ledger, cap, usd(2001), account_id=account)
+    set_limit(ledger, TOTAL, usd(10))
+    reserve(ledger, ask("a", 10, caps=(TOTAL,)))
+    set_limit(ledger, TOTAL, usd(9))
+    void(ledger, "a")
+    with pytest.raises(Refused, match="without signatures"):
+        reopen_cap(ledger, Bucket(TOTAL, ""))
+    assert reopen_cap(ledger, Bucket(TOTAL, ""), signed=SignedChange("cd" * 32, "live", "cap.reopened", "{}"))
+    assert [change.kind for change in signed_changes(ledger)] == ["limit.set", "cap.reopened"]
+
+
+def test_a_signed_change_is_made_once_however_often_it_is_asked_for(ledger):
+    set_limit(ledger, TOTAL, usd(2000), seen=Seen(usd(1000)), signed=SIGNED)
+    set_limit(ledger, TOTAL, usd(5))
+    again = set_limit(ledger, TOTAL, usd(2000), seen=Seen(usd(1000)), signed=SIGNED)
+    assert (again.is_new, again.before, known_limit(ledger, TOTAL)) == (False, usd(5), usd(5))
+
+
+def test_a_signed_change_that_is_refused_is_not_remembered(ledger):
+    with pytest.raises(Refused):
+        set_limit(ledger, TOTAL, usd(2000), seen=Seen(None), signed=SIGNED)
+    assert signed_changes(ledger) == ()
+
+
+def test_books_without_the_table_of_signed_changes_get_it_with_the_first(ledger):
+    with ledger.engine.begin() as connection:
+        connection.execute(text("DROP TABLE ledger_signed"))
+    set_limit(ledger, TOTAL, usd(1500))
+    set_limit(ledger, TOTAL, usd(2000), signed=SIGNED)
+    assert signed_changes(ledger) == (SIGNED,)
+
+
 def test_a_cap_of_another_account_or_currency_grants_nothing(ledger, ask):
     open_account(ledger, AdAccount("other", "USD", "UTC"))
     open_account(ledger, AdAccount("euro", "EUR", "UTC"))
@@ -500,7 +553,7 @@ def test_after_a_stop_nothing_is_granted_and_facts_are_still_booked(ledger, ask,
         ledger.latch.path.unlink()
     if wall == "latch":
         with ledger.engine.begin() as connection:
-            connection.execute(text("UPDATE ledger_fence SET stop_id = ''"))
+            connection.execute(text("UPDATE ledger_fence SET stop_id = '', record = ''"))
     for spend in (
         lambda: reserve(ledger, ask("new")),
         lambda: reserve(ledger, ask("waiting")),
@@ -520,6 +573,8 @@ def test_a_fence_that_is_gone_counts_as_a_stop(ledger, ask):
     with pytest.raises(Stopped):
         reserve(ledger, ask("a"))
     assert switch(ledger).is_stopped()
+    assert not verify(ledger).balances
+    assert switch(ledger).stop(by="test", reason="to have one again").outcome("fence") == "done"
 
 
 def test_a_stop_during_a_reservation_keeps_the_grant_from_returning(place, databases, tmp_path, ask):

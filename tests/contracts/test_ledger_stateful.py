@@ -37,7 +37,7 @@ def walk(model, place, tmp_path):
         with shared.engine.begin() as connection:
             for table in TABLES:
                 connection.execute(text(f"DELETE FROM ledger_{table}"))  # noqa: S608 - the names above
-            connection.execute(text("UPDATE ledger_fence SET stop_id = ''"))
+            connection.execute(text("UPDATE ledger_fence SET stop_id = '', record = ''"))
         clock = ManualClock(START)
         ledger = Ledger(shared.engine, shared.latch, clock)
         open_account(ledger, AdAccount("acc", "USD", "Europe/Berlin"))

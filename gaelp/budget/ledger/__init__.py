@@ -1,9 +1,18 @@
 """The money ledger: double entry, whole micros, reserve then post or void, under any number of caps at once."""
 
 from gaelp.budget.ledger.accounts import AdAccount, known_account, open_account
-from gaelp.budget.ledger.caps import Bucket, Cap, CapKind, known_limit, reopen_cap, set_limit
+from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import LEDGER_NAME, Ledger, create_ledger, ledger_place, open_ledger
 from gaelp.budget.ledger.fence import lower_fence, raise_fence, read_fence
+from gaelp.budget.ledger.limits import (
+    LimitSet,
+    Seen,
+    check_limit,
+    check_reopen,
+    known_limit,
+    reopen_cap,
+    set_limit,
+)
 from gaelp.budget.ledger.overview import CapStatus, Overview, StateTotal, overview
 from gaelp.budget.ledger.refusals import (
     CapReached,
@@ -16,6 +25,7 @@ from gaelp.budget.ledger.refusals import (
 )
 from gaelp.budget.ledger.reservations import Reservation, mark_in_flight, reserve
 from gaelp.budget.ledger.settlement import adjust, expire, post, void
+from gaelp.budget.ledger.signed import SignedChange, check_unsigned, signed_changes
 from gaelp.budget.ledger.transfers import Receipt, State, Transfer, find_transfer, transfers_in
 from gaelp.budget.ledger.verify import Finding, Verification, verify
 
@@ -32,9 +42,12 @@ __all__ = [
     "Ledger",
     "LedgerBroken",
     "LedgerUnavailable",
+    "LimitSet",
     "Overview",
     "Receipt",
     "Reservation",
+    "Seen",
+    "SignedChange",
     "State",
     "StateTotal",
     "Stopped",
@@ -43,6 +56,9 @@ __all__ = [
     "Verification",
     "WrongState",
     "adjust",
+    "check_limit",
+    "check_reopen",
+    "check_unsigned",
     "create_ledger",
     "expire",
     "find_transfer",
@@ -60,6 +76,7 @@ __all__ = [
     "reopen_cap",
     "reserve",
     "set_limit",
+    "signed_changes",
     "transfers_in",
     "verify",
     "void",

@@ -17,6 +17,9 @@ _INSERT = text(
 )
 _FIND = text("SELECT id, currency, time_zone FROM ledger_account WHERE id = :id")
 
+# Names that a machine's list of zones has besides those of places: its own setting, and other ways to count seconds.
+_NO_PLACES = ("Factory", "localtime", "posix", "posixrules", "right")
+
 
 @dataclass(frozen=True, slots=True)
 class AdAccount:
@@ -31,7 +34,7 @@ def open_account(ledger: Ledger, account: AdAccount) -> None:
     """Make an account known; its currency and zone never change, for days and amounts already depend on them."""
     check_word(account.id, "the id of an account")
     Money(0, account.currency)
-    account_day(ledger.clock.now(), account.time_zone)
+    _check_zone(ledger, account.time_zone)
     with ledger.alone() as connection:
         values = {"id": account.id, "currency": account.currency, "time_zone": account.time_zone}
         connection.execute(_INSERT, values)
@@ -41,6 +44,17 @@ def open_account(ledger: Ledger, account: AdAccount) -> None:
             f"account {account.id} is known with {known.currency} and {known.time_zone}, given were {account.currency}"
             f" and {account.time_zone}: give the same, or open it under another id"
         )
+
+
+def _check_zone(ledger: Ledger, time_zone: str) -> None:
+    """Refuse what is no zone, and what a machine may read as another zone than the platform's."""
+    first = time_zone.partition("/")[0] if isinstance(time_zone, str) else ""
+    if first in _NO_PLACES:
+        raise BadInput(
+            f"the time zone {time_zone!r} is the machine's own or a variant of another, not that of a place: give the"
+            " IANA name that the platform reports, such as 'Europe/Berlin' or 'UTC'"
+        )
+    account_day(ledger.clock.now(), time_zone)
 
 
 def known_account(ledger: Ledger, account_id: str) -> AdAccount:

@@ -10,25 +10,12 @@ from enum import StrEnum
 
 from sqlalchemy import Connection, text
 
-from gaelp.budget.ledger.accounts import find_account
-from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.refusals import CapReached, LedgerBroken
-from gaelp.budget.ledger.words import check_amount, check_word
-from gaelp.clock import account_day
+from gaelp.budget.ledger.words import check_word
 from gaelp.errors import BadInput
 from gaelp.money import Micros, Money
 
-__all__ = [
-    "Bucket",
-    "Cap",
-    "CapKind",
-    "buckets_of",
-    "known_limit",
-    "reopen_cap",
-    "set_limit",
-    "settle_room",
-    "take_room",
-]
+__all__ = ["Bucket", "Cap", "CapKind", "buckets_of", "settle_room", "take_room"]
 
 
 class CapKind(StrEnum):
@@ -90,22 +77,6 @@ _SETTLE = text(
     " THEN 1 ELSE breached END WHERE id = :id"
 )
 _FIND = text("SELECT * FROM ledger_cap WHERE id = :id")
-_FIND_LIMIT = text(
-    "SELECT account_id, currency, limit_micros FROM ledger_limit WHERE kind = :kind AND subject = :subject"
-)
-_SET_LIMIT = text(
-    "INSERT INTO ledger_limit (kind, subject, account_id, currency, limit_micros)"
-    " VALUES (:kind, :subject, :account_id, :currency, :limit_micros)"
-    " ON CONFLICT (kind, subject) DO UPDATE SET limit_micros = excluded.limit_micros"
-)
-_OPEN_BUCKETS = text(
-    "SELECT id FROM ledger_cap WHERE kind = :kind AND subject = :subject AND (day = '' OR day >= :today) ORDER BY id"
-)
-_MOVE_LIMIT = text(
-    "UPDATE ledger_cap SET limit_micros = :limit_micros,"
-    " breached = CASE WHEN reserved_micros + posted_micros > :limit_micros THEN 1 ELSE breached END WHERE id = :id"
-)
-_REOPEN = text("UPDATE ledger_cap SET breached = 0 WHERE id = :id AND reserved_micros + posted_micros <= limit_micros")
 
 
 def buckets_of(caps: tuple[Cap, ...], day: str) -> list[Bucket]:
@@ -132,53 +103,6 @@ def settle_room(connection: Connection, bucket: Bucket, *, reserved_micros: Micr
         raise LedgerBroken(f"the bucket {bucket.id} of a transfer is gone: run `gaelp ledger verify` and restore it")
 
 
-def set_limit(ledger: Ledger, cap: Cap, limit: Money, *, account_id: str = "") -> None:
-    """Set or change a limit, from today of the account on; only a total spans accounts and needs no account.
-
-    A limit below what is already used is taken too, for it is the safe direction: it closes the bucket.
-    """
-    check_amount(limit, f"the limit of {cap.kind} {cap.subject}", least_micros=0)
-    _check_owner(cap, account_id)
-    with ledger.alone() as connection:
-        today = ""
-        if account_id:
-            account = find_account(connection, account_id)
-            today = account_day(ledger.clock.now(), account.time_zone).isoformat()
-            _check_same(cap, "currency", account.currency, limit.currency)
-        names = {"kind": cap.kind, "subject": cap.subject}
-        before = connection.execute(_FIND_LIMIT, names).one_or_none()
-        if before is not None:
-            _check_same(cap, "currency", before.currency, limit.currency)
-            _check_same(cap, "account", before.account_id, account_id)
-        values = {"account_id": account_id, "currency": limit.currency, "limit_micros": limit.micros}
-        connection.execute(_SET_LIMIT, {**names, **values})
-        ledger.at_point("limit set")
-        for bucket_id in connection.execute(_OPEN_BUCKETS, {**names, "today": today}).scalars().all():
-            connection.execute(_MOVE_LIMIT, {"id": bucket_id, "limit_micros": limit.micros})
-
-
-def known_limit(ledger: Ledger, cap: Cap) -> Money | None:
-    """The limit that is set for a cap; nothing where there is none, under which nothing may be spent."""
-    with ledger.snapshot() as connection:
-        row = connection.execute(_FIND_LIMIT, {"kind": cap.kind, "subject": cap.subject}).one_or_none()
-    return None if row is None else Money(row.limit_micros, row.currency)
-
-
-def reopen_cap(ledger: Ledger, bucket: Bucket) -> None:
-    """Let a breached bucket grant again; refused while its cost is still above its limit."""
-    with ledger.alone() as connection:
-        if connection.execute(_REOPEN, {"id": bucket.id}).rowcount == 1:
-            return
-        row = connection.execute(_FIND, {"id": bucket.id}).one_or_none()
-    if row is None:
-        raise BadInput(f"there is no bucket {bucket.id}: `gaelp ledger show` lists them")
-    used = row.reserved_micros + row.posted_micros
-    raise CapReached(
-        f"{bucket.id} stands at {Money(used, row.currency)} of {Money(row.limit_micros, row.currency)}: raise its limit"
-        " first, or wait until reservations are settled"
-    )
-
-
 def _why_refused(connection: Connection, bucket: Bucket, amount: Money, account_id: str) -> str:
     row = connection.execute(_FIND, {"id": bucket.id}).one_or_none()
     if row is None:
@@ -193,15 +117,3 @@ def _why_refused(connection: Connection, bucket: Bucket, amount: Money, account_
     if row.breached:
         return f"cap {bucket.id} was breached ({seen}) and is closed: a person has to look at it and reopen it"
     return f"cap {bucket.id} has no room for {amount} ({seen}): ask for less, or wait until reservations are settled"
-
-
-def _check_owner(cap: Cap, account_id: str) -> None:
-    if (cap.kind is CapKind.TOTAL) != (account_id == ""):
-        raise BadInput(f"{cap.kind} {cap.subject} with account {account_id!r}: every cap but a total has an account")
-    if cap.kind in (CapKind.ACCOUNT, CapKind.ACCOUNT_DAY) and cap.subject != account_id:
-        raise BadInput(f"{cap.kind} {cap.subject} belongs to account {account_id!r}: its subject is the account's id")
-
-
-def _check_same(cap: Cap, what: str, known: str, given: str) -> None:
-    if known != given:
-        raise BadInput(f"{cap.kind} {cap.subject} has the {what} {known}, given was {given}: give the same")

@@ -16,6 +16,7 @@ from gaelp.budget.ledger.refusals import LedgerBroken, LedgerUnavailable, Stoppe
 from gaelp.budget.ledger.schema import FORMAT_VERSION, metadata
 from gaelp.clock import Clock, SystemClock
 from gaelp.config.home import books_place
+from gaelp.config.private_files import make_private_folder
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 
@@ -102,7 +103,7 @@ def create_ledger(
 ) -> Ledger:
     """Open the ledger at a path or Postgres URL, making its tables where there are none."""
     if isinstance(place, Path):
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(place.parent)
     engine = connect_engine(place, create=True)
     with _told_in_our_words(), engine.begin() as connection:
         take_lock(connection, "alone")
@@ -112,7 +113,7 @@ def create_ledger(
                 text("INSERT INTO ledger_format (version) VALUES (:version)"), {"version": FORMAT_VERSION}
             )
             connection.execute(text("INSERT INTO ledger_fence (id, stop_id, record) VALUES (1, '', '')"))
-    engine.dispose()  # for it may make a file; the one that is handed out may not
+    engine.dispose()  # what is handed out is opened, and checked, like any other
     return open_ledger(place, latch, clock=clock, at_point=at_point)
 
 

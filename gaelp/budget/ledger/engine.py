@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from gaelp.budget.ledger.refusals import LedgerUnavailable
-from gaelp.errors import BadInput, ComponentMissing
+from gaelp.config.database_url import parse_database_url
+from gaelp.config.private_files import make_private_file
+from gaelp.errors import ComponentMissing
 
 __all__ = ["READ_ONLY", "connect_engine", "take_lock"]
 
@@ -33,13 +34,7 @@ def connect_engine(place: Path | str, *, create: bool = False) -> Engine:
     """An engine for a SQLite file (a path) or a Postgres (a URL); a file that is not there is made only on demand."""
     if isinstance(place, Path):
         return _sqlite(place, create=create)
-    try:
-        url = make_url(place)
-    except ArgumentError:
-        raise BadInput(_wrong_url("text that is no URL")) from None
-    if url.get_backend_name() != "postgresql":
-        raise BadInput(_wrong_url(f"a URL of {url.get_backend_name()}"))
-    return _postgres(url.set(drivername="postgresql+psycopg"))
+    return _postgres(parse_database_url(place))
 
 
 def take_lock(connection: Connection, kind: Literal["shared", "alone"]) -> None:
@@ -56,8 +51,10 @@ def _sqlite(path: Path, *, create: bool) -> Engine:
         raise ComponentMissing(
             f"SQLite is {sqlite3.sqlite_version}, the ledger needs 3.37 or newer: use a newer Python or Postgres"
         )
+    if create:
+        make_private_file(path)  # what SQLite writes beside it gets the same rights
     # Without `mode=rw` a ledger whose disk is not mounted would be replaced by a new and empty one.
-    address = f"file:{quote(str(path))}?mode={'rwc' if create else 'rw'}"
+    address = f"file:{quote(str(path))}?mode=rw"
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -92,8 +89,3 @@ def _postgres(url: URL) -> Engine:
         )
     except ModuleNotFoundError as error:
         raise LedgerUnavailable(f"a Postgres ledger needs {error.name}: install psycopg[binary]") from error
-
-
-def _wrong_url(seen: str) -> str:
-    # The URL itself may hold a password.
-    return f"the place of the ledger is {seen}; allowed: a path, or postgresql://user@host/database"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, text
 
 from gaelp.budget.latch import StopRecord
+from gaelp.errors import GaelpError
 
 if TYPE_CHECKING:
     from gaelp.budget.ledger.connection import Ledger
@@ -33,13 +34,13 @@ def fence_state(connection: Connection) -> str | None:
 
 
 def read_fence(ledger: "Ledger") -> StopRecord | None:
-    """The record of the stop in force."""
+    """The record of the stop in force; an error if there is one that cannot be read."""
     with ledger.snapshot() as connection:
         stop_id = fence_state(connection)
         record = connection.execute(_READ_RECORD).scalar_one_or_none()
     if stop_id is None:
         return None
-    return StopRecord.from_json(record) if record else StopRecord(stop_id, "1970-01-01T00:00:00+00:00", "", "")
+    return _parsed(stop_id, record) if record else StopRecord(stop_id, "1970-01-01T00:00:00+00:00", "", "")
 
 
 def raise_fence(ledger: "Ledger", record: StopRecord) -> None:
@@ -52,3 +53,17 @@ def lower_fence(ledger: "Ledger", stop_id: str) -> bool:
     """Let spending go on after this one stop; False if a later stop stands, which is left standing."""
     with ledger.alone() as connection:
         return connection.execute(_LOWER, {"stop_id": stop_id}).rowcount == 1
+
+
+def _parsed(stop_id: str, text_of_it: str) -> StopRecord:
+    try:
+        record = StopRecord.from_json(text_of_it)
+    except ValueError:
+        record = None
+    if record is None or record.id != stop_id:
+        raise GaelpError(
+            f"the fence in the ledger's database is raised (stop {stop_id}) but holds no record of it that can be"
+            " read, so its release cannot be approved: pull the kill switch again, which writes a new record, then"
+            " release that"
+        )
+    return record

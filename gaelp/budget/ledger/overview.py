@@ -1,13 +1,17 @@
 """What stands in the ledger now: every cap with its headroom, and how many transfers are in which state."""
 
-from sqlalchemy import Connection, text
+from typing import Any
+
+from sqlalchemy import Connection, Row, text
 
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.fence import fence_state
+from gaelp.budget.ledger.refusals import LedgerBroken
 from gaelp.budget.ledger.transfers import State
 from gaelp.clock import account_day
 from gaelp.config.base import Frozen
+from gaelp.errors import BadInput
 from gaelp.money import Micros
 
 __all__ = ["CapStatus", "Overview", "StateTotal", "overview"]
@@ -99,7 +103,7 @@ def _untouched_caps(connection: Connection, ledger: Ledger, used: set[str]) -> l
     """Limits under which nothing was reserved yet, today's where days count: the first use opens their bucket."""
     found = []
     for row in connection.execute(_LIMITS):
-        cap = Cap(CapKind(row.kind), row.subject)
+        cap = _cap_of(row)
         day = account_day(ledger.clock.now(), row.time_zone).isoformat() if cap.kind.counts_days else ""
         if Bucket(cap, day).id in used:
             continue
@@ -119,3 +123,18 @@ def _untouched_caps(connection: Connection, ledger: Ledger, used: set[str]) -> l
             )
         )
     return found
+
+
+def _cap_of(row: Row[Any]) -> Cap:
+    """The cap of a limit; a kind that nobody knows, or days of an account that is gone, cannot be shown as if whole."""
+    try:
+        cap = Cap(CapKind(row.kind), row.subject)
+        if not cap.kind.counts_days or row.time_zone is not None:
+            return cap
+        problem = f"of account {row.account_id!r}, which is not in the books"
+    except (ValueError, BadInput):
+        problem = "of a kind that is not known"
+    raise LedgerBroken(
+        f"the limit {row.kind} {row.subject} is {problem}: run `gaelp ledger verify`, and go back to a copy of the"
+        " database that verifies"
+    )

@@ -5,7 +5,7 @@ Amounts are whole micros. On SQLite the tables are STRICT, so that no float can 
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, MetaData, Table, Text, text
 
-__all__ = ["FORMAT_VERSION", "MAX_AMOUNT_MICROS", "metadata"]
+__all__ = ["FORMAT_VERSION", "MAX_AMOUNT_MICROS", "SIGNED_TABLE", "metadata"]
 
 FORMAT_VERSION = 1
 
@@ -46,6 +46,16 @@ _table(
     _text("currency"),
     _whole("limit_micros"),
     CheckConstraint(f"limit_micros BETWEEN 0 AND {MAX_AMOUNT_MICROS}", name="limit_in_range"),
+)
+
+# Every change of a limit that people signed for; one row is enough for raising to take signatures from then on.
+SIGNED_TABLE = _table(
+    "ledger_signed",
+    Column("action_hash", Text, primary_key=True),
+    _text("policy"),
+    _text("kind"),
+    _text("body"),  # JSON: what the audit log is to say
+    _whole("at_ms"),
 )
 
 _table(

@@ -3,13 +3,15 @@
 import json
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, text
 
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind, buckets_of
 from gaelp.budget.ledger.connection import Ledger
-from gaelp.budget.ledger.refusals import UnknownTransfer
+from gaelp.budget.ledger.refusals import LedgerBroken, UnknownTransfer
+from gaelp.errors import BadInput
 from gaelp.money import Micros
 
 __all__ = ["COLUMNS", "Receipt", "State", "Transfer", "caps_as_json", "find_transfer", "get_transfer", "transfers_in"]
@@ -54,9 +56,14 @@ class Transfer:
 
     @classmethod
     def from_row(cls, row: Row[Any]) -> "Transfer":
-        """Read a row that begins with COLUMNS."""
-        caps = tuple(Cap(CapKind(kind), subject) for kind, subject in json.loads(row.caps))
-        return cls(row[0], row[1], row[2], row[3], caps, row[5], State(row[6]), *row[7:11])
+        """Read a row that begins with COLUMNS; one that nobody here has written is LedgerBroken."""
+        try:
+            return cls(row[0], row[1], row[2], row[3], _caps_from_json(row[4]), row[5], State(row[6]), *row[7:11])
+        except (ValueError, TypeError, RecursionError, BadInput) as error:
+            raise LedgerBroken(
+                f"the transfer {row[0]!r} cannot be read, with the state {str(row[6])[:40]!r} and the caps"
+                f" {str(row[4])[:80]!r}: run `gaelp ledger verify`, and go back to a copy of the database that verifies"
+            ) from error
 
     @property
     def buckets(self) -> list[Bucket]:
@@ -82,6 +89,15 @@ _IN_STATE = text(
 def caps_as_json(caps: tuple[Cap, ...]) -> str:
     """Caps as they are stored and compared: sorted, whatever their order was."""
     return json.dumps([[cap.kind, cap.subject] for cap in sorted(caps)])
+
+
+@lru_cache(maxsize=4096)
+def _caps_from_json(stored: str) -> tuple[Cap, ...]:
+    """Caps as `caps_as_json` has written them; many transfers share theirs."""
+    caps = tuple(Cap(CapKind(kind), subject) for kind, subject in json.loads(stored))
+    if not caps or caps_as_json(caps) != stored or len(set(caps)) != len(caps):
+        raise ValueError("no caps, or not as they are written")
+    return caps
 
 
 def get_transfer(connection: Connection, key: str) -> Transfer:

@@ -2,14 +2,23 @@
 
 Three records are kept of the same money: the journal (what moved), the transfers (where each stands) and the buckets of
 the caps (the sums that grants are checked against). They are written together; here each is derived from the other.
+Days and currencies are held against the account, and what all of it rests on is checked in verify_records.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any, ClassVar
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Row, text
 
 from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.findings import Finding, differences
+from gaelp.budget.ledger.refusals import LedgerBroken
 from gaelp.budget.ledger.transfers import COLUMNS, State, Transfer
+from gaelp.budget.ledger.verify_records import Records, check_records, read_records
+from gaelp.clock import account_day
 from gaelp.config.base import Frozen
 from gaelp.money import Micros
 
@@ -17,19 +26,18 @@ __all__ = ["Finding", "Verification", "verify"]
 
 _MOST_FINDINGS = 1000
 _BATCH = 1000
-
-
-class Finding(Frozen):
-    """One contradiction: where it is, what was recomputed and what stands there."""
-
-    where: str
-    what: str
-    expected: int
-    found: int
+# A reservation looks at the clock, waits for its turn in the database, and is then dated.
+_MOST_WAIT_MS = 600_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Verification(Frozen):
-    """What was recomputed; the books balance if there are no findings."""
+    """What was recomputed; the books balance if there are no findings, of which no more than 1000 are kept."""
+
+    checked: ClassVar[str] = (
+        "balances, states, days, currencies, accounts, caps and the fence; who set which limit is in the audit log"
+        " (`gaelp audit verify`)"
+    )
 
     transfers: int
     entries: int
@@ -62,31 +70,15 @@ _COUNT = "SELECT COUNT(*) FROM {table}"
 _STRAY = (
     "SELECT COUNT(*) FROM {table} x WHERE NOT EXISTS (SELECT 1 FROM ledger_transfer t WHERE t.key = x.transfer_key)"
 )
-_CAPS = text("SELECT id, limit_micros, reserved_micros, posted_micros, breached FROM ledger_cap ORDER BY id")
 
 
 def verify(ledger: Ledger) -> Verification:
     """Recompute everything as of one moment; other processes may go on writing meanwhile."""
-    sums: dict[str, list[Micros]] = {}
-    findings: list[Finding] = []
-    breached: list[str] = []
     with ledger.snapshot() as connection:
-        findings += _check_transfers(connection, sums)
-        findings += _check_strays(connection)
-        for row in connection.execute(_CAPS):
-            reserved, posted = sums.pop(row.id, [0, 0])
-            findings += _differences(
-                row.id,
-                ("reserved, from transfers", reserved, row.reserved_micros),
-                ("posted, from transfers", posted, row.posted_micros),
-            )
-            if row.breached:
-                breached.append(row.id)
-            elif row.reserved_micros + row.posted_micros > row.limit_micros:
-                used = row.reserved_micros + row.posted_micros
-                findings.append(Finding(where=row.id, what="above its limit", expected=row.limit_micros, found=used))
-        for bucket, (reserved, posted) in sums.items():
-            findings.append(Finding(where=bucket, what="bucket is gone", expected=reserved + posted, found=0))
+        records = read_records(connection)
+        # What many others follow from comes first, for not all of them are kept.
+        with closing(_findings(connection, records, ledger.clock.now())) as found:
+            findings = tuple(islice(found, _MOST_FINDINGS))
         counts = [
             int(connection.execute(text(_COUNT.format(table=f"ledger_{name}"))).scalar_one())
             for name in ("transfer", "entry", "adjustment", "cap")
@@ -96,38 +88,102 @@ def verify(ledger: Ledger) -> Verification:
         entries=counts[1],
         adjustments=counts[2],
         caps=counts[3],
-        breached_caps=tuple(breached),
-        findings=tuple(findings[:_MOST_FINDINGS]),
+        breached_caps=tuple(bucket.id for bucket in records.buckets.values() if bucket.breached),
+        findings=findings,
     )
 
 
-def _check_transfers(connection: Connection, sums: dict[str, list[Micros]]) -> Iterator[Finding]:
-    """Compare each transfer with its journal and adjustments, and add it to the sums of its buckets."""
-    for row in connection.execution_options(yield_per=_BATCH).execute(_TRANSFERS):
-        transfer = Transfer.from_row(row)
-        reserved = 0 if transfer.state.is_final else transfer.amount_micros
-        spent = transfer.posted_micros + transfer.adjusted_micros
-        yield from _differences(
-            transfer.key,
-            ("reserved, in the journal", reserved, int(row.journal_reserved)),
-            ("spent, in the journal", spent, int(row.journal_spent)),
-            ("adjusted, from adjustments", int(row.adjustments), transfer.adjusted_micros),
-        )
-        if transfer.state is not State.POSTED and transfer.posted_micros:
-            yield Finding(where=transfer.key, what="posted without being so", expected=0, found=transfer.posted_micros)
-        for bucket in transfer.buckets:
-            total = sums.setdefault(bucket.id, [0, 0])
-            total[0] += reserved
-            total[1] += spent
+def _findings(connection: Connection, records: Records, now: datetime) -> Generator[Finding]:
+    sums: dict[str, list[Micros]] = {}
+    yield from check_records(connection, records, now)
+    yield from _check_transfers(connection, records, sums)
+    yield from _check_strays(connection)
+    yield from _check_sums(records, sums)
+
+
+def _check_transfers(connection: Connection, records: Records, sums: dict[str, list[Micros]]) -> Iterator[Finding]:
+    """Check each transfer, and add it to the sums of its buckets."""
+    with connection.execution_options(yield_per=_BATCH).execute(_TRANSFERS) as rows:
+        for row in rows:
+            try:
+                transfer = Transfer.from_row(row)
+            except LedgerBroken:
+                seen = f"{row.caps[:80]} {row.state}"
+                yield Finding(where=row.key, what="caps and state", expected="some that can be read", found=seen)
+                continue
+            reserved = 0 if transfer.state.is_final else transfer.amount_micros
+            spent = transfer.posted_micros + transfer.adjusted_micros
+            yield from _check_amounts(transfer, row, reserved, spent)
+            yield from _check_account(transfer, records)
+            for bucket_id in [bucket.id for bucket in transfer.buckets]:
+                yield from _check_bucket(transfer, records.buckets.get(bucket_id))
+                total = sums.setdefault(bucket_id, [0, 0])
+                total[0] += reserved
+                total[1] += spent
+
+
+def _check_amounts(transfer: Transfer, row: Row[Any], reserved: Micros, spent: Micros) -> Iterator[Finding]:
+    """Compare a transfer with its journal and adjustments."""
+    yield from differences(
+        transfer.key,
+        ("reserved, in the journal", reserved, int(row.journal_reserved)),
+        ("spent, in the journal", spent, int(row.journal_spent)),
+        ("adjusted, from adjustments", int(row.adjustments), transfer.adjusted_micros),
+    )
+    if transfer.state is not State.POSTED and transfer.posted_micros:
+        yield Finding(where=transfer.key, what="posted without being so", expected=0, found=transfer.posted_micros)
+
+
+def _check_account(transfer: Transfer, records: Records) -> Iterator[Finding]:
+    account = records.accounts.get(transfer.account_id)
+    if account is None:
+        yield Finding(where=transfer.key, what="account", expected="one of the books", found=transfer.account_id)
+        return
+    yield from differences(transfer.key, ("currency, of its account", account.currency, transfer.currency))
+    if account.id not in records.with_days:
+        return
+    day = _day_at(transfer.created_at_ms, account.time_zone)
+    if transfer.day == day or transfer.day == _day_at(transfer.created_at_ms - _MOST_WAIT_MS, account.time_zone):
+        return
+    yield Finding(where=transfer.key, what="day, in its account's time zone", expected=day, found=transfer.day)
+
+
+def _check_bucket(transfer: Transfer, bucket: Row[Any] | None) -> Iterator[Finding]:
+    """Whose the bucket is; that it is there at all is seen when its sums are."""
+    if bucket is None or (
+        transfer.currency == bucket.currency and bucket.account_id in ("", transfer.account_id)  # a total has none
+    ):
+        return
+    yield from differences(
+        transfer.key,
+        (f"currency, of {bucket.id}", bucket.currency, transfer.currency),
+        (f"account, of {bucket.id}", bucket.account_id or transfer.account_id, transfer.account_id),
+    )
 
 
 def _check_strays(connection: Connection) -> Iterator[Finding]:
     for table in ("ledger_entry", "ledger_adjustment"):
         strays = int(connection.execute(text(_STRAY.format(table=table))).scalar_one())
-        yield from _differences(table, ("rows without a transfer", 0, strays))
+        yield from differences(table, ("rows without a transfer", 0, strays))
 
 
-def _differences(where: str, *compared: tuple[str, int, int]) -> Iterator[Finding]:
-    for what, expected, found in compared:
-        if expected != found:
-            yield Finding(where=where, what=what, expected=expected, found=found)
+def _check_sums(records: Records, sums: dict[str, list[Micros]]) -> Iterator[Finding]:
+    for row in records.buckets.values():
+        reserved, posted = sums.pop(row.id, [0, 0])
+        yield from differences(
+            row.id,
+            ("reserved, from transfers", reserved, row.reserved_micros),
+            ("posted, from transfers", posted, row.posted_micros),
+        )
+        used = row.reserved_micros + row.posted_micros
+        if not row.breached and used > row.limit_micros:
+            yield Finding(where=row.id, what="above its limit", expected=row.limit_micros, found=used)
+    for bucket, (reserved, posted) in sums.items():
+        yield Finding(where=bucket, what="bucket is gone", expected=reserved + posted, found=0)
+
+
+def _day_at(instant_ms: int, zone: str) -> str:
+    try:
+        return account_day(_EPOCH + timedelta(milliseconds=instant_ms), zone).isoformat()
+    except OverflowError:
+        return "a day of the calendar"

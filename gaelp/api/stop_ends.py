@@ -1,0 +1,64 @@
+"""What becomes of the parts of a stop that were still trying when it was answered: somebody has to hear of it."""
+
+import time
+from collections import deque
+from concurrent.futures import Future
+from contextlib import suppress
+
+from gaelp.api.own_thread import begin, within
+from gaelp.budget.kill_switch import KillSwitch, StopReport
+from gaelp.budget.stop_alerts import tell_end
+from gaelp.budget.stop_words import told_parts
+from gaelp.config.settings import Settings
+from gaelp.observability import get_logger
+
+__all__ = ["StopEnds"]
+
+log = get_logger(__name__)
+
+_PATIENCE_SECONDS = 120.0  # a database gives up within a minute; what hangs longer is told as such
+_LEAVING_SECONDS = 10.0  # what is still trying gets so much time when the server has to end
+_TELLING_SECONDS = 5.0  # and so much the alert about what has not come
+
+
+class StopEnds:
+    """Follows stops to their end and tells it: in the log, and with an alert if a part did not come."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._followed: deque[tuple[KillSwitch, Future[None]]] = deque(maxlen=100)
+
+    def follow(self, switch: KillSwitch, first: StopReport) -> None:
+        """Wait for the end of a stop in a thread beside the server; RuntimeError if there is no thread to be had."""
+        ended = begin(lambda: self._tell(switch.wait(_PATIENCE_SECONDS), first))
+        self._followed.append((switch, ended))
+
+    async def finish(self) -> None:
+        """Before the process ends: wait a while for what is still trying, then tell people what has not come."""
+        waiting = [(switch, ended) for switch, ended in self._followed if not ended.done()]
+        if not waiting:
+            return
+        try:
+            await within(_LEAVING_SECONDS + _TELLING_SECONDS, begin(lambda: self._finish(waiting)))
+        except TimeoutError:
+            log.exception("the server ends before people are told how a stop ended: run `gaelp kill` to be sure")
+
+    def _finish(self, waiting: list[tuple[KillSwitch, "Future[None]"]]) -> None:
+        until = time.monotonic() + _LEAVING_SECONDS
+        for switch, ended in waiting:
+            report = switch.wait(max(0.0, until - time.monotonic()))
+            if report.is_trying:
+                self._tell(report, report)
+            else:
+                with suppress(TimeoutError):
+                    ended.result(_TELLING_SECONDS)  # who follows it is about to tell
+
+    def _tell(self, report: StopReport, first: StopReport) -> None:
+        """An alert too if people would else believe what was told first."""
+        if report.complete:
+            log.warning("all parts of the stop are done", stop_id=report.stop_id)
+        else:
+            log.error("not all parts of the stop are done", stop_id=report.stop_id, parts=told_parts(report))
+        if not report.complete or not first.stopped:
+            for problem in tell_end(self._settings, report):
+                log.error(problem, stop_id=report.stop_id)

@@ -1,0 +1,185 @@
+"""Limits: what a person sets, raises, lowers and reopens, each in one transaction that checks what it rests on."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from gaelp.budget.ledger.accounts import AdAccount, find_account
+from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
+from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.refusals import CapReached
+from gaelp.budget.ledger.signed import SignedChange, check_signed, is_done, remember
+from gaelp.budget.ledger.words import check_amount
+from gaelp.clock import account_day
+from gaelp.errors import BadInput, Refused
+from gaelp.money import Money
+
+__all__ = ["LimitSet", "Seen", "check_limit", "check_reopen", "known_limit", "reopen_cap", "set_limit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The limit that the wish for another one rests on; nothing where there was none."""
+
+    limit: Money | None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSet:
+    """What a limit was before, and whether this call changed it: not if the same signed change was made already."""
+
+    before: Money | None
+    is_new: bool
+
+
+_FIND = text("SELECT * FROM ledger_cap WHERE id = :id")
+_FIND_LIMIT = text(
+    "SELECT account_id, currency, limit_micros FROM ledger_limit WHERE kind = :kind AND subject = :subject"
+)
+_SET_LIMIT = text(
+    "INSERT INTO ledger_limit (kind, subject, account_id, currency, limit_micros)"
+    " VALUES (:kind, :subject, :account_id, :currency, :limit_micros)"
+    " ON CONFLICT (kind, subject) DO UPDATE SET limit_micros = excluded.limit_micros"
+)
+_OPEN_BUCKETS = text(
+    "SELECT id FROM ledger_cap WHERE kind = :kind AND subject = :subject AND (day = '' OR day >= :today) ORDER BY id"
+)
+_MOVE_LIMIT = text(
+    "UPDATE ledger_cap SET limit_micros = :limit_micros,"
+    " breached = CASE WHEN reserved_micros + posted_micros > :limit_micros THEN 1 ELSE breached END WHERE id = :id"
+)
+_REOPEN = text("UPDATE ledger_cap SET breached = 0 WHERE id = :id")
+
+
+def set_limit(
+    ledger: Ledger,
+    cap: Cap,
+    limit: Money,
+    *,
+    account_id: str = "",
+    seen: Seen | None = None,
+    signed: SignedChange | None = None,
+) -> LimitSet:
+    """Set or change a limit, from today of the account on; only a total spans accounts and needs no account.
+
+    A limit below what is already used is taken too, for it is the safe direction: it closes the bucket. What was
+    `seen` must still hold, unless the limit is not raised by this. A `signed` change is made once, however often it is
+    asked for; where there was one, raising without signatures is refused.
+    """
+    with ledger.alone() as connection:
+        account, before = _checked(connection, cap, limit, account_id)
+        if signed is not None and is_done(connection, signed):
+            return LimitSet(before, is_new=False)
+        raised = before is None or before < limit
+        if seen is not None and (raised or signed is not None):
+            _check_seen(cap, before, seen)
+        if signed is not None:
+            remember(connection, signed, ledger.now_ms())
+        elif raised:
+            check_signed(connection, f"limit {cap.kind} {cap.subject}: {before or 'none'} -> {limit}")
+        _write(connection, ledger, cap, limit, account)
+    return LimitSet(before, is_new=True)
+
+
+def check_limit(
+    ledger: Ledger, cap: Cap, limit: Money, *, account_id: str = "", seen: Seen | None = None
+) -> Money | None:
+    """Refuse what `set_limit` would refuse, and change nothing; the answer is the limit as it is now."""
+    with ledger.snapshot() as connection:
+        before = _checked(connection, cap, limit, account_id)[1]
+    if seen is not None:
+        _check_seen(cap, before, seen)
+    return before
+
+
+def known_limit(ledger: Ledger, cap: Cap) -> Money | None:
+    """The limit that is set for a cap; nothing where there is none, under which nothing may be spent."""
+    with ledger.snapshot() as connection:
+        row = connection.execute(_FIND_LIMIT, _names(cap)).one_or_none()
+    return None if row is None else Money(row.limit_micros, row.currency)
+
+
+def reopen_cap(ledger: Ledger, bucket: Bucket, *, signed: SignedChange | None = None) -> bool:
+    """Let a breached bucket grant again; refused while its cost is above its limit.
+
+    False if this very change was made already. Takes signatures where `set_limit` does.
+    """
+    with ledger.alone() as connection:
+        if signed is not None and is_done(connection, signed):
+            return False
+        _check_fits(connection, bucket)
+        if signed is not None:
+            remember(connection, signed, ledger.now_ms())
+        else:
+            check_signed(connection, f"reopen {bucket.id}")
+        connection.execute(_REOPEN, {"id": bucket.id})
+    return True
+
+
+def check_reopen(ledger: Ledger, bucket: Bucket) -> None:
+    """Refuse what `reopen_cap` would refuse, and change nothing."""
+    with ledger.snapshot() as connection:
+        _check_fits(connection, bucket)
+
+
+def _checked(connection: Connection, cap: Cap, limit: Money, account_id: str) -> tuple[AdAccount | None, Money | None]:
+    """The account of a cap and its limit now; refuses an amount, an owner or a currency that does not fit."""
+    check_amount(limit, f"the limit of {cap.kind} {cap.subject}", least_micros=0)
+    _check_owner(cap, account_id)
+    account = find_account(connection, account_id) if account_id else None
+    if account is not None:
+        _check_same(cap, "currency", account.currency, limit.currency)
+    before = connection.execute(_FIND_LIMIT, _names(cap)).one_or_none()
+    if before is None:
+        return account, None
+    _check_same(cap, "currency", before.currency, limit.currency)
+    _check_same(cap, "account", before.account_id, account_id)
+    return account, Money(before.limit_micros, before.currency)
+
+
+def _write(connection: Connection, ledger: Ledger, cap: Cap, limit: Money, account: AdAccount | None) -> None:
+    values = {"account_id": account.id if account else "", "currency": limit.currency, "limit_micros": limit.micros}
+    connection.execute(_SET_LIMIT, {**_names(cap), **values})
+    ledger.at_point("limit set")
+    today = account_day(ledger.clock.now(), account.time_zone).isoformat() if account else ""
+    for bucket_id in connection.execute(_OPEN_BUCKETS, {**_names(cap), "today": today}).scalars().all():
+        connection.execute(_MOVE_LIMIT, {"id": bucket_id, "limit_micros": limit.micros})
+
+
+def _check_fits(connection: Connection, bucket: Bucket) -> None:
+    row = connection.execute(_FIND, {"id": bucket.id}).one_or_none()
+    if row is None:
+        raise BadInput(f"there is no bucket {bucket.id}: `gaelp ledger show` lists them")
+    used = row.reserved_micros + row.posted_micros
+    if used > row.limit_micros:
+        raise CapReached(
+            f"{bucket.id} stands at {Money(used, row.currency)} of {Money(row.limit_micros, row.currency)}: raise its"
+            " limit first, or wait until reservations are settled"
+        )
+
+
+def _check_owner(cap: Cap, account_id: str) -> None:
+    if (cap.kind is CapKind.TOTAL) != (account_id == ""):
+        raise BadInput(f"{cap.kind} {cap.subject} with account {account_id!r}: every cap but a total has an account")
+    if cap.kind in (CapKind.ACCOUNT, CapKind.ACCOUNT_DAY) and cap.subject != account_id:
+        raise BadInput(f"{cap.kind} {cap.subject} belongs to account {account_id!r}: its subject is the account's id")
+
+
+def _check_seen(cap: Cap, now: Money | None, seen: Seen) -> None:
+    if seen.limit != now:
+        raise Refused(
+            f"{cap.kind} {cap.subject}: the limit is {now or 'none'} now and was {seen.limit or 'none'} when this"
+            " began: somebody else has changed it. Nothing was set; look at it and repeat"
+        )
+
+
+def _check_same(cap: Cap, what: str, known: str, given: str) -> None:
+    if known != given:
+        raise BadInput(
+            f"{cap.kind} {cap.subject} has the {what} {known or 'none'}, given was {given or 'none'}: a cap keeps its"
+            f" {what}, so give the same"
+        )
+
+
+def _names(cap: Cap) -> dict[str, str]:
+    return {"kind": cap.kind, "subject": cap.subject}

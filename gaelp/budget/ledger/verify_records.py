@@ -1,0 +1,139 @@
+"""What the balances rest on, each held against the others: accounts, limits, buckets opened from them, the fence."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, text
+
+from gaelp.budget.latch import StopRecord
+from gaelp.budget.ledger.accounts import AdAccount
+from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
+from gaelp.budget.ledger.findings import Finding, differences
+from gaelp.clock import account_day
+from gaelp.errors import BadInput
+from gaelp.money import Money
+
+__all__ = ["Records", "check_records", "read_records"]
+
+# Clocks of two machines differ: a day that ends within the hour may be over for the one that set a limit.
+_CLOCKS_DIFFER = timedelta(hours=1)
+
+_ACCOUNTS = text("SELECT id, currency, time_zone FROM ledger_account ORDER BY id")
+_LIMITS = text("SELECT kind, subject, account_id, currency, limit_micros FROM ledger_limit ORDER BY kind, subject")
+_CAPS = text(
+    "SELECT id, kind, subject, day, account_id, currency, limit_micros, reserved_micros, posted_micros, breached"
+    " FROM ledger_cap ORDER BY id"
+)
+_FENCE = text("SELECT stop_id, record FROM ledger_fence WHERE id = 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Accounts by their id, those of them whose time zone is known, limits by kind and subject, buckets by their id."""
+
+    accounts: dict[str, AdAccount]
+    with_days: frozenset[str]
+    limits: dict[tuple[str, str], Row[Any]]
+    buckets: dict[str, Row[Any]]
+
+
+def read_records(connection: Connection) -> Records:
+    """All of them, as of one moment."""
+    accounts = {row.id: AdAccount(row.id, row.currency, row.time_zone) for row in connection.execute(_ACCOUNTS)}
+    return Records(
+        accounts,
+        frozenset(one.id for one in accounts.values() if _is_zone(one.time_zone)),
+        {(row.kind, row.subject): row for row in connection.execute(_LIMITS)},
+        {row.id: row for row in connection.execute(_CAPS)},
+    )
+
+
+def check_records(connection: Connection, records: Records, now: datetime) -> Iterator[Finding]:
+    """What is missing, unknown, or differs from what it was made from."""
+    for account in records.accounts.values():
+        yield from _check_account(account, records)
+    for limit in records.limits.values():
+        yield from _check_limit(limit, records)
+    for bucket in records.buckets.values():
+        yield from _check_bucket(bucket, records, now)
+    yield from _check_fence(connection)
+
+
+def _check_account(account: AdAccount, records: Records) -> Iterator[Finding]:
+    where = f"account {account.id}"
+    try:
+        Money(0, account.currency)
+    except BadInput:
+        yield Finding(where=where, what="currency", expected="a code of ISO 4217", found=account.currency)
+    if account.id not in records.with_days:
+        yield Finding(where=where, what="time zone", expected="an IANA name", found=account.time_zone)
+
+
+def _check_limit(limit: Row[Any], records: Records) -> Iterator[Finding]:
+    where = f"limit {limit.kind} {limit.subject}"
+    if limit.kind not in set(CapKind):
+        yield Finding(where=where, what="kind", expected=", ".join(CapKind), found=limit.kind)
+    elif limit.kind == CapKind.TOTAL:
+        yield from differences(where, ("account", "", limit.account_id))
+    elif limit.account_id not in records.accounts:
+        yield Finding(where=where, what="account", expected="one of the books", found=limit.account_id or "none")
+    else:
+        yield from differences(where, ("currency", records.accounts[limit.account_id].currency, limit.currency))
+
+
+def _check_bucket(bucket: Row[Any], records: Records, now: datetime) -> Iterator[Finding]:
+    try:
+        cap = Cap(CapKind(bucket.kind), bucket.subject)
+    except (ValueError, BadInput):
+        found = f"{bucket.kind} {bucket.subject}"
+        yield Finding(where=bucket.id, what="cap", expected="a kind that is known, and a subject", found=found)
+        return
+    yield from differences(bucket.id, ("name, from its parts", Bucket(cap, bucket.day).id, bucket.id))
+    limit = records.limits.get((bucket.kind, bucket.subject))
+    if limit is None:
+        yield Finding(where=bucket.id, what="its limit is gone", expected=bucket.limit_micros, found="none")
+        return
+    yield from differences(
+        bucket.id,
+        ("account, of its limit", limit.account_id, bucket.account_id),
+        ("currency, of its limit", limit.currency, bucket.currency),
+    )
+    if _follows_its_limit(bucket, records, now):
+        yield from differences(bucket.id, ("limit, as it was set", limit.limit_micros, bucket.limit_micros))
+
+
+def _follows_its_limit(bucket: Row[Any], records: Records, now: datetime) -> bool:
+    """Whether the limit in force is its own; a day that is over keeps the one that held then."""
+    if not bucket.day:
+        return True
+    if bucket.account_id not in records.with_days:
+        return False
+    zone = records.accounts[bucket.account_id].time_zone
+    return bool(bucket.day >= account_day(now + _CLOCKS_DIFFER, zone).isoformat())
+
+
+def _check_fence(connection: Connection) -> Iterator[Finding]:
+    row = connection.execute(_FENCE).one_or_none()
+    if row is None:
+        yield Finding(where="ledger_fence", what="rows", expected=1, found=0)
+    elif not row.stop_id:
+        yield from differences("ledger_fence", ("record, without a stop", "", row.record))
+    else:
+        yield from differences("ledger_fence", ("stop, from its record", _recorded_stop(row.record), row.stop_id))
+
+
+def _recorded_stop(record: str) -> str:
+    try:
+        return StopRecord.from_json(record).id
+    except ValueError:
+        return "a record that can be read"
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        account_day(datetime(1970, 1, 1, tzinfo=UTC), name)
+    except BadInput:
+        return False
+    return True

@@ -1,0 +1,287 @@
+"""Limits of books under signatures: what is asked for, what is refused, and what the audit log says afterwards."""
+
+import getpass
+import json
+import sqlite3
+import threading
+
+import pytest
+
+import gaelp.budget.ledger as books
+from gaelp.cli import ledger_authority
+
+LIVE = ("--set", "approvals.policy=live")
+DAY = ("ledger", "limit", "account_day", "acc")
+
+
+@pytest.fixture
+def home(here):
+    return here / ".gaelp"
+
+
+@pytest.fixture(autouse=True)
+def _begun(gaelp):
+    result = gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "America/New_York")
+    assert result.exit_code == 0, result.stderr
+
+
+@pytest.fixture
+def sign(gaelp, keys):
+    """Run a command as somebody with a key."""
+
+    def run(name, *words):
+        return gaelp(*words, "--key", keys / f"{name}.key", "--reason", "the plan")
+
+    return run
+
+
+@pytest.fixture
+def signed(sign):
+    """Books with a limit of 50 a day that two people signed for."""
+    assert [sign(name, *DAY, "50", "--config", "production").exit_code for name in ("ann", "bob")] == [4, 0]
+
+
+def day_limit(gaelp):
+    caps = json.loads(gaelp("ledger", "show", "--json").stdout)["caps"]
+    return {cap["kind"]: cap["limit_micros"] // 1_000_000 for cap in caps}.get("account_day")
+
+
+def told(gaelp, kind="limit.set"):
+    rows = json.loads(gaelp("audit", "show", "--json", "--last", "500", "--kind", kind).stdout)["rows"]
+    return [row["body"] for row in rows]
+
+
+# Books that once took signatures
+
+
+@pytest.mark.usefixtures("signed")
+@pytest.mark.parametrize(
+    ("more", "env"),
+    [((), {}), (("--set", "approvals.policy=sandbox"), {}), ((), {"GAELP__APPROVALS__POLICY": "sandbox"})],
+)
+def test_a_limit_that_two_people_signed_is_not_raised_by_forgetting_the_configuration(gaelp, more, env):
+    result = gaelp(*DAY, "70", *more, **env)
+    assert (result.exit_code, day_limit(gaelp)) == (3, 50)
+    assert "--config production" in result.stderr
+    assert "approvals.policy=live" in result.stderr
+    assert len(told(gaelp)) == 1
+
+
+@pytest.mark.usefixtures("signed")
+def test_other_limits_of_signed_books_take_signatures_too(gaelp):
+    assert gaelp("ledger", "limit", "account", "acc", "1").exit_code == 3
+    assert gaelp("ledger", "limit", "total", "all", "1", "--currency", "USD").exit_code == 3
+
+
+@pytest.mark.usefixtures("signed")
+def test_a_breached_cap_of_signed_books_is_not_reopened_unsigned(gaelp, home):
+    gaelp("ledger", "limit", *DAY[2:], "0", *LIVE)
+    with sqlite3.connect(home / "ledger.db") as connection:
+        connection.execute(
+            "INSERT INTO ledger_cap SELECT 'account_day:acc:2026-01-01', kind, subject, '2026-01-01', account_id,"
+            " currency, limit_micros, 0, 0, 1 FROM ledger_limit"
+        )
+    assert gaelp("ledger", "reopen", "account_day:acc:2026-01-01").exit_code == 3
+    assert told(gaelp, "cap.reopened") == []
+
+
+@pytest.mark.usefixtures("installed_double")
+def test_where_the_platform_is_live_a_sandbox_policy_is_not_taken(gaelp, home, here):
+    platform = ("--set", "platform.name=double", "--set", "platform.account=acc", "--set", f"home={home}")
+    assert gaelp(*DAY, "70", *platform).exit_code == 4
+
+
+@pytest.mark.usefixtures("signed")
+def test_the_log_says_who_signed_for_a_limit_and_which_action(gaelp):
+    [row] = told(gaelp)
+    assert (row["cap"], row["before"], row["limit"], row["account"]) == ("account_day:acc", "none", "$50.00", "acc")
+    assert (row["signed"], row["approvers"], row["policy"], row["quorum"]) == (True, ["ann", "bob"], "live", 2)
+    [used] = told(gaelp, "approval.used")
+    assert row["action_hash"] == used["action_hash"]
+    assert row["policy_hash"] == used["authorisation"]["policy_hash"]
+    assert row["trust_hash"] == used["authorisation"]["terms"]["trust_hash"]
+
+
+def test_the_log_says_that_a_limit_was_not_signed_and_who_was_at_the_keyboard(gaelp):
+    assert gaelp(*DAY, "50").exit_code == 0
+    assert gaelp(*DAY, "20").exit_code == 0
+    assert [(row["signed"], row["by"], row["account"]) for row in told(gaelp)] == [
+        (False, getpass.getuser(), "acc")
+    ] * 2
+    assert [(row["before"], row["limit"]) for row in told(gaelp)] == [("none", "$50.00"), ("$50.00", "$20.00")]
+
+
+# Nothing is signed away or recorded that does not happen
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("account_day", "acc", "9223372036854"),
+        ("account_day", "acc", "-5"),
+        ("account_day", "acc", "50", "--account", "all"),
+        ("account_day", "acc", "50", "--account", "a:b"),
+        ("account_day", "acc", "50", "--currency", "EUR"),
+        ("campaign_day", "spring", "50", "--account", "a:b"),
+        ("total", "some", "50", "--currency", "USD"),
+        ("total", "all", "50", "--currency", "USD", "--account", "acc"),
+        ("episode", "e" * 195, "50", "--account", "acc"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_before_anybody_signs_and_is_not_recorded(gaelp, sign, words):
+    result = sign("ann", "ledger", "limit", *words, *LIVE)
+    assert result.exit_code == 2, result.stderr
+    assert "unexpected" not in result.stderr
+    assert (told(gaelp), told(gaelp, "approval.requested"), told(gaelp, "approval.used")) == ([], [], [])
+
+
+def test_a_total_keeps_its_currency(gaelp):
+    assert gaelp("ledger", "limit", "total", "all", "50", "--currency", "USD").exit_code == 0
+    result = gaelp("ledger", "limit", "total", "all", "50", "--currency", "EUR")
+    assert (result.exit_code, "has the currency USD, given was EUR" in result.stderr) == (2, True)
+
+
+def test_a_negative_amount_is_called_by_its_name(gaelp):
+    assert "AMOUNT is -5; allowed: 0 or more" in gaelp(*DAY, "-5").stderr
+
+
+def test_a_crash_after_the_signatures_were_used_is_repeated_without_new_ones(gaelp, sign, monkeypatch):
+    assert sign("ann", *DAY, "50", *LIVE).exit_code == 4
+    with monkeypatch.context() as power_cut:
+        power_cut.setattr(books, "set_limit", lambda *_, **__: 1 / 0)
+        assert sign("bob", *DAY, "50", *LIVE).exit_code == 1
+    assert (day_limit(gaelp), told(gaelp), len(told(gaelp, "approval.used"))) == (None, [], 1)
+    again = gaelp(*DAY, "50", *LIVE)
+    assert (again.exit_code, day_limit(gaelp)) == (0, 50), again.stderr
+    assert [row["approvers"] for row in told(gaelp)] == [["ann", "bob"]]
+
+
+def test_a_crash_before_the_log_was_told_is_mended_by_the_next_command(gaelp, sign, monkeypatch):
+    assert sign("ann", *DAY, "50", *LIVE).exit_code == 4
+    with monkeypatch.context() as power_cut:
+        power_cut.setattr(ledger_authority, "done_then_recorded", lambda *_: 1 / 0)
+        assert sign("bob", *DAY, "50", *LIVE).exit_code == 1
+    assert (day_limit(gaelp), told(gaelp)) == (50, [])
+    assert gaelp(*DAY, "50", *LIVE).exit_code == 0
+    assert [row["signed"] for row in told(gaelp)] == [True, False]
+    assert gaelp(*DAY, "50", *LIVE).exit_code == 0
+    assert [row["signed"] for row in told(gaelp)] == [True, False, False]
+
+
+def test_a_limit_that_somebody_lowers_meanwhile_is_not_raised_back_by_one_that_seemed_equal(gaelp, monkeypatch):
+    assert gaelp(*DAY, "7").exit_code == 0
+    real, before = books.set_limit, []
+
+    def late(*given, **more):
+        if not before:
+            before.append(gaelp_in_between(gaelp, monkeypatch, real))
+        return real(*given, **more)
+
+    monkeypatch.setattr(books, "set_limit", late)
+    result = gaelp(*DAY, "7")
+    assert (result.exit_code, day_limit(gaelp)) == (3, 1)
+    assert "the limit is $1.00 now and was $7.00" in result.stderr
+    assert [row["limit"] for row in told(gaelp)] == ["$7.00", "$1.00"]
+
+
+def gaelp_in_between(gaelp, monkeypatch, real):
+    monkeypatch.setattr(books, "set_limit", real)
+    assert gaelp(*DAY, "1").exit_code == 0
+
+
+def test_of_several_last_signers_at_once_each_says_the_truth(gaelp_process, gaelp, sign, keys, here):
+    assert sign("ann", *DAY, "50", *LIVE).exit_code == 4
+    results = []
+
+    def last():
+        words = (*DAY, "50", *LIVE, "--key", str(keys / "bob.key"), "--reason", "the plan")
+        results.append(gaelp_process("-m", "gaelp.cli", *words))
+
+    threads = [threading.Thread(target=last) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 0 in [one.returncode for one in results], results
+    for one in results:
+        assert (one.returncode == 0 and "at most $50.00" in one.stdout) or (
+            one.returncode == 3 and "is $50.00 now" in one.stderr
+        ), one
+    assert [row["signed"] for row in told(gaelp)].count(True) == 1
+    assert len(told(gaelp, "approval.requested")) == 1
+    assert gaelp("audit", "verify").exit_code == 0
+
+
+# Lowering always passes
+
+
+@pytest.mark.usefixtures("signed")
+def test_lowering_needs_no_list_of_approvers(gaelp, home):
+    (home / "approvers.yaml").write_text("approvers: [")
+    assert gaelp(*DAY, "20", *LIVE).exit_code == 0
+    assert (day_limit(gaelp), told(gaelp)[-1]["limit"]) == (20, "$20.00")
+
+
+@pytest.mark.usefixtures("signed")
+@pytest.mark.parametrize("damage", ["damaged", "gone", "empty"])
+def test_lowering_passes_without_the_approvals_and_what_was_not_recorded_is_said(gaelp, home, damage):
+    for name in ("approvals.db-wal", "approvals.db-shm"):
+        (home / name).unlink(missing_ok=True)
+    (home / "approvals.db").unlink()
+    if damage != "gone":
+        (home / "approvals.db").write_bytes(
+            b"no database, but long enough for one" * 99 if damage == "damaged" else b""
+        )
+    result = gaelp(*DAY, "20", *LIVE)
+    assert (result.exit_code, day_limit(gaelp)) == (1, 20)
+    assert "DONE, BUT NOT RECORDED" in result.stderr
+
+
+@pytest.mark.usefixtures("signed")
+def test_lost_approvals_are_not_begun_anew(gaelp, home, sign, keys):
+    for path in home.glob("approvals.db*"):
+        path.unlink()
+    result = sign("ann", *DAY, "70", *LIVE)
+    assert (result.exit_code, "is not there" in result.stderr) == (3, True)
+    assert not (home / "approvals.db").exists()
+    gaelp("keys", "trust", keys / "eve.pub.json", "--role", "finance")  # makes a new one, which is not the true one
+    result = sign("ann", *DAY, "70", *LIVE)
+    assert (result.exit_code, "does not know 1 of them" in result.stderr) == (3, True)
+
+
+# What is still needed
+
+
+def test_one_person_twice_is_told_as_one(gaelp, sign):
+    sign("ann", *DAY, "50", *LIVE)
+    result = sign("ann", *DAY, "50", *LIVE)
+    assert result.exit_code == 4
+    assert "needs the signatures of 2 people, 1 have signed" in result.stderr
+    assert "Signed by ann. Still needed: 1 more of 2 approvers" in result.stderr
+
+
+def test_a_missing_role_is_named(gaelp, sign, keys):
+    gaelp("keys", "trust", keys / "eve.pub.json", "--role", "marketing")
+    sign("bob", *DAY, "50", *LIVE)
+    result = sign("eve", *DAY, "50", *LIVE)
+    assert result.exit_code == 4
+    assert "Signed by bob, eve. Still needed: 1 more with the role finance" in result.stderr
+
+
+def test_books_that_were_begun_before_signatures_were_kept_take_them_from_now_on(gaelp, home, sign):
+    with sqlite3.connect(home / "ledger.db") as connection:
+        connection.execute("DROP TABLE ledger_signed")
+    assert gaelp(*DAY, "5").exit_code == 0
+    assert [sign(name, *DAY, "50", *LIVE).exit_code for name in ("ann", "bob")] == [4, 0]
+    assert gaelp(*DAY, "70").exit_code == 3
+
+
+def test_after_the_books_are_begun_every_limit_that_an_order_needs_is_named(gaelp):
+    said = gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "America/New_York").stderr
+    for kind in ("campaign_day CAMPAIGN", "campaign CAMPAIGN", "account_day acc", "account acc", "total all"):
+        assert f"gaelp ledger limit {kind} AMOUNT" in said
+
+
+@pytest.mark.parametrize("zone", ["localtime", "Factory", "posix/Europe/Berlin", "right/UTC", "Nowhere/City"])
+def test_a_time_zone_that_is_no_place_is_refused(gaelp, zone):
+    assert gaelp("ledger", "create", "other", "--currency", "USD", "--time-zone", zone).exit_code == 2
