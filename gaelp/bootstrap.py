@@ -72,7 +72,7 @@ def kill_switch(settings: Settings, clock: Clock | None = None) -> KillSwitch:
         fence=fence_at(lambda: open_books(settings)) if should_have_books(settings) else None,
         pause=(lambda: _pause_everything(settings)) if settings.platform.name else None,
         clock=clock,
-        why_no_fence=f"no ledger in {absolute(settings.home)}",
+        why_no_fence=_no_ledger(settings),
     )
 
 
@@ -125,6 +125,13 @@ def violations_path(settings: Settings) -> Path:
 def latch(settings: Settings) -> Latch:
     """The file whose existence means stop."""
     return Latch(absolute(settings.home) / LATCH_NAME)
+
+
+def _no_ledger(settings: Settings) -> str:
+    return (
+        f"there is no ledger in {absolute(settings.home)}; if the books are in PostgreSQL, set"
+        " GAELP__BUDGET__DATABASE_URL, if they are in another folder, GAELP_HOME"
+    )
 
 
 def should_have_books(settings: Settings) -> bool:

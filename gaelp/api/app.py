@@ -115,15 +115,13 @@ async def _body_of(request: Request) -> bytes:
 
 
 def _reason_in(body: bytes) -> str:
-    """Why it has to stop; what is odd about it is mended or cut, for a stop is not refused over a detail."""
+    """Why it has to stop; what is odd about it is mended or cut, and none is needed: a stop is refused over nothing."""
     try:
-        found = json.loads(body)
+        found = json.loads(body or b"{}")
     except (ValueError, RecursionError):
-        raise HTTPException(422, f"the body is not JSON: {_WHAT_TO_SEND}") from None
-    reason = found.get("reason") if isinstance(found, dict) else None
-    if not isinstance(reason, str) or not reason.strip():
-        raise HTTPException(422, f"the body has no reason: {_WHAT_TO_SEND}")
-    return plain_reason(reason)
+        found = body.decode(errors="replace")
+    reason = found.get("reason", "") if isinstance(found, dict) else found
+    return plain_reason(reason if isinstance(reason, str) else json.dumps(reason)) or "pulled over HTTP"
 
 
 def _not_stopped(problem: Exception) -> str:

@@ -22,7 +22,7 @@ _TELLING_SECONDS = 5.0  # and so much the alert about what has not come
 
 
 class StopEnds:
-    """Follows stops to their end and tells it: in the log, and with an alert if a part did not come."""
+    """Follows stops to their end and tells it: in the log, and with an alert."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -54,11 +54,10 @@ class StopEnds:
                     ended.result(_TELLING_SECONDS)  # who follows it is about to tell
 
     def _tell(self, report: StopReport, first: StopReport) -> None:
-        """An alert too if people would else believe what was told first."""
+        """With an alert, for people would else believe what was told first; a critical one unless all came right."""
         if report.complete:
             log.warning("all parts of the stop are done", stop_id=report.stop_id)
         else:
             log.error("not all parts of the stop are done", stop_id=report.stop_id, parts=told_parts(report))
-        if not report.complete or not first.stopped:
-            for problem in tell_end(self._settings, report):
-                log.error(problem, stop_id=report.stop_id)
+        for problem in tell_end(self._settings, report, is_good=report.complete and first.stopped):
+            log.error(problem, stop_id=report.stop_id)

@@ -130,7 +130,10 @@ class StopState:
 
 
 class KillSwitch:
-    """Stops all spending, and lets it go on again only when told so with authority."""
+    """Stops all spending, and lets it go on again only when told so with authority.
+
+    Where there is no fence, `why_no_fence` is why a stop is not complete without it; nothing if none is needed.
+    """
 
     def __init__(
         self,
@@ -139,10 +142,11 @@ class KillSwitch:
         fence: Fence | None = None,
         pause: Callable[[], None] | None = None,
         clock: Clock | None = None,
-        why_no_fence: str = "not connected",
+        why_no_fence: str = "",
     ) -> None:
         self._latch, self._fence, self._pause = latch, fence, pause
-        self._clock, self._why_no_fence = clock or SystemClock(), why_no_fence
+        self._clock = clock or SystemClock()
+        self._no_fence = (lambda: _fail(why_no_fence)) if why_no_fence else None
         self._parts: tuple[_Part, ...] = ()
         self._stop_id, self._seconds, self._latch_is_there = "", 0.0, threading.Event()
 
@@ -174,7 +178,7 @@ class KillSwitch:
         self._latch_is_there = there = threading.Event()
         self._parts = (
             _Part("latch", lambda: self._latch.set(record, there.set)),
-            _Part("fence", None if fence is None else lambda: fence.raise_(record), self._why_no_fence),
+            _Part("fence", self._no_fence if fence is None else lambda: fence.raise_(record)),
             _Part("pause", self._pause),
         )
         reached = self.wait(_PARTS_WAIT_SECONDS)
@@ -228,13 +232,15 @@ class KillSwitch:
         return seen
 
 
+def _fail(why: str) -> None:
+    raise GaelpError(why)
+
+
 class _Part:
     """One way to stop, tried in a thread of its own so that it cannot hold up the others."""
 
-    def __init__(
-        self, name: Literal["latch", "fence", "pause"], act: Callable[[], None] | None, why_none: str = "not connected"
-    ) -> None:
-        self._name, self._act, self._error, self._why_none = name, act, "", why_none
+    def __init__(self, name: Literal["latch", "fence", "pause"], act: Callable[[], None] | None) -> None:
+        self._name, self._act, self._error = name, act, ""
         # Its own word, not the thread's: one whose `join` is interrupted by Ctrl-C may call itself finished.
         self._ended = threading.Event()
         if act is None:
@@ -250,7 +256,7 @@ class _Part:
 
     def report(self) -> PartReport:
         if self._act is None:
-            return PartReport(name=self._name, outcome="none", detail=self._why_none)
+            return PartReport(name=self._name, outcome="none", detail="not connected")
         if not self._ended.is_set():
             return PartReport(name=self._name, outcome="still trying")
         if self._error:

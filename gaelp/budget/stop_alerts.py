@@ -16,6 +16,7 @@ from gaelp.observability.alerts import Alert, Severity
 __all__ = ["tell_end", "tell_released", "tell_stopped"]
 
 _SOURCE = "kill-switch"
+_SHORT = {"failed": "failed", "still trying": "not done yet"}
 
 
 def tell_stopped(settings: Settings, report: StopReport, *, by: str, reason: str) -> tuple[str, ...]:
@@ -24,18 +25,18 @@ def tell_stopped(settings: Settings, report: StopReport, *, by: str, reason: str
     return _tell(settings, "critical", report.stop_id, _title(report), body)
 
 
-def tell_end(settings: Settings, report: StopReport) -> tuple[str, ...]:
+def tell_end(settings: Settings, report: StopReport, *, is_good: bool) -> tuple[str, ...]:
     """Alert people of what became of parts that were still trying when they were told of the stop."""
-    return _tell(
-        settings, "critical", _end_key(report.stop_id), _title(report), shortfall(report) or told_parts(report)
-    )
+    severity: Severity = "warning" if is_good else "critical"
+    body = shortfall(report) or told_parts(report)
+    return _tell(settings, severity, _end_key(report.stop_id), _title(report), body)
 
 
 def _title(report: StopReport) -> str:
     if not report.stopped:
         return "Spending could NOT be stopped"
-    failed = [part.name for part in report.parts if part.outcome == "failed"]
-    return f"Spending is stopped in part: {' and '.join(failed)} failed" if failed else "Spending is stopped"
+    missing = [f"{part.name} {_SHORT[part.outcome]}" for part in report.parts if part.outcome in _SHORT]
+    return f"Spending is stopped in part: {' and '.join(missing)}" if missing else "Spending is stopped"
 
 
 def _end_key(stop_id: str) -> str:

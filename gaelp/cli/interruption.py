@@ -3,13 +3,15 @@
 Imported before everything else, so that an interruption of the slow imports is told as well: standard library only.
 """
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["STOPPED", "forget_watched", "stop_message", "stopped_by_hand", "told_when_stopped", "watch"]
+__all__ = ["STOPPED", "forget_watched", "stop_message", "stopped_by_hand", "told_when_stopped", "undisturbed", "watch"]
 
 STOPPED = 130  # what shells report for a process that Ctrl-C ended
 
@@ -31,10 +33,12 @@ def forget_watched() -> None:
 
 def stop_message() -> str:
     """What an interrupted command leaves behind."""
+    if sys.argv[1:2] == ["kill"]:  # its own end is never an interruption, see there
+        return "NOT STOPPED: interrupted before anything was done; repeat it"
     written = [str(path) for path, since_ns in _watched_since_ns.items() if _was_written(path, since_ns)]
     if not written:
-        return "stopped; nothing was written"
-    return f"stopped; what was written until then is in {', '.join(written)}"
+        return "interrupted; nothing was written"
+    return f"interrupted; what was written until then is in {', '.join(written)}"
 
 
 def stopped_by_hand(error: BaseException) -> bool:
@@ -53,6 +57,19 @@ def told_when_stopped() -> Iterator[None]:
     except KeyboardInterrupt:
         sys.stderr.write(f"{stop_message()}\n")
         raise SystemExit(STOPPED) from None
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ctrl-C does nothing inside."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread is interrupted
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _was_written(path: Path, since_ns: int) -> bool:

@@ -3,11 +3,13 @@
 import os
 import pwd
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from gaelp.budget.latch import LATCH_NAME, Latch, plain_reason
+from gaelp.cli.interruption import undisturbed
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, say_error, show_json, show_table, show_text
 from gaelp.cli.signing import (
@@ -20,8 +22,7 @@ from gaelp.cli.signing import (
     signature_from,
 )
 from gaelp.config import known_secrets, load_settings
-from gaelp.config.environment import process_environment
-from gaelp.config.home import usual_home
+from gaelp.config.home import probable_home
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, GaelpError, Refused
 
@@ -32,44 +33,44 @@ __all__ = ["kill", "revive"]
 
 _PATIENCE_SECONDS = 30.0
 _BY_HAND = "Until that is mended, pause the campaigns on the platform by hand, now"
+_NO_LEDGER_HERE = "No ledger was found here: where the books are elsewhere, their fence still stands."
 # What no stop needs: it must not be what keeps a stop from the database and the platform.
-_NEEDLESS = ("GAELP__ALERTS__", "GAELP__API__")
-_WITHOUT_NEEDLESS = (
-    "alerts.first.webhook=null",
-    "alerts.first.email=null",
-    "alerts.second.webhook=null",
-    "alerts.second.email=null",
-    "api.host=127.0.0.1",
-)
+_NEEDLESS = ("alerts", "api")
 
 
 def kill(
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept with the stop.")] = "pulled by hand",
+    words: Annotated[list[str] | None, typer.Argument(metavar="[WHY]...", help="Why; kept with the stop.")] = None,
+    reason: Annotated[str, typer.Option("--reason", help="The same as an option.")] = "",
     config: ConfigOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Stop all spending, now: latch file, fence in the ledger's database, pause on the platform.
 
-    None waits for the others, and the latch stops this machine within a second. It ends with 0 only if every part that
-    is connected is done, else with 1 and what to do by hand. `gaelp revive` undoes it, with a signed approval.
+    None waits for the others, and the latch stops this machine within a second. It ends with 0 only if every part is
+    done (the pause where a platform is named), else with 1 and what to do by hand. `gaelp revive` undoes it, with a
+    signed approval.
 
-    **Example**: `gaelp kill --reason "cost per click is ten times what it was"`
+    **Example**: `gaelp kill cost per click is ten times what it was`
     """
     # No check of the home, no logs, no tidy start: nothing that is not needed may stand between this and the latch.
-    by, reason = _user(), plain_reason(reason)
-    try:
-        settings, no_alerts = _settings_to_stop_with(config, overrides or ())
-        from gaelp.bootstrap import kill_switch  # noqa: PLC0415 - sqlalchemy takes its time
+    by, reason = _user(), plain_reason(" ".join([*(words or ()), reason])) or "pulled by hand"
+    with undisturbed():
+        try:
+            settings, no_alerts = _settings_to_stop_with(config, overrides or ())
+            from gaelp.bootstrap import kill_switch  # noqa: PLC0415 - sqlalchemy takes its time
 
-        switch = kill_switch(settings)
-    except Exception as problem:  # noqa: BLE001 - whatever it is, the latch can do without
-        _latch_alone(problem, by, reason)
-    report = _pulled(switch, by, reason)
-    try:
-        _show_stop(report, as_json=as_json)
-    finally:  # people are told, also where nobody reads the output
-        _alert(settings, report, by, reason, no_alerts)
+            switch = kill_switch(settings)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the latch can do without
+            _latch_alone(problem, by, reason, lambda: probable_home(config, overrides or ()))
+        report = switch.begin(by=by, reason=reason)
+    if report.is_trying:
+        report = _waited(switch, report)
+    with undisturbed():
+        try:
+            _show_stop(report, as_json=as_json)
+        finally:  # people are told, also where nobody reads the output
+            _alert(settings, report, by, reason, no_alerts)
     if not report.complete:
         raise typer.Exit(1)
 
@@ -94,18 +95,20 @@ def revive(
     An approval is for the stop in force alone: a stop that is made meanwhile needs approvals of its own. What is paused
     on the platform stays paused.
     """
-    from gaelp.bootstrap import kill_switch  # noqa: PLC0415 - sqlalchemy takes its time
+    from gaelp.bootstrap import kill_switch, should_have_books  # noqa: PLC0415 - sqlalchemy takes its time
     from gaelp.budget.stop_alerts import tell_released  # noqa: PLC0415 - as above
 
     settings = load_settings(config, overrides=overrides or ()).settings
     signature = signature_from(settings, key, reason, passphrase_file, trust_file)
     released = kill_switch(settings).release(lambda state: _require_approval(state, settings, signature))
-    _tell_problems(settings, lambda: tell_released(settings, released.stop_ids, signature.reason))
+    elsewhere = "" if should_have_books(settings) else f" {_NO_LEDGER_HERE}"
+    _tell_problems(settings, lambda: tell_released(settings, released.stop_ids, f"{signature.reason}{elsewhere}"))
     if as_json:
         show_json({"stopped": False, "released": list(released.stop_ids)})
     elif released.is_stopped:
         show_text(
             f"Released: {', '.join(released.stop_ids)}. Campaigns that were paused stay so until they are enabled."
+            f"{elsewhere}"
         )
     else:
         show_text("Nothing is stopped.")
@@ -116,29 +119,22 @@ def _settings_to_stop_with(config: str | None, overrides: Sequence[str]) -> tupl
     try:
         return load_settings(config, overrides=overrides).settings, ""
     except BadInput as problem:
-        environ = {name: text for name, text in process_environment().items() if not name.startswith(_NEEDLESS)}
         try:
-            settings = load_settings(config, overrides=[*overrides, *_WITHOUT_NEEDLESS], environ=environ).settings
+            settings = load_settings(config, overrides=overrides, as_shipped=_NEEDLESS).settings
         except BadInput:
             raise problem from None
         return settings, str(problem)
 
 
-def _pulled(switch: "KillSwitch", by: str, reason: str) -> "StopReport":
+def _waited(switch: "KillSwitch", first: "StopReport") -> "StopReport":
     """How the stop ends; Ctrl-C ends the waiting for it, not the stop."""
+    known = f"This machine is stopped ({first.stop_id})" if first.stopped else "NOT STOPPED yet"
+    trying = " and ".join(part.name for part in first.parts if part.outcome == "still trying")
+    say(f"{known}. Waiting up to {_PATIENCE_SECONDS:.0f} s for {trying} ...")
     try:
-        first = switch.begin(by=by, reason=reason)
-        if not first.is_trying:
-            return first
-        known = f"This machine is stopped ({first.stop_id})" if first.stopped else "NOT STOPPED yet"
-        trying = " and ".join(part.name for part in first.parts if part.outcome == "still trying")
-        say(f"{known}. Waiting up to {_PATIENCE_SECONDS:.0f} s for {trying} ...")
         return switch.wait(_PATIENCE_SECONDS)
     except KeyboardInterrupt:
-        so_far = switch.report()
-        if not so_far.parts:
-            raise  # nothing has begun
-        return so_far
+        return switch.report()
 
 
 def _show_stop(report: "StopReport", *, as_json: bool) -> None:
@@ -167,22 +163,23 @@ def _alert(settings: Settings, report: "StopReport", by: str, reason: str, no_al
     _tell_problems(settings, lambda: tell_stopped(settings, report, by=by, reason=reason))
 
 
-def _latch_alone(problem: Exception, by: str, reason: str) -> NoReturn:
+def _latch_alone(problem: Exception, by: str, reason: str, find_home: Callable[[], Path]) -> NoReturn:
     """Settings that cannot be read must not keep anybody from stopping: the latch needs none but the folder."""
     from gaelp.budget.kill_switch import KillSwitch  # noqa: PLC0415 - sqlalchemy takes its time
 
-    why = str(problem) if isinstance(problem, GaelpError) else f"{type(problem).__name__}: {problem}"
+    why = (str(problem) if isinstance(problem, GaelpError) else f"{type(problem).__name__}: {problem}").rstrip(".")
     try:
-        home = usual_home()
-        report = KillSwitch(Latch(home / LATCH_NAME)).begin(by=by, reason=reason)
+        home = find_home()
     except BadInput as no_home:
         raise GaelpError(f"NOT STOPPED: the settings cannot be read ({why}), and {no_home}. {_BY_HAND}") from problem
+    report = KillSwitch(Latch(home / LATCH_NAME)).begin(by=by, reason=reason)
     if not report.stopped:
         trouble = report.parts[0].detail or report.parts[0].outcome
         raise GaelpError(f"NOT STOPPED: the settings cannot be read ({why}), and {trouble}. {_BY_HAND}") from problem
     raise GaelpError(
-        f"stopped by the latch of {home} alone ({report.stop_id}), for the settings cannot be read: {why}. Neither"
-        " fence nor platform was reached: mend the settings and repeat, or pause on the platform by hand"
+        f"only the latch of {home} is set ({report.stop_id}), for the settings cannot be read: {why}. Neither fence nor"
+        " platform was reached, nor spenders that use another folder: mend the settings and repeat, or pause on the"
+        " platform by hand"
     ) from problem
 
 

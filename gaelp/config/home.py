@@ -2,14 +2,17 @@
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
+from gaelp.config.document import read_document
 from gaelp.config.environment import HOME_VARIABLE
-from gaelp.config.places import absolute
+from gaelp.config.places import absolute, find_file
+from gaelp.config.secret_sources import PREFIX
 from gaelp.config.settings import Settings
 from gaelp.errors import ConfigError
 
-__all__ = ["books_place", "check_home", "existing_part", "usual_home"]
+__all__ = ["books_place", "check_home", "existing_part", "probable_home"]
 
 
 def existing_part(home: Path) -> Path:
@@ -35,15 +38,28 @@ def check_home(home: Path) -> None:
         ) from None
 
 
-def usual_home() -> Path:
-    """The home as far as it can be told without any settings: GAELP_HOME, or .gaelp in the current folder."""
-    return absolute(os.environ.get(HOME_VARIABLE) or ".gaelp")
+def probable_home(config: str | None, overrides: Sequence[str]) -> Path:
+    """The home as far as it can be told where the settings cannot be used, in the order in which they are laid."""
+    given = dict(text.split("=", 1) for text in overrides if "=" in text)
+    named = given.get("home") or os.environ.get(HOME_VARIABLE) or os.environ.get(f"{PREFIX}HOME")
+    return absolute(named or _home_in(config) or _home_in("base") or ".gaelp")
 
 
 def books_place(settings: Settings, file_name: str) -> Path | str:
     """Where something is kept that money depends on: in the PostgreSQL that is named, or in a file below the home."""
     url = settings.budget.database_url
     return absolute(settings.home) / file_name if url is None else url.get_secret_value()
+
+
+def _home_in(config: str | None) -> str | None:
+    """What a config says of the home, even if nothing else in it is right."""
+    if config is None:
+        return None
+    try:
+        home = read_document(find_file(config)).values["home"]
+    except Exception:  # noqa: BLE001 - a config that cannot be read says nothing
+        return None
+    return home if isinstance(home, str) else None
 
 
 def _is_there(path: Path) -> bool:

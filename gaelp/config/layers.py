@@ -1,7 +1,7 @@
 """Load the settings of a run: base.yaml, a named config, the environment and --set, one on top of the other."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from gaelp.config.origins import DEFAULT, Layer, LayerKind, Merged, Origin
 from gaelp.config.places import find_file
 from gaelp.config.problems import KeyPath, Problem, dotted
 from gaelp.config.schema import is_required
-from gaelp.config.secret_sources import hide_secrets, secrets_from
+from gaelp.config.secret_sources import PREFIX, hide_secrets, secrets_from
 from gaelp.config.settings import Settings
 from gaelp.config.validation import validated
 
@@ -41,16 +41,27 @@ class LoadedSettings:
 
 
 def load_settings(
-    config: str | Path | None = None, *, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+    config: str | Path | None = None,
+    *,
+    overrides: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
+    as_shipped: Collection[str] = (),
 ) -> LoadedSettings:
     """The settings of a run; `config` is a name from configs/ or a path, None is base.yaml alone.
 
-    `overrides` are texts like `run.seed=7`. Without `environ` the environment of this process is read.
+    `overrides` are texts like `run.seed=7`. Without `environ` the environment of this process is read. Sections named
+    in `as_shipped` are those of base.yaml, whatever else is said of them.
     """
-    environ = dict(os.environ) if environ is None else environ
+    left_out = tuple(f"{PREFIX}{section.upper()}__" for section in as_shipped)
+    environ = {
+        name: text
+        for name, text in (os.environ if environ is None else environ).items()
+        if not name.startswith(left_out)
+    }
     merged, problems = Merged(), list[Problem]()
     for layer in _layers(config, overrides, environ, problems):
-        values, secrets = hide_secrets(Settings, layer.values, layer.place)
+        given = layer.values if layer.kind == "base" else _without(as_shipped, layer.values)
+        values, secrets = hide_secrets(Settings, given, layer.place)
         merged.add(Layer(layer.kind, values, layer.place))
         problems += secrets
     _add_secrets(merged, environ)
@@ -72,6 +83,10 @@ def _file_layer(kind: LayerKind, path_or_name: str | Path, problems: list[Proble
     document = read_document(find_file(path_or_name))
     problems += document.problems
     return Layer(kind, document.values, document.place)
+
+
+def _without(sections: Collection[str], values: Any) -> Any:
+    return {key: value for key, value in values.items() if key not in sections} if isinstance(values, dict) else values
 
 
 def _add_secrets(merged: Merged, environ: Mapping[str, str]) -> None:

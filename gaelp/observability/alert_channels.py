@@ -1,6 +1,7 @@
 """The ways an alert takes: the log, a webhook, e-mail, or any function. Each delivers in bounded time or raises."""
 
 import json
+import logging
 import smtplib
 import ssl
 import time
@@ -10,6 +11,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from functools import cache
 from threading import Thread
+from typing import TypeVar
 
 import httpx
 
@@ -17,8 +19,11 @@ from gaelp.config.alert_settings import EmailSettings, WebhookSettings
 from gaelp.errors import ComponentMissing
 from gaelp.observability.alerts import Alert
 from gaelp.observability.logs import get_logger
+from gaelp.observability.redact import mask_text
 
 __all__ = ["CallableChannel", "EmailChannel", "LogChannel", "WebhookChannel"]
+
+Result = TypeVar("Result")
 
 _TRY_AGAIN_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -86,22 +91,12 @@ class WebhookChannel:
         )
 
     def _attempt(self, alert: Alert) -> tuple[str, bool]:
-        """What went wrong, empty if nothing, and whether another attempt may help; bounded as a whole.
+        """What went wrong, empty if nothing, and whether another attempt may help.
 
-        httpx bounds each read alone, and finding the address not at all. So it works in a thread that nobody waits for
-        longer, nor the end of the process; what it delivers all the same has its Idempotency-Key.
+        What is delivered after the time is up has the same Idempotency-Key as the next attempt.
         """
-        done: Future[tuple[str, bool]] = Future()
-
-        def work() -> None:
-            try:
-                done.set_result(self._post(alert))
-            except Exception as error:  # noqa: BLE001 - raised again where it is waited for
-                done.set_exception(error)
-
-        Thread(target=work, name=f"gaelp-{self.name}", daemon=True).start()
         try:
-            return done.result(self._settings.timeout_seconds)
+            return _within(self._settings.timeout_seconds, self.name, lambda: self._post(alert))
         except TimeoutError:
             return self._too_late(), True
 
@@ -152,19 +147,56 @@ class EmailChannel:
     def send(self, alert: Alert) -> None:
         """Deliver to every recipient, or raise ComponentMissing with what the server said."""
         settings = self._settings
+        server = f"the mail server {settings.host}:{settings.port}"
         try:
-            with smtplib.SMTP(settings.host, settings.port, timeout=settings.timeout_seconds) as server:
-                if settings.starttls:
-                    server.starttls(context=self._tls or ssl.create_default_context())
-                if settings.user is not None and settings.password is not None:
-                    server.login(settings.user, settings.password.get_secret_value())
-                refused = server.send_message(_mail(alert, settings))
-        except (smtplib.SMTPException, OSError) as error:
+            refused = _within(settings.timeout_seconds, self.name, lambda: self._handed_over(alert))
+        except TimeoutError:
             raise ComponentMissing(
-                f"the mail server {settings.host}:{settings.port} did not take the alert: {error}. Check its settings"
-            ) from error
+                f"{server} did not take the alert within {settings.timeout_seconds:g} s. Check its settings"
+            ) from None
+        except (smtplib.SMTPException, OSError) as error:
+            raise ComponentMissing(f"{server} did not take the alert: {error}. Check its settings") from error
         if refused:
-            raise ComponentMissing(f"the mail server refused {sorted(refused)}: check these addresses")
+            raise ComponentMissing(f"the mail server refused {refused}: check these addresses")
+
+    def _handed_over(self, alert: Alert) -> list[str]:
+        """Whom the server refused."""
+        settings = self._settings
+        with smtplib.SMTP(settings.host, settings.port, timeout=settings.timeout_seconds) as server:
+            if settings.starttls:
+                server.starttls(context=self._tls or ssl.create_default_context())
+            if settings.user is not None and settings.password is not None:
+                server.login(settings.user, settings.password.get_secret_value())
+            return sorted(server.send_message(_mail(alert, settings)))
+
+
+def _within(seconds: float, name: str, work: Callable[[], Result]) -> Result:
+    """What comes of work that may take so long as a whole; TimeoutError if it takes longer.
+
+    Libraries bound each read alone, and finding an address not at all. So the work goes on in a thread that nobody
+    waits for any longer, nor does the end of the process.
+    """
+    done: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except Exception as error:  # noqa: BLE001 - raised again where it is waited for
+            done.set_exception(error)
+
+    Thread(target=run, name=f"gaelp-{name}", daemon=True).start()
+    return done.result(seconds)
+
+
+class _WithoutSecrets(logging.Filter):
+    """httpx logs the address of every request, and that of a webhook is a secret."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = mask_text(record.getMessage()), ()
+        return True
+
+
+logging.getLogger("httpx").addFilter(_WithoutSecrets())
 
 
 def _mail(alert: Alert, settings: EmailSettings) -> EmailMessage:

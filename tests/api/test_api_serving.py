@@ -154,8 +154,11 @@ def test_a_part_that_comes_after_the_answer_is_told_in_the_log_and_to_who_asks(s
         assert [part["outcome"] for part in newest["parts"]] == ["done", "still trying", "none"]
         let_go()
         assert soon(lambda: httpx.get(f"{address}/kill").json()["newest"]["complete"])
-        soon(lambda: "all parts of the stop are done" in caplog.text)
-    assert alerts_of(home, stop_id) == {stop_id: "Spending is stopped"}
+        soon(lambda: f"{stop_id}/end" in caplog.text)
+    assert "all parts of the stop are done" in caplog.text
+    assert alerts_of(home, stop_id) == {stop_id: "Spending is stopped in part: fence not done yet"}
+    ends = [r.msg for r in caplog.records if isinstance(r.msg, dict) and r.msg.get("alert_key") == f"{stop_id}/end"]
+    assert [(one["event"], one["level"]) for one in ends] == [("Spending is stopped", "warning")]
 
 
 @pytest.mark.usefixtures("installed_double")

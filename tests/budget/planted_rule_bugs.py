@@ -140,7 +140,7 @@ PLANTED = (
     PlantedBug(
         "an alert nobody got counts as told",
         "gaelp/observability/alerts.py",
-        "        if delivery.reached:\n            self._forget(state, now)",
+        '        if delivery.outcome == "sent":\n            self._forget(state, now)',
         "        if True:\n            self._forget(state, now)",
         "tests/observability/test_alerts.py::test_an_alert_that_reached_nobody_is_no_duplicate_the_next_time",
     ),

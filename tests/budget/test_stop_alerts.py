@@ -30,7 +30,7 @@ def test_a_stop_that_is_not_complete_is_told_as_such_with_what_to_do(settings):
     report = stopped(settings)
     assert tell_stopped(settings, report, by="ann", reason="a drill") == ()
     told = waiting(settings)[report.stop_id]
-    assert told.title == "Spending is stopped in part: fence and pause failed"
+    assert told.title == "Spending is stopped in part: fence failed and pause failed"
     assert told.body.startswith("a drill (by ann). STOPPED IN PART")
     assert "pause them on the platform by hand, now" in told.body
 
@@ -38,7 +38,7 @@ def test_a_stop_that_is_not_complete_is_told_as_such_with_what_to_do(settings):
 def test_a_release_lets_all_alerts_about_its_stop_rest(settings):
     report = stopped(settings)
     tell_stopped(settings, report, by="ann", reason="a drill")
-    tell_end(settings, report)
+    tell_end(settings, report, is_good=False)
     assert len(waiting(settings)) == 2
     assert tell_released(settings, [report.stop_id], "mended") == ()
     assert waiting(settings) == {}

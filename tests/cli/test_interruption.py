@@ -9,7 +9,7 @@ import pytest
 from gaelp.cli.interruption import forget_watched, stop_message, stopped_by_hand, watch
 from gaelp.config.places import repository_root
 
-NOTHING = "stopped; nothing was written\n"
+NOTHING = "interrupted; nothing was written\n"
 
 # Ctrl-C at a known moment: when the module named first is about to be imported.
 INTERRUPTED_IMPORT = """
@@ -68,7 +68,12 @@ def test_what_was_there_before_was_not_written(watched):
 def test_what_was_written_is_named_by_its_place(watched):
     (watched / "runs").mkdir()
     (watched / "runs" / "checkpoint").touch()
-    assert stop_message() == f"stopped; what was written until then is in {watched}"
+    assert stop_message() == f"interrupted; what was written until then is in {watched}"
+
+
+def test_a_stop_that_was_interrupted_before_it_began_does_not_call_itself_stopped(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["gaelp", "kill", "now"])
+    assert stop_message().startswith("NOT STOPPED")
 
 
 def test_a_place_is_watched_from_the_current_folder_on(watched, monkeypatch):

@@ -70,3 +70,12 @@ def test_who_is_trusted_is_what_the_settings_say_and_not_what_stands_in_the_home
     gaelp("kill")
     assert revive(gaelp, keys, "ann", "--set", "approvals.trust=kept-elsewhere.yaml").exit_code == 3
     assert Latch(home / LATCH_NAME).is_set()
+
+
+def test_a_release_that_found_no_ledger_does_not_speak_for_the_fence(gaelp, keys, ledger, home):
+    gaelp("kill")
+    ledger.close()
+    (home / LEDGER_NAME).unlink()
+    revive(gaelp, keys, "ann")
+    released = revive(gaelp, keys, "bob")
+    assert (released.exit_code, "their fence still stands" in released.stdout) == (0, True)

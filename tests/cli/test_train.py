@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
         out, told = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, "")
     assert "run cut goes on with `gaelp train" in told
-    assert told.endswith(f"stopped; what was written until then is in {mine / '.gaelp'}\n")
+    assert told.endswith(f"interrupted; what was written until then is in {mine / '.gaelp'}\n")
     assert not (mine / ".gaelp/runs/cut/simulation.json").exists()
     result = gaelp(*asked, "--json")
     assert result.exit_code == 0, result.stderr

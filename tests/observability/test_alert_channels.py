@@ -30,6 +30,7 @@ from gaelp.observability.alert_channels import (
     WebhookChannel,
 )
 from gaelp.observability.alerts import Alert, Dispatcher
+from gaelp.observability.redact import register_secrets
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 ALERT = Alert(
@@ -206,6 +207,15 @@ def test_an_address_that_is_none_fails_as_a_channel_does(url):
         WebhookChannel(WebhookSettings(url=SecretStr(url)), sleep=lambda _: None).send(ALERT)
 
 
+def test_the_log_of_the_http_library_does_not_show_a_webhooks_address(caplog):
+    with dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as port, caplog.at_level("INFO", "httpx"):
+        url = f"http://127.0.0.1:{port}/planted-hook-address"
+        register_secrets([url])
+        WebhookChannel(WebhookSettings(url=SecretStr(url))).send(ALERT)
+    assert [record.name for record in caplog.records] == ["httpx"]
+    assert "planted-hook-address" not in caplog.text
+
+
 # E-mail
 
 
@@ -348,7 +358,7 @@ def test_a_mail_server_that_is_busy_or_silent_is_a_failure():
         given = EmailSettings(
             host="127.0.0.1", port=silent.getsockname()[1], sender="a@b", recipients=("c@d",), timeout_seconds=0.2
         )
-        with pytest.raises(ComponentMissing, match="timed out"):
+        with pytest.raises(ComponentMissing, match=r"timed out|within 0\.2 s"):
             EmailChannel(given).send(ALERT)
 
 
@@ -379,3 +389,28 @@ def test_a_dead_webhook_does_not_keep_the_mail_from_arriving_and_the_mail_says_i
         "[gaelp critical] Six times the plan – stopped",
         "[gaelp warning] The alert channel webhook does not deliver",
     ]
+
+
+def test_a_mail_server_that_never_ends_its_greeting_costs_the_timeout_and_no_more():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        over = threading.Event()
+
+        def greet():
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                while not over.wait(0.05):
+                    connection.sendall(b"220-wait\r\n")
+
+        thread = threading.Thread(target=greet)
+        thread.start()
+        given = EmailSettings(
+            host="127.0.0.1", port=server.getsockname()[1], sender="a@b", recipients=("c@d",), timeout_seconds=0.5
+        )
+        began = time.monotonic()
+        try:
+            with pytest.raises(ComponentMissing, match=r"did not take the alert within 0.5 s"):
+                EmailChannel(given).send(ALERT)
+            assert time.monotonic() - began < 5
+        finally:
+            over.set()
+            thread.join()

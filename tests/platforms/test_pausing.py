@@ -4,16 +4,17 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import date
 
 import pytest
 
 from gaelp.errors import GaelpError
-from gaelp.platforms import Done, Unknown, pause_all
+from gaelp.platforms import CampaignState, Done, Unknown, pause_all
 
 NAMES = tuple(f"c{number}" for number in range(12))
 
 HANGS = """
-import threading, time
+import sys, threading, time
 from gaelp.platforms import Done, pause_all
 
 class Platform:
@@ -22,7 +23,8 @@ class Platform:
     def pause(self, campaign, *, key):
         if campaign == "hangs":
             threading.Event().wait()
-        print(campaign, flush=True)
+        sys.stdout.write(f"{campaign}\\n")
+        sys.stdout.flush()
         return Done()
 
 stop = threading.Thread(target=pause_all, args=(Platform(), ["hangs", "b", "c"]), daemon=True)
@@ -85,6 +87,24 @@ def test_a_machine_out_of_threads_pauses_all_the_same(monkeypatch):
     platform = Slow()
     pause_all(platform, NAMES)
     assert platform.paused == set(NAMES)
+
+
+@pytest.mark.parametrize("word", ["ENABLED", "limited", "learning", "", None])
+def test_whatever_is_not_known_to_be_paused_is_paused(word):
+    platform = Slow()
+    listed = [CampaignState(name, word, 1, date(2026, 11, 16)) for name in NAMES]
+    platform.read_campaigns = lambda: (*listed, CampaignState("still", "paused", 1, date(2026, 11, 16)))
+    pause_all(platform)
+    assert platform.paused == set(NAMES)
+
+
+@pytest.mark.parametrize("entry", [None, {}, CampaignState(None, "enabled", 1, date(2026, 11, 16))])
+def test_what_has_no_name_is_told_and_keeps_none_of_the_others_running(entry):
+    platform = Slow()
+    platform.read_campaigns = lambda: (entry, CampaignState("a", "enabled", 1, date(2026, 11, 16)))
+    with pytest.raises(GaelpError, match=r"no campaign with a name.*by hand, now"):
+        pause_all(platform)
+    assert platform.paused == {"a"}
 
 
 def test_without_campaigns_nothing_is_to_be_done():
