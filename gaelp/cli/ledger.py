@@ -116,7 +116,7 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
 
 @app.command()
 def reconcile(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
-    """Bring books and platform together: unknown outcomes, budgets as they really are, one more day, costs.
+    """Bring books and platform together: unknown outcomes, budgets as they really are, costs, one more day.
 
     - `gaelp ledger reconcile --config production`
 
@@ -147,6 +147,8 @@ def _show_reconciled(found: "Reconciliation", currency: str) -> None:
             show_text(f"{what}: {', '.join(campaigns)}.")
     posted, adjusted = Money(found.posted_micros, currency), Money(found.adjusted_micros, currency)
     show_text(f"Posted {posted}, adjusted {adjusted}. {len(found.failures)} parts could not be done.")
+    for note in found.notes:
+        show_text(f"{note[0].upper()}{note[1:].rstrip('.')}.")
 
 
 def _show(found: "Overview") -> None:

@@ -49,10 +49,10 @@ def _connected(point: EntryPoint, settings: Settings) -> AdPlatform:
     source = f"platform {point.name!r} ({point.value})"
     try:
         platform = point.load()(settings)
-    except Exception as problem:  # whatever a connector raises: it is told, not hidden
+    except Exception as problem:  # noqa: BLE001 - whatever it is, it is told; as the cause it would show its secrets
         raise ComponentMissing(
             f"{source} cannot be used, {in_words(problem)}; mend its settings or reinstall it"
-        ) from problem
+        ) from None
     if not isinstance(platform, AdPlatform) or platform.name != point.name:
         raise ComponentMissing(
             f"{source} gave a {type(platform).__name__} called {getattr(platform, 'name', None)!r}; allowed: an"

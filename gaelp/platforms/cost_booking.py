@@ -20,13 +20,17 @@ __all__ = ["Booking", "book_costs", "reserved_micros"]
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """What was done for one campaign-day; `problem` says in words what is wrong with its cost."""
+    """What was done for one campaign-day; `problem` says in words what is wrong with its cost.
+
+    `final_at` is there if its reservation is kept because a report of that instant or later is needed to post it.
+    """
 
     campaign: str
     day: date
     posted_micros: Micros = 0
     adjusted_micros: Micros = 0
     problem: str = ""
+    final_at: datetime | None = None
 
 
 def book_costs(guard: Guard, report: CostReport, days: Iterable[date]) -> list[Booking]:
@@ -55,8 +59,10 @@ def _book(guard: Guard, of: tuple[str, date], cost_micros: Micros, rows: list[Or
     problem = (
         f"{campaign} cost {cost_micros} micros on {day}, reserved were {reserved}" if cost_micros > reserved else ""
     )
-    if as_of < _end_of(day, guard) + guard.final_after:
-        return Booking(campaign, day, problem=problem)
+    final_at = _end_of(day, guard) + guard.final_after
+    if as_of < final_at:
+        waits = any(not one.state.is_final for one in transfers)
+        return Booking(campaign, day, problem=problem, final_at=final_at if waits else None)
     posted, left = 0, cost_micros - sum(one.posted_micros + one.adjusted_micros for one in transfers)
     unknown_micros = 0  # room of orders that may yet turn out to be what cost the money
     for row, transfer in found:

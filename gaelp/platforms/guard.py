@@ -118,11 +118,11 @@ def record_violation(
 ) -> str | None:
     """Put a violation on record; the answer is what went wrong with that.
 
-    `once` is for what is looked at again and again: the very same words are recorded one time only.
+    `once` is for what is looked at again and again: the very same words are not recorded anew while they stand open.
     """
     try:
         found = Violation(severity=severity, scope=scope, rule=rule, what=what[:4000], at=guard.ledger.clock.now())
-        if not (once and on_record(guard, scope, rule, found.what)):
+        if not (once and on_record(guard, scope, rule, found.what, open_only=True)):
             guard.violations.add(found)
     except Exception as error:  # noqa: BLE001 - as above
         return f"the violation {rule} could not be recorded ({in_words(error)})"
@@ -138,9 +138,10 @@ def tell_violation(guard: Guard, severity: Severity, *, scope: str, rule: str, w
     return "; ".join(filter(None, problems)) or None
 
 
-def on_record(guard: Guard, scope: str, rule: str, what: str) -> bool:
-    """Whether a violation with these words stands in the record, settled or not; not if that cannot be read."""
+def on_record(guard: Guard, scope: str, rule: str, what: str, *, open_only: bool = False) -> bool:
+    """Whether a violation with these words is on record, settled ones too unless `open_only`; not if unreadable."""
     try:
-        return any((one.rule, one.what) == (rule, what[:4000]) for one in guard.violations.list(scope=scope))
+        recorded = guard.violations.list(scope=scope, open_only=open_only)
+        return any((one.rule, one.what) == (rule, what[:4000]) for one in recorded)
     except GaelpError:
         return False

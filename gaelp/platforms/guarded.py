@@ -25,7 +25,8 @@ from gaelp.budget.platform_budget import PlatformBudget, change_budget
 from gaelp.content import Creative, creative_hash
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 from gaelp.money import Micros, Money
-from gaelp.platforms.calling import attempt
+from gaelp.platforms.calling import attempt, in_words
+from gaelp.platforms.findings import Finding, pause_and_tell
 from gaelp.platforms.guard import Guard, tell
 from gaelp.platforms.order import Order, action_of
 from gaelp.platforms.order_book import (
@@ -37,7 +38,7 @@ from gaelp.platforms.order_book import (
     refuse_other_body,
 )
 from gaelp.platforms.platform import Done, Outcome, Rejected, Unknown
-from gaelp.platforms.read_back import check_again, check_written, pause_and_tell
+from gaelp.platforms.read_back import check_again, check_written
 from gaelp.platforms.refusals import Stage, tell_refusal
 from gaelp.platforms.renewal import check_renewal
 from gaelp.platforms.unknown_outcomes import conclude, held_transfer, resolve
@@ -249,14 +250,17 @@ def _give_back(passage: _Passage, refusal: Exception) -> None:
         void(passage.guard.ledger, passage.order.key)
         record_outcome(passage.guard.ledger, passage.order.key, "rejected", f"not sent: {refusal}")
     except LedgerUnavailable as problem:
-        refusal.add_note(f"its reservation stays until it is reconciled: {problem}")
+        refusal.add_note(f"its reservation stays until it is reconciled: {in_words(problem)}")
 
 
 def _settle(passage: _Passage, row: OrderRow, outcome: Outcome) -> Outcome:
+    """Write down the answer; what the stop or the platform made of it in the meantime is found by reading it back."""
     guard, order = passage.guard, passage.order
     if not isinstance(outcome, Rejected) and guard.switch.is_stopped():
         why = f"{order.campaign}: {order.key} was under way when the kill switch was set"
-        pause_and_tell(guard, order.campaign, rule="landed-after-stop", why=why, is_violation=False)
+        landed = pause_and_tell(guard, Finding(order.campaign, "landed-after-stop", why, violation=None))
+        if isinstance(outcome, Unknown):  # there is nothing to read back yet that would say so
+            outcome = Unknown(f"{outcome.detail}; {landed}")
     conclude(guard, order.key, outcome)
     passage.enter("read back")
     if isinstance(outcome, Unknown):

@@ -5,15 +5,25 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
+from typing import NamedTuple
 
 from gaelp.errors import GaelpError
+from gaelp.observability.redact import mask
 from gaelp.platforms.calling import attempt, in_words
-from gaelp.platforms.platform import AdPlatform, Done, Outcome, Unknown
+from gaelp.platforms.platform import AdPlatform, CampaignState, Done, Outcome, Unknown
 
-__all__ = ["pause", "pause_all"]
+__all__ = ["Running", "is_paused", "pause", "pause_all", "pause_each", "running"]
 
 _ATTEMPTS = 3
 _AT_ONCE = 8
+_SHOWN_CHARACTERS = 300
+
+
+class Running(NamedTuple):
+    """The campaigns that are not known to be paused, and in words what cannot be paused for want of a name."""
+
+    states: tuple[CampaignState, ...]
+    nameless: tuple[str, ...]
 
 
 def pause(platform: AdPlatform, campaign: str) -> Outcome:
@@ -33,19 +43,42 @@ def pause_all(platform: AdPlatform, known: Iterable[str] = ()) -> None:
     Several are paused at a time: a slow one keeps none of the others running. A list that cannot be read keeps none of
     the known ones from being paused.
     """
-    names, trouble = dict.fromkeys(known), []
+    names = dict.fromkeys(known)
+    trouble: list[str] = []
     try:
-        names |= dict.fromkeys(state.campaign for state in platform.read_campaigns() if state.status == "enabled")
+        found = running(platform)
+        names |= dict.fromkeys(state.campaign for state in found.states)
+        trouble += found.nameless
     except Exception as error:  # noqa: BLE001 - whatever it is, the known ones are paused first and then it is told
         trouble.append(f"the list of campaigns could not be read ({in_words(error)})")
-    for campaign, outcome in _paused(platform, tuple(names)).items():
+    for campaign, outcome in pause_each(platform, tuple(names)).items():
         if not isinstance(outcome, Done):
             trouble.append(f"{campaign}: {outcome}")
     if trouble:
         raise GaelpError(f"not everything is paused ({'; '.join(trouble)}): pause it on the platform by hand, now")
 
 
-def _paused(platform: AdPlatform, campaigns: tuple[str, ...]) -> dict[str, Outcome]:
+def is_paused(state: CampaignState) -> bool:
+    """Whether a campaign is known to stand still; any other word for its status, or none, says nothing of the kind."""
+    return getattr(state, "status", None) == "paused"
+
+
+def running(platform: AdPlatform) -> Running:
+    """What may be spending: every campaign that is not known to be paused."""
+    states: list[CampaignState] = []
+    nameless: list[str] = []
+    for state in platform.read_campaigns():
+        name = getattr(state, "campaign", None)
+        if is_paused(state):
+            continue
+        if isinstance(name, str) and name:
+            states.append(state)
+        else:
+            nameless.append(f"the list holds what is no campaign with a name, {mask(state)!r}"[:_SHOWN_CHARACTERS])
+    return Running(tuple(states), tuple(nameless))
+
+
+def pause_each(platform: AdPlatform, campaigns: tuple[str, ...]) -> dict[str, Outcome]:
     """Pause these side by side; the answer is what became of each."""
     outcomes: dict[str, Outcome] = dict.fromkeys(campaigns, Unknown("the call did not come back"))
     waiting: SimpleQueue[str] = SimpleQueue()

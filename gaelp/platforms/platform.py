@@ -38,7 +38,10 @@ Outcome: TypeAlias = Done | Rejected | Unknown
 
 @dataclass(frozen=True, slots=True)
 class CampaignState:
-    """A campaign as the platform has it; it delivers if it is enabled, up to and including the day `through`."""
+    """A campaign as the platform has it; it delivers if it is enabled, up to and including the day `through`.
+
+    A connector turns the platform's own words into these two. Any other counts as running, and is not renewed.
+    """
 
     campaign: str
     status: Literal["enabled", "paused"]

@@ -1,42 +1,43 @@
 """What a platform has must be what it was told: a budget that differs is a violation, and its campaign is paused."""
 
 from datetime import date
-from typing import NamedTuple
 
 from gaelp.errors import GaelpError, Refused
 from gaelp.money import Micros
 from gaelp.platforms.calling import in_words
-from gaelp.platforms.guard import Guard, record_violation, tell
+from gaelp.platforms.findings import Finding, pause_and_tell
+from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import NOT_READ_BACK, OrderRow, note_read_back, orders_of_campaign
-from gaelp.platforms.pausing import pause
-from gaelp.platforms.platform import CampaignState, Done
+from gaelp.platforms.pausing import is_paused
+from gaelp.platforms.platform import CampaignState
 from gaelp.platforms.unknown_outcomes import was_sent
 
-__all__ = ["Paused", "check_again", "check_written", "difference", "pause_and_tell"]
+__all__ = ["check_again", "check_written", "difference"]
 
-_DIFFERS, _NOT_READ, _PAUSE_FAILED = "read-back-differs", "not-read-back", "pause-failed"
-
-
-class Paused(NamedTuple):
-    """What became of a pause: whether the campaign stands still, and all of it in words."""
-
-    stands_still: bool
-    what: str
+_RELEASED = "enable it with a new order once the stop is released"
 
 
 def check_written(guard: Guard, row: OrderRow) -> CampaignState:
-    """Read a campaign back after a write; Refused if it is not as it was written, or cannot be read.
+    """Read a campaign back after a write; Refused if it is not as it was written, cannot be read, or is stopped.
 
     What was found stays in the book, so that a retry of the order is told the same while it is true.
     """
+    state, wrong, unread = None, None, ""
     try:
-        state = {one.campaign: one for one in guard.platform.read_campaigns()}.get(row.campaign)
-    except Exception as error:
-        why = f"{row.campaign} was changed and cannot be read back ({in_words(error)})"
-        raise _refused(guard, row, _NOT_READ, why, "enable it with a new order") from error
-    wrong = difference(state, (row.daily_micros,), date.fromisoformat(row.day))
+        listed = (one for one in guard.platform.read_campaigns() if getattr(one, "campaign", None) == row.campaign)
+        state = next(listed, None)
+        wrong = difference(state, (row.daily_micros,), date.fromisoformat(row.day))
+    except Exception as error:  # noqa: BLE001 - raised below, in words: the cause itself may hold a secret
+        unread = in_words(error)
+    if unread:
+        why = f"{row.campaign} was changed by {row.key} and could not be read back ({unread})"
+        finding = Finding(row.campaign, "not-read-back", why, violation="warning", told_of=row.key)
+        raise _refused(guard, row, finding, "enable it with a new order")
     if state is None or wrong:
-        raise _refused(guard, row, _DIFFERS, f"{row.campaign}: {wrong}", "set its budget with a new order")
+        finding = Finding(row.campaign, "read-back-differs", f"{row.campaign}: {wrong}")
+        raise _refused(guard, row, finding, "set its budget with a new order")
+    if guard.switch.is_stopped():
+        _check_stopped(guard, row, state)
     note_read_back(guard.ledger, row.key, "")
     return state
 
@@ -45,11 +46,10 @@ def check_again(guard: Guard, row: OrderRow) -> None:
     """For the retry of an order that is done: Refused unless what was wrong with it then is right now."""
     if not row.detail:
         return
-    was_wrong = row.detail != NOT_READ_BACK
     if _is_replaced(guard, row):
-        if was_wrong:
+        if row.detail != NOT_READ_BACK:
             raise Refused(f"{row.key} was carried out, but {row.detail}; newer orders of {row.campaign} came after it")
-    elif check_written(guard, row).status == "paused" and was_wrong and row.kind == "enable":
+    elif is_paused(check_written(guard, row)) and row.kind == "enable":
         note_read_back(guard.ledger, row.key, row.detail)
         raise Refused(f"{row.key} was carried out, but {row.detail}; it is paused still: enable it with a new order")
 
@@ -66,30 +66,31 @@ def difference(state: CampaignState | None, allowed: tuple[Micros, ...], through
     return None
 
 
-def pause_and_tell(guard: Guard, campaign: str, *, rule: str, why: str, is_violation: bool = True) -> Paused:
-    """Stop a campaign first, then put on record why, and tell it; a pause that fails is told each time it does."""
-    outcome = pause(guard.platform, campaign)
-    still = isinstance(outcome, Done)
-    failed = f"; THE PAUSE DID NOT SUCCEED ({outcome}): pause it on the platform by hand, now"
-    what = f"{why}, so it was paused" if still else f"{why}{failed}"
-    problems = []
-    if is_violation:
-        # Once it stands still, what was wrong is on record in the same words however often it is seen.
-        recorded = why if still else what
-        problems.append(record_violation(guard, "critical", scope=campaign, rule=rule, what=recorded, once=True))
-    told = rule if still else _PAUSE_FAILED
-    problems.append(tell(guard, "critical", scope=campaign, rule=told, what=what, again=not still))
-    return Paused(still, "; ".join([what, *filter(None, problems)]))
+def _check_stopped(guard: Guard, row: OrderRow, state: CampaignState) -> None:
+    """Refused if it runs in spite of the kill switch, or if the order was to let it run."""
+    if not is_paused(state):
+        status = getattr(state, "status", None)
+        why = f"{row.campaign}: {row.key} was carried out and it is {status!r} while the kill switch is set"
+        finding = Finding(row.campaign, "runs-while-stopped", why, violation=None)
+        raise _refused(guard, row, finding, _RELEASED)
+    if row.kind == "enable":
+        why = f"the kill switch was set, or could not be read, before {row.key} was read back"
+        refusal = Refused(f"{row.campaign} is paused because of the stop: {why}; {_RELEASED}")
+        raise _noted(guard, row, why, refusal)
 
 
-def _refused(guard: Guard, row: OrderRow, rule: str, why: str, way_out: str) -> Refused:
-    """Pause the campaign, tell it, and leave it in the book; the answer is what to raise."""
-    what = pause_and_tell(guard, row.campaign, rule=rule, why=why, is_violation=rule == _DIFFERS).what
-    refusal = Refused(f"{what}: look at it on the platform, then {way_out}")
+def _refused(guard: Guard, row: OrderRow, finding: Finding, way_out: str) -> Refused:
+    """Pause the campaign, tell it, and leave the cause in the book; the answer is what to raise."""
+    what = pause_and_tell(guard, finding)
+    return _noted(guard, row, finding.why, Refused(f"{what}: look at it on the platform, then {way_out}"))
+
+
+def _noted(guard: Guard, row: OrderRow, why: str, refusal: Refused) -> Refused:
+    """Leave in the book what was wrong, not what is to be done about it: that is over one day."""
     try:
-        note_read_back(guard.ledger, row.key, what)
+        note_read_back(guard.ledger, row.key, why)
     except GaelpError as problem:  # the mark that it was not read back stays, so a retry reads again
-        refusal.add_note(f"the order book does not say so: {problem}")
+        refusal.add_note(f"the order book does not say so: {in_words(problem)}")
     return refusal
 
 

@@ -1,8 +1,9 @@
-"""Bring books and platform together: unknown outcomes, budgets as they really are, one more day, costs."""
+"""Bring books and platform together: unknown outcomes, budgets as they really are, costs, one more day."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 
 from pydantic import Field
 
@@ -12,12 +13,14 @@ from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
 from gaelp.money import Micros
 from gaelp.platforms.calling import in_words
-from gaelp.platforms.cost_booking import book_costs, reserved_micros
+from gaelp.platforms.cost_booking import Booking, book_costs, reserved_micros
+from gaelp.platforms.findings import Finding, Paused, pause_and_record, tell_paused
 from gaelp.platforms.guard import Guard, on_record, tell
 from gaelp.platforms.guarded import guarded
 from gaelp.platforms.order_book import open_orders, orders_of_day, record_outcome
+from gaelp.platforms.pausing import running
 from gaelp.platforms.platform import CampaignState, Done, Outcome, Rejected, Unknown
-from gaelp.platforms.read_back import difference, pause_and_tell
+from gaelp.platforms.read_back import difference
 from gaelp.platforms.renewal import budget_in_force, renewal_of
 from gaelp.platforms.unknown_outcomes import resolve, transfer_of, was_sent
 
@@ -27,7 +30,10 @@ _BEYOND = "cost-beyond-reservation"
 
 
 class Reconciliation(Frozen):
-    """What one pass found and did; `failures` are the parts that could not be done, each told to somebody."""
+    """What one pass found and did; `failures` are the parts that could not be done, each told to somebody.
+
+    `notes` say what was left for a later pass, as it should be.
+    """
 
     resolved: dict[str, str] = Field(default_factory=dict, description="what open orders turned out to be, by key")
     paused: tuple[str, ...] = ()
@@ -35,10 +41,14 @@ class Reconciliation(Frozen):
     posted_micros: Micros = 0
     adjusted_micros: Micros = 0
     failures: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class _Pass:
-    """One pass over an account; a part that fails does not keep the others from being done."""
+    """One pass over an account; a part that fails does not keep the others from being done.
+
+    People are told when all that must be paused is: an alert that hangs keeps no campaign running.
+    """
 
     def __init__(self, guard: Guard) -> None:
         self.guard = guard
@@ -46,6 +56,8 @@ class _Pass:
         self.paused: list[str] = []
         self.renewed: list[str] = []
         self.failures: list[str] = []
+        self.notes: list[str] = []
+        self.untold: list[Callable[[], None]] = []
         self.posted_micros = self.adjusted_micros = 0
 
     @contextmanager
@@ -55,20 +67,36 @@ class _Pass:
             yield
         except Exception as error:  # noqa: BLE001 - whatever it is, the parts that can be done are done, and it is told
             what = f"{name} could not be done ({in_words(error)}): mend that, then reconcile again"
-            self.failures.append(what)
-            tell(self.guard, "critical", scope=self.guard.account.id, rule="not-reconciled", what=what)
+            self.fail(what)
 
-    def pause(self, campaign: str, rule: str, why: str, *, is_violation: bool = True) -> None:
-        """Stop a campaign and say why; one that could not be stopped is a failure."""
-        paused = pause_and_tell(self.guard, campaign, rule=rule, why=why, is_violation=is_violation)
-        if paused.stands_still:
-            self.paused.append(campaign)
-        else:
-            self.failures.append(paused.what)
+    def fail(self, what: str) -> None:
+        """Note what could not be done."""
+        self.failures.append(what)
+        self.untold.append(partial(self._tell_failure, what))
+
+    def pause(self, findings: Sequence[Finding]) -> None:
+        """Stop all of these campaigns, then put on record why; one that could not be stopped is a failure."""
+        for paused in pause_and_record(self.guard, findings):
+            if paused.stands_still:
+                self.paused.append(paused.finding.campaign)
+            self.untold.append(partial(self._tell_paused, paused))
+
+    def tell_all(self) -> None:
+        """Tell people what was found since they were told last."""
+        while self.untold:
+            self.untold.pop(0)()
+
+    def _tell_failure(self, what: str) -> None:
+        tell(self.guard, "critical", scope=self.guard.account.id, rule="not-reconciled", what=what)
+
+    def _tell_paused(self, paused: Paused) -> None:
+        what = tell_paused(self.guard, paused)
+        if not paused.stands_still:
+            self.failures.append(what)
 
 
 def reconcile(guard: Guard) -> Reconciliation:
-    """One pass: free what was never sent, settle what is unknown, compare budgets, renew, book costs.
+    """One pass: free what was never sent, settle what is unknown, compare budgets, book costs, renew.
 
     Run it every few minutes and right after midnight of the account. It may run beside itself and be killed anywhere.
     """
@@ -77,12 +105,16 @@ def reconcile(guard: Guard) -> Reconciliation:
         "freeing what was not sent": lambda one: _free(one.guard),
         "settling unknown outcomes": _settle_unknown,
         "comparing budgets": _compare,
-        "renewing": _renew,
         "booking costs": _book,
+        "telling": _Pass.tell_all,
+        "renewing": _renew,
     }
-    for name, do in parts.items():
-        with one.part(name):
-            do(one)
+    try:
+        for name, do in parts.items():
+            with one.part(name):
+                do(one)
+    finally:
+        one.tell_all()
     return Reconciliation(
         resolved=one.resolved,
         paused=tuple(dict.fromkeys(one.paused)),
@@ -90,6 +122,7 @@ def reconcile(guard: Guard) -> Reconciliation:
         posted_micros=one.posted_micros,
         adjusted_micros=one.adjusted_micros,
         failures=tuple(one.failures),
+        notes=tuple(one.notes),
     )
 
 
@@ -121,14 +154,25 @@ def _word(outcome: Outcome) -> str:
 def _compare(one: _Pass) -> None:
     """Every campaign that runs has a budget it was given, no longer than today, and room for its worst day."""
     stopped = one.guard.switch.is_stopped()
-    for state in one.guard.platform.read_campaigns():
-        if state.status != "enabled":
-            continue
+    found = running(one.guard.platform)
+    findings = []
+    for state in found.states:
         if stopped:  # a call that was under way when the stop came may have arrived after the pause
-            why = f"{state.campaign} is enabled while the kill switch is set"
-            one.pause(state.campaign, "runs-while-stopped", why, is_violation=False)
-        elif wrong := _wrong(one.guard, state):
-            one.pause(state.campaign, "read-back-differs", f"{state.campaign}: {wrong}")
+            why = f"{state.campaign} is {getattr(state, 'status', None)!r} while the kill switch is set"
+            findings.append(Finding(state.campaign, "runs-while-stopped", why, violation=None))
+        elif wrong := _compared(one.guard, state):
+            findings.append(Finding(state.campaign, "read-back-differs", f"{state.campaign}: {wrong}"))
+    one.pause(findings)
+    for what in found.nameless:
+        one.fail(f"{what}: mend the connector, and see on the platform whether it runs")
+
+
+def _compared(guard: Guard, state: CampaignState) -> str | None:
+    """What is wrong with one campaign, in words; what cannot be compared is not known to be as it was ordered."""
+    try:
+        return _wrong(guard, state)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others are compared, and this one is paused
+        return f"it cannot be compared with what was ordered ({in_words(error)})"
 
 
 def _wrong(guard: Guard, state: CampaignState) -> str | None:
@@ -151,21 +195,6 @@ def _wrong(guard: Guard, state: CampaignState) -> str | None:
     return None
 
 
-def _renew(one: _Pass) -> None:
-    """Let what is enabled, and was approved for today too, run today; what gets no room has ended already."""
-    guard = one.guard
-    if guard.switch.is_stopped():
-        return
-    today = guard.today()
-    for state in guard.platform.read_campaigns():
-        if state.status != "enabled" or state.through >= today:
-            continue
-        with one.part(f"renewing {state.campaign}"):
-            order = renewal_of(guard, state.campaign, today)
-            if order is not None and isinstance(guarded(guard, order), Done):
-                one.renewed.append(state.campaign)
-
-
 def _book(one: _Pass) -> None:
     guard = one.guard
     today = guard.today()
@@ -173,9 +202,36 @@ def _book(one: _Pass) -> None:
     report = guard.platform.read_costs(days[0], days[-1])
     if report.as_of > guard.ledger.clock.now():
         raise GaelpError(f"the costs are as of {report.as_of.isoformat()}, which is yet to come: check the clocks")
-    for booking in book_costs(guard, report, days):
-        one.posted_micros += booking.posted_micros
-        one.adjusted_micros += booking.adjusted_micros
-        # Once told, a past day must not keep a campaign from running after somebody has looked at it.
-        if booking.problem and not on_record(guard, booking.campaign, _BEYOND, booking.problem):
-            one.pause(booking.campaign, _BEYOND, booking.problem)
+    bookings = book_costs(guard, report, days)
+    one.posted_micros += sum(booking.posted_micros for booking in bookings)
+    one.adjusted_micros += sum(booking.adjusted_micros for booking in bookings)
+    problems = [Finding(booking.campaign, _BEYOND, booking.problem) for booking in bookings if booking.problem]
+    # Once told, a past day must not keep a campaign from running after somebody has looked at it.
+    one.pause([found for found in problems if not on_record(guard, found.campaign, _BEYOND, found.why)])
+    one.notes += _not_final(bookings, report.as_of)
+
+
+def _not_final(bookings: Sequence[Booking], as_of: datetime) -> list[str]:
+    """Why nothing was posted for days whose reservation is kept."""
+    waiting = [(booking.final_at, booking.day, booking.campaign) for booking in bookings if booking.final_at]
+    if not waiting:
+        return []
+    final_at, day, campaign = min(waiting)
+    costs = f"{len(waiting)} campaign-days are not posted yet, their costs as of {as_of.isoformat()} may change"
+    return [f"{costs}: the first, {campaign} on {day}, needs a report as of {final_at.isoformat()} or later"]
+
+
+def _renew(one: _Pass) -> None:
+    """Let what is enabled, and was approved for today too, run today; what gets no room has ended already."""
+    guard = one.guard
+    if guard.switch.is_stopped():
+        return
+    today = guard.today()
+    for state in running(guard.platform).states:
+        with one.part(f"renewing {state.campaign}"):
+            if state.through >= today or (order := renewal_of(guard, state.campaign, today)) is None:
+                continue
+            if state.status != "enabled":
+                raise GaelpError(f"its status is {state.status!r}, allowed: enabled or paused; it is not renewed")
+            if isinstance(guarded(guard, order), Done):
+                one.renewed.append(state.campaign)

@@ -1,12 +1,13 @@
 """What is read back wrong is paused and told; a pause that fails is told each time, and nobody is told it succeeded."""
 
+import traceback
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from gaelp.errors import Refused
-from gaelp.platforms import Done, find_order, guarded, pause, reconcile
+from gaelp.platforms import Done, Unknown, find_order, guarded, pause, reconcile
 
 
 def done(door, double, *orders):
@@ -112,7 +113,7 @@ def test_what_was_enabled_and_paused_again_is_not_answered_as_done(door, double)
     done(door, double, double.order())
     real, door.platform.read_campaigns = door.platform.read_campaigns, None
     one = double.order("e1", "enable")
-    with pytest.raises(Refused, match="cannot be read back"):
+    with pytest.raises(Refused, match="could not be read back"):
         guarded(door.guard, double.approve(door, one))
     door.platform.read_campaigns = real
     for _ in range(2):
@@ -136,6 +137,148 @@ def test_what_was_done_and_right_is_not_read_back_by_a_retry(door, double):
     door.platform.set_budget("spring", 7_000_000, double.NOW.date(), key="by hand")
     assert guarded(door.guard, one) == Done()
     assert door.platform.sent("pause") == []
+
+
+def test_a_retry_of_what_was_replaced_names_the_cause_and_no_longer_what_was_to_be_done(door, double):
+    done(door, double, double.order(), double.order("e1", "enable"))
+    one = double.order("b2", daily=6_000_000)
+    doubled(door, double, one, pause_fails=True)
+    done(door, double, double.order("b3"))
+    with pytest.raises(Refused, match="daily budget of 12000000 micros, wanted was 6000000") as refusal:
+        guarded(door.guard, one)
+    assert "newer orders of spring" in str(refusal.value)
+    assert all(words not in str(refusal.value) for words in ("DID NOT SUCCEED", "by hand", "now"))
+
+
+def test_an_enable_that_is_found_out_later_and_stands_paused_is_not_answered_as_done(door, double):
+    done(door, double, double.order())
+    one = double.order("e1", "enable")
+    door.platform.faults.append("lose answer")
+    guarded(door.guard, double.approve(door, one))
+    assert reconcile(door.guard).resolved == {"e1": "done"}
+    pause(door.platform, "spring")
+    for _ in range(2):
+        with pytest.raises(Refused, match="paused still: enable it with a new order"):
+            guarded(door.guard, one)
+
+
+# What landed after the stop
+
+
+def landed(door, double, one, *, pause_fails=0):
+    """An order whose call is on the line when the stop comes, and takes effect after the stop's own pause."""
+    real = door.platform.enable
+
+    def slow(campaign, *, key):
+        door.guard.switch.stop(by="ann", reason="drill")
+        door.platform.pause_faults.extend(["raise before"] * pause_fails)
+        return real(campaign, key=key)
+
+    door.platform.enable = slow
+    return guarded(door.guard, double.approve(door, one))
+
+
+def test_an_enable_that_landed_after_the_stop_is_paused_and_said_to_be_then_and_on_a_retry(door, double):
+    done(door, double, double.order())
+    one = double.order("e1", "enable")
+    with pytest.raises(Refused, match="paused because of the stop"):
+        landed(door, double, one)
+    assert (status(door), door.heard.rules) == ("paused", ["landed-after-stop"])
+    with pytest.raises(Refused, match="paused because of the stop"):
+        guarded(door.guard, one)
+    door.guard.switch.release(lambda _: None)
+    with pytest.raises(Refused, match="paused still: enable it with a new order"):
+        guarded(door.guard, one)
+
+
+def test_what_landed_after_the_stop_and_could_not_be_paused_is_refused_until_it_is(door, double):
+    done(door, double, double.order())
+    one = double.order("e1", "enable")
+    with pytest.raises(Refused, match="DID NOT SUCCEED"):
+        landed(door, double, one, pause_fails=6)
+    assert (status(door), door.heard.rules) == ("enabled", ["pause-failed", "pause-failed"])
+    door.platform.pause_faults.extend(["raise before"] * 3)
+    with pytest.raises(Refused, match=r"'enabled' while the kill switch is set; THE PAUSE DID NOT SUCCEED"):
+        guarded(door.guard, one)
+    with pytest.raises(Refused, match="so it was paused"):
+        guarded(door.guard, one)
+    assert status(door) == "paused"
+
+
+def test_a_budget_that_landed_after_the_stop_is_done_only_if_its_campaign_stands_still(door, double):
+    done(door, double, double.order(), double.order("e1", "enable"))
+    at_call = []
+
+    def stop_at(step):
+        if step == "sent" and not at_call:
+            at_call.append(step)
+            door.platform.pause_faults.extend(["raise before"] * 12)
+            door.guard.switch.stop(by="ann", reason="drill")
+
+    one = double.approve(door, double.order("b2", daily=6_000_000))
+    with pytest.raises(Refused, match="DID NOT SUCCEED"):
+        guarded(replace(door.guard, at_step=stop_at), one)
+    door.platform.pause_faults.clear()
+    with pytest.raises(Refused, match="so it was paused"):
+        guarded(door.guard, one)
+    assert guarded(door.guard, one) == Done()
+
+
+def test_an_unknown_that_landed_after_the_stop_is_paused_and_says_so(door, double):
+    done(door, double, double.order())
+    door.platform.faults.append("lose answer")
+    outcome = landed(door, double, double.order("e1", "enable"))
+    assert isinstance(outcome, Unknown)
+    assert "under way when the kill switch was set, so it was paused" in outcome.detail
+    assert status(door) == "paused"
+
+
+# What cannot be read
+
+
+class Unreadable(Exception):
+    """As a client raises it, with the address it was calling."""
+
+
+def unreadable():
+    raise Unreadable("no answer from https://api.example/?access_token=s3cr3tvalue")
+
+
+def test_what_cannot_be_read_back_is_a_violation_and_each_order_is_told(door, double):
+    done(door, double, double.order())
+    real, door.platform.read_campaigns = door.platform.read_campaigns, unreadable
+    for key in ("e1", "e2"):
+        with pytest.raises(Refused, match="could not be read back"):
+            guarded(door.guard, double.approve(door, double.order(key, "enable")))
+    assert [alert.key for alert in door.heard.alerts] == ["not-read-back/e1", "not-read-back/e2"]
+    found = door.guard.violations.list(scope="spring")
+    assert [(one.rule, one.severity) for one in found] == [("not-read-back", "warning")] * 2
+    assert real()[0].status == "paused"
+
+
+def test_a_traceback_of_what_cannot_be_read_back_shows_no_secret(door, double):
+    done(door, double, double.order())
+    door.platform.read_campaigns = unreadable
+    with pytest.raises(Refused, match="Unreadable") as refusal:
+        guarded(door.guard, double.approve(door, double.order("e1", "enable")))
+    shown = "".join(traceback.format_exception(refusal.value))
+    assert "s3cr3tvalue" not in shown
+
+
+@pytest.mark.parametrize("wrong", [{"through": datetime(2026, 11, 16, tzinfo=UTC)}, {"through": None}])
+def test_what_is_read_back_and_cannot_be_compared_is_paused(door, double, wrong):
+    done(door, double, double.order())
+    real = door.platform.read_campaigns
+    door.platform.read_campaigns = lambda: tuple(replace(one, **wrong) for one in real())
+    with pytest.raises(Refused, match="could not be read back"):
+        guarded(door.guard, double.approve(door, double.order("e1", "enable")))
+    assert real()[0].status == "paused"
+
+
+def test_a_malformed_neighbour_keeps_nothing_from_being_read_back(door, double):
+    real = door.platform.read_campaigns
+    door.platform.read_campaigns = lambda: (None, *real())
+    done(door, double, double.order())
 
 
 # What is told of the unknown

@@ -1,11 +1,13 @@
 """Books and platform come together: unknown outcomes, budgets as they are, one more day, costs."""
 
+import threading
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
 from gaelp.budget.ledger import CapKind, State, find_transfer, overview, verify
+from gaelp.budget.violations import Resolution
 from gaelp.errors import Refused
 from gaelp.platforms import Done, Unknown, find_order, guarded, pause, reconcile
 from gaelp.platforms.renewal import renewal_of
@@ -162,7 +164,105 @@ def test_what_runs_while_stopped_is_paused(door, double):
     assert status(door) == "paused"
 
 
+@pytest.mark.parametrize("word", ["ENABLED", "limited"])
+def test_a_status_nobody_knows_counts_as_running(door, double, word):
+    running(door, double)
+    real = door.platform.read_campaigns
+    door.platform.read_campaigns = lambda: tuple(
+        replace(one, status=word) if one.status == "enabled" else one for one in real()
+    )
+    assert reconcile(door.guard).paused == ()
+    door.platform.set_budget("spring", 7_000_000, DAY, key="by hand")
+    assert reconcile(door.guard).paused == ("spring",)
+    door.guard.switch.stop(by="ann", reason="drill")
+    door.platform.enable("spring", key="late")
+    assert reconcile(door.guard).paused == ("spring",)
+
+
+WRONG = {"through": datetime(2026, 11, 16, tzinfo=UTC)}, {"through": None}, {"daily_micros": None}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_malformed_campaign_is_paused_and_keeps_no_other_from_being_compared(door, double, wrong):
+    done(door, double, double.order(), double.order("e1", "enable"))
+    done(door, double, double.order("b2", campaign="summer"), double.order("e2", "enable", campaign="summer"))
+    door.platform.set_budget("summer", 7_000_000, DAY, key="by hand")
+    real = door.platform.read_campaigns
+    door.platform.read_campaigns = lambda: (replace(real()[0], **wrong), *real()[1:])
+    found = reconcile(door.guard)
+    assert (found.paused, found.failures) == (("spring", "summer"), ())
+    assert {one.status for one in real()} == {"paused"}
+    assert rules(door) == ["read-back-differs"] * 2
+
+
+def test_an_entry_without_a_name_is_a_failure_and_keeps_no_other_from_being_paused(door, double):
+    running(door, double)
+    door.platform.set_budget("spring", 7_000_000, DAY, key="by hand")
+    real = door.platform.read_campaigns
+    door.platform.read_campaigns = lambda: (None, *real())
+    found = reconcile(door.guard)
+    assert found.paused == ("spring",)
+    assert ["mend the connector" in failure for failure in found.failures] == [True]
+    assert door.heard.rules[-1] == "not-reconciled"
+
+
+def test_all_that_must_stand_still_does_before_anybody_is_told(door, double):
+    done(door, double, double.order(), double.order("e1", "enable"))
+    for name in ("stray", "foundling"):
+        door.platform.set_budget(name, 1_000_000, DAY, key=f"{name} by hand")
+        door.platform.enable(name, key=f"{name} by hand too")
+    door.platform.charge("spring", DAY, 12_000_000)
+    door.clock.advance(timedelta(hours=4))
+    seen, real = [], door.heard.send
+
+    def send(alert):
+        seen.append({one.status for one in door.platform.campaigns.values()})
+        real(alert)
+
+    door.heard.send = send
+    assert set(reconcile(door.guard).paused) == {"spring", "stray", "foundling"}
+    assert seen == [{"paused"}] * 3
+    assert len(rules(door)) == 3
+
+
+def test_those_that_must_stand_still_are_paused_side_by_side(door):
+    names = [f"stray{number}" for number in range(4)]
+    for name in names:
+        door.platform.set_budget(name, 1_000_000, DAY, key=f"{name} by hand")
+        door.platform.enable(name, key=f"{name} by hand too")
+    real, together = door.platform.pause, threading.Barrier(len(names), timeout=10)
+
+    def wait_for_the_others(campaign, *, key):
+        together.wait()
+        return real(campaign, key=key)
+
+    door.platform.pause = wait_for_the_others
+    assert set(reconcile(door.guard).paused) == set(names)
+
+
+def test_what_was_resolved_and_happens_again_is_on_record_again(door, double):
+    running(door, double)
+    for number in (1, 2):
+        door.platform.set_budget("spring", 7_000_000, DAY, key=f"by hand {number}")
+        for look in (1, 2):  # looked at twice, it is one violation
+            door.platform.enable("spring", key=f"by hand too {number} {look}")
+            reconcile(door.guard)
+        assert rules(door) == ["read-back-differs"] * number
+        settled = Resolution(text="set right", by="ann", at=door.clock.now())
+        door.guard.violations.resolve(door.guard.violations.list()[-1].id, settled)
+
+
 # One more day
+
+
+def test_a_campaign_of_unknown_status_is_not_renewed_and_that_is_told(door, double):
+    running(door, double)
+    real = door.platform.read_campaigns
+    door.platform.read_campaigns = lambda: tuple(replace(one, status="limited") for one in real())
+    door.clock.advance(timedelta(days=1))
+    found = reconcile(door.guard)
+    assert found.renewed == ()
+    assert ["'limited', allowed: enabled or paused" in failure for failure in found.failures] == [True]
 
 
 def test_an_approved_campaign_runs_one_more_day_with_its_worst_case_reserved_anew(door, double):
@@ -245,10 +345,13 @@ def test_a_days_reservation_is_kept_until_its_cost_is_final_then_posted(door, do
     running(door, double, until=DAY)
     door.platform.deliver(70)
     door.clock.advance(timedelta(days=3, hours=14))
-    assert reconcile(door.guard).posted_micros == 0
+    found = reconcile(door.guard)
+    assert (found.posted_micros, len(found.notes)) == (0, 1)
+    assert "spring on 2026-11-16, needs a report as of 2026-11-20T00:00:00+00:00 or later" in found.notes[0]
     assert booked(door) == (10_000_001, 0)
     door.clock.advance(timedelta(hours=1))
-    assert reconcile(door.guard).posted_micros == 7_000_000
+    found = reconcile(door.guard)
+    assert (found.posted_micros, found.notes) == (7_000_000, ())
     assert booked(door) == (0, 7_000_000)
     assert reconcile(door.guard).posted_micros == 0
     assert verify(door.ledger).balances
