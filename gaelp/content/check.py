@@ -8,6 +8,7 @@ from gaelp.content.brand_rules import check_brand, unknown_brand
 from gaelp.content.completeness import check_form
 from gaelp.content.creative import Creative, creative_hash
 from gaelp.content.destination import check_destination
+from gaelp.content.links import check_links
 from gaelp.content.look_alikes import LookAlikes, load_look_alikes
 from gaelp.content.policy import Brand, Policy, load_brand, load_policy
 from gaelp.content.profanity import ProfanityScorer, load_scorer, score_profanity
@@ -77,6 +78,7 @@ class ContentChecker:
         every = {**fields, **fold_unseen(creative, self._look_alikes)}
         draft.findings += apply_rules(self._rules, every, min_age=creative.audience.min_age, own_marks=own_marks)
         draft.findings += check_destination(creative, brand)
+        draft.findings += check_links(creative, brand, self._policy, self._look_alikes)
         if brand:
             draft.findings += check_brand(creative, brand, fields, self._look_alikes)
 

@@ -4,18 +4,26 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from gaelp.content.creative import TEXT_FIELDS, Creative
+from gaelp.content.creative import PRINTED_FIELDS, TEXT_FIELDS, Creative
 from gaelp.content.folding import is_hidden
 from gaelp.content.language import check_language, script_of
 from gaelp.content.policy import AudienceLimits, Policy
-from gaelp.content.unveiling import as_written, decode
+from gaelp.content.unveiling import as_written, decode, is_still_encoded
 from gaelp.content.verdict import Finding
 
 __all__ = ["check_form"]
 
 _REQUIRED = ("advertiser", "headline", "description", "display_url", "landing_url", "landing_text", "language")
-# Texts that are printed as they are; a page or an address may hold markup that is resolved before it is seen.
-_PRINTED = ("headline", "description", "call_to_action")
+# What says how a text is to look and is no text: BBCode, Markdown, template fields, TeX, backslash and mail escapes.
+# Signs that honest copy holds are left alone: [New], [S] [M] [L], 2 for 1*, *terms apply, (20% off).
+_MARKUP = re.compile(
+    r"\[/[a-z][^\[\]]{0,40}\]|\[[a-z]{1,12}=[^\[\]]{1,200}\]|\[(?:b|i|u|br|hr|\*)\]"
+    r"|(?<=[^\W\d_])\[[a-z][^\[\]]{0,40}\](?=[^\W\d_])"
+    r"|\[[^\[\]]{0,200}\]\([^()]{1,300}\)|(?P<sign>\*\*|__|~~)(?=\w)[^*_~]{1,200}(?<=\S)(?P=sign)|`[^`]{1,200}`"
+    r"|\{[^{}]{0,200}\}|\[\[[^\[\]]{1,80}\]\]|%%\w{1,40}%%|<[%?]"
+    r"|\\(?:[0-7]{3}|0{0,4}[2-7][0-9a-f])|(?:=[0-9a-f]{2}){2,}",
+    re.IGNORECASE,
+)
 
 
 def check_form(creative: Creative, policy: Policy) -> list[Finding]:
@@ -25,6 +33,7 @@ def check_form(creative: Creative, policy: Policy) -> list[Finding]:
         *check_language(creative, policy),
         *_hidden(creative),
         *_markup(creative),
+        *_over_encoded(creative),
         *_mixed_scripts(creative),
         *_audience(creative, policy.audience),
     ]
@@ -63,11 +72,11 @@ def _hidden(creative: Creative) -> Iterator[Finding]:
 
 
 def _markup(creative: Creative) -> Iterator[Finding]:
-    """Tags, entities and encoded characters in a text that platforms print as it is."""
-    for field in _PRINTED:
+    """Tags, encoded characters and other markup in a text that platforms print as it is."""
+    for field in PRINTED_FIELDS:
         text = getattr(creative, field)
         plain = decode(as_written(text)).text
-        if plain != text:
+        if plain != text or _MARKUP.search(text):
             yield Finding(
                 rule="markup",
                 category="obfuscation",
@@ -75,8 +84,24 @@ def _markup(creative: Creative) -> Iterator[Finding]:
                 field=field,
                 end=len(text),
                 excerpt=text,
-                read_as=plain,
+                read_as=plain if plain != text else "",
                 why="Markup or encoded characters in an advert are a slip or hide words from checks. Write plain text.",
+            )
+
+
+def _over_encoded(creative: Creative) -> Iterator[Finding]:
+    """Texts and addresses that hold encodings within encodings beyond what is undone."""
+    for field in (*TEXT_FIELDS, "landing_url"):
+        text = getattr(creative, field)
+        if is_still_encoded(text):
+            yield Finding(
+                rule="over-encoded",
+                category="obfuscation",
+                severity="review",
+                field=field,
+                end=len(text),
+                excerpt=text[:200],
+                why="Encoded again and again, so that the check does not reach the words. Write plain text.",
             )
 
 

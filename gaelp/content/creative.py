@@ -5,10 +5,13 @@ from pydantic import Field
 from gaelp.config.base import Frozen
 from gaelp.config.fingerprint import fingerprint
 
-__all__ = ["TEXT_FIELDS", "Audience", "Creative", "creative_hash"]
+__all__ = ["PRINTED_FIELDS", "TEXT_FIELDS", "Audience", "Creative", "creative_hash"]
 
 # The fields that people read, in the order in which they meet them.
 TEXT_FIELDS = ("headline", "description", "call_to_action", "display_url", "landing_text")
+
+# Texts that are printed as they are; a page or an address may hold markup that is resolved before it is seen.
+PRINTED_FIELDS = ("headline", "description", "call_to_action")
 
 LANDING_TEXT_MAX = 50_000
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from gaelp.config.base import Frozen
 from gaelp.config.document import DEPTH_MAX, read_text
@@ -21,12 +21,21 @@ from gaelp.errors import DataError
 __all__ = ["CreativeFile", "read_creatives"]
 
 _AUDIENCE = ("min_age", "max_age", "interests")
+_CREATIVES_MAX = 100_000
 
 
 class CreativeFile(Frozen):
     """The creatives of one file."""
 
-    creatives: tuple[Creative, ...] = Field(min_length=1, max_length=100_000)
+    creatives: tuple[Creative, ...] = Field(max_length=_CREATIVES_MAX)
+
+    @field_validator("creatives")
+    @classmethod
+    def _not_empty(cls, creatives: tuple[Creative, ...]) -> tuple[Creative, ...]:
+        """A min_length would count only creatives that are right, and call a list with a wrong one too short."""
+        if not creatives:
+            raise ValueError(f"saw an empty list; allowed: 1 to {_CREATIVES_MAX} entries. Add a creative.")
+        return creatives
 
 
 def read_creatives(path: Path) -> tuple[Creative, ...]:

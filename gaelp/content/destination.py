@@ -1,6 +1,7 @@
 """Where an advert leads: both addresses have to be honest, and belong to the advertiser."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from urllib.parse import SplitResult, urlsplit
 
@@ -9,7 +10,7 @@ from gaelp.content.policy import Brand
 from gaelp.content.unveiling import as_written, decode
 from gaelp.content.verdict import Finding, Severity
 
-__all__ = ["check_destination", "host_of"]
+__all__ = ["check_destination", "home_of", "host_of", "is_within"]
 
 _HOST = re.compile(r"(?=.{1,253}\Z)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 # An address inside another: with its scheme, or with the two slashes that browsers take for one.
@@ -32,12 +33,20 @@ def check_destination(creative: Creative, brand: Brand | None) -> list[Finding]:
     hosts = {field: host_of(url) for field, url in urls.items() if url.strip()}
     return [
         *(_finding(field, urls[field], _UNREADABLE) for field, host in hosts.items() if not host),
+        *_without_scheme(creative.landing_url, hosts.get("landing_url", "")),
+        *_invisible(urls),
         *_imitations(hosts),
         *_mismatch(hosts),
         *_foreign(hosts, brand),
         *_unusual(urls, hosts),
-        *_leads_on(creative.landing_url, hosts.get("landing_url", ""), brand),
+        *_leads_on(creative.landing_url, hosts.get("landing_url", ""), home_of(creative, brand)),
     ]
+
+
+def home_of(creative: Creative, brand: Brand | None) -> tuple[str, ...]:
+    """The domains that are the advertiser's; where its rules are not known, that of the landing page."""
+    landing = _bare(host_of(creative.landing_url))
+    return brand.allowed_domains if brand else (landing,) if landing else ()
 
 
 def host_of(url: str) -> str:
@@ -60,6 +69,21 @@ def _parts(url: str) -> SplitResult:
 _UNREADABLE = "The address is not a plain web address with a host of ASCII letters: nobody can tell where it leads."
 
 
+def _without_scheme(url: str, host: str) -> Iterator[Finding]:
+    if host and not re.match(r"https?://", url.strip(), re.IGNORECASE):
+        why = "The landing address does not say how it is opened; allowed: https://. Write it in front of the host."
+        yield _finding("landing_url", url, why)
+
+
+def _invisible(urls: dict[str, str]) -> Iterator[Finding]:
+    """Control characters, which browsers drop: what is judged would not be what is opened."""
+    for field, url in urls.items():
+        unseen = [one for one in url.strip() if unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp")]
+        if unseen:
+            why = f"U+{ord(unseen[0]):04X} stands in the address, and nobody sees it; allowed: none. Take it out."
+            yield _finding(field, url, why)
+
+
 def _imitations(hosts: dict[str, str]) -> Iterator[Finding]:
     for field, host in hosts.items():
         if any(label.startswith("xn--") for label in host.split(".")):
@@ -68,14 +92,14 @@ def _imitations(hosts: dict[str, str]) -> Iterator[Finding]:
 
 def _mismatch(hosts: dict[str, str]) -> Iterator[Finding]:
     display, landing = (hosts.get(field, "") for field in ("display_url", "landing_url"))
-    if display and landing and not (_within(landing, _bare(display)) or _within(display, _bare(landing))):
+    if display and landing and not (is_within(landing, _bare(display)) or is_within(display, _bare(landing))):
         why = f"The advert shows {display} and leads to {landing}: platforms refuse a destination that differs."
         yield _finding("landing_url", landing, why)
 
 
 def _foreign(hosts: dict[str, str], brand: Brand | None) -> Iterator[Finding]:
     for field, host in hosts.items():
-        if brand and host and not any(_within(host, domain) for domain in brand.allowed_domains):
+        if brand and host and not any(is_within(host, domain) for domain in brand.allowed_domains):
             allowed = ", ".join(brand.allowed_domains)
             yield _finding(field, host, f"The host is none of {brand.advertiser}'s; allowed: {allowed}.")
 
@@ -92,13 +116,12 @@ def _unusual(urls: dict[str, str], hosts: dict[str, str]) -> Iterator[Finding]:
             yield _finding(field, urls[field], why, severity="review")
 
 
-def _leads_on(url: str, landing: str, brand: Brand | None) -> Iterator[Finding]:
+def _leads_on(url: str, landing: str, home: tuple[str, ...]) -> Iterator[Finding]:
     """Other hosts named behind the landing host, which may send a visitor there: /r?u=https://elsewhere.test."""
     if not landing:
         return
-    home = brand.allowed_domains if brand else (_bare(landing),)
     for named in dict.fromkeys(_hosts_behind(url)):
-        if not any(_within(host_of(named), domain) for domain in home):
+        if not any(is_within(host_of(named), domain) for domain in home):
             why = f"The address holds another, which may send visitors on; allowed: {', '.join(home)}. Leave it out."
             yield _finding("landing_url", named, why, severity="review")
 
@@ -116,7 +139,8 @@ def _hosts_behind(url: str) -> Iterator[str]:
             yield host
 
 
-def _within(host: str, domain: str) -> bool:
+def is_within(host: str, domain: str) -> bool:
+    """Whether a host is the domain or one of its subdomains."""
     return host == domain or host.endswith(f".{domain}")
 
 

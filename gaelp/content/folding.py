@@ -1,8 +1,9 @@
 """Fold a text to what the eye reads, keeping for each character the place in the original it came from."""
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 __all__ = ["RUN_MAX", "Folded", "fold", "is_hidden", "squeeze"]
 
@@ -15,7 +16,7 @@ _BLANKS = "\u2800"
 _HIDDEN_CATEGORIES = ("Cf", "Mn", "Me")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Folded:
     """A folded text; `origins[i]` is the index in `original` of the character that `text[i]` came from."""
 
@@ -26,6 +27,23 @@ class Folded:
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The half-open range of the original behind text[start:end], which must not be empty."""
         return self.origins[start], self.origins[end - 1] + 1
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Where each character stands; kept, because every rule asks for it."""
+        return self._by_character(range(len(self.text)))
+
+    @cached_property
+    def word_starts(self) -> dict[str, list[int]]:
+        """Where each character begins a word: a Latin letter before it, and it does not."""
+        text = self.text
+        return self._by_character(place for place in range(len(text)) if not "a" <= text[place - 1 : place] <= "z")
+
+    def _by_character(self, places: Iterable[int]) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for place in places:
+            found.setdefault(self.text[place], []).append(place)
+        return found
 
 
 def fold(text: str, shapes: Mapping[str, str]) -> Folded:

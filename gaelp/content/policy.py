@@ -83,6 +83,7 @@ class Policy(Frozen):
     name: Slug
     languages: tuple[str, ...] = Field(min_length=1, description="languages the rules are written in")
     common_words: dict[str, str] = Field(description="by language, words that tell it from the others, in lower case")
+    link_endings: str = Field(description="what the name of a host ends in, in lower case: com de shop")
     audience: AudienceLimits
     profanity: ProfanityLimits
     quality: QualityLimits
@@ -103,6 +104,11 @@ class Policy(Frozen):
                 f"common_words: none for {', '.join(unknown)}; allowed: some for each of languages. Add them."
             )
         return self
+
+    @cached_property
+    def address_endings(self) -> frozenset[str]:
+        """The endings that make two words with a dot between an address."""
+        return frozenset(self.link_endings.split())
 
     @cached_property
     def common_words_by_language(self) -> dict[str, frozenset[str]]:

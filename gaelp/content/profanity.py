@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from gaelp.content.creative import Creative
+from gaelp.content.creative import PRINTED_FIELDS, Creative
 from gaelp.content.folding import fold
 from gaelp.content.look_alikes import LookAlikes
 from gaelp.content.policy import ProfanityLimits
@@ -17,8 +17,6 @@ from gaelp.errors import ComponentMissing
 __all__ = ["ProfanityScorer", "load_scorer", "score_profanity"]
 
 ProfanityScorer = Callable[[Sequence[str]], Sequence[float]]
-
-_FIELDS = ("headline", "description", "call_to_action")
 
 
 def load_scorer() -> ProfanityScorer:
@@ -45,7 +43,7 @@ def score_profanity(
     The classifier knows words but misses leetspeak, so it is shown the plain readings besides the text itself. It does
     not know names either: phrases that the policy calls innocent are cut out first.
     """
-    texts = {field: text for field in _FIELDS if (text := getattr(creative, field)).strip()}
+    texts = {field: text for field in PRINTED_FIELDS if (text := getattr(creative, field)).strip()}
     readings = {field: _all_readings(text, innocent, look_alikes) for field, text in texts.items()}
     flat = [(field, reading) for field, found in readings.items() for reading in found]
     if not flat:

@@ -9,6 +9,7 @@ import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from gaelp.content.folding import RUN_MAX, Folded
@@ -31,6 +32,9 @@ _BRACKETS = frozenset("([{<")
 _WRITTEN, _BLOTTED = "w", "b"
 _FEW = ".."
 _SLOT = re.compile(r"\[([^\]]*)\]|(\S+)")
+
+# One sign and a space; a row of dots is a pause, and a sign between letters a disguise.
+_FULL_STOP = re.compile(r"(?:^|[a-z0-9])[.!?]\s")
 
 # A word this short, cut by a space or with a doubled letter, is too often an honest one: "as s...", "good" for "god".
 _SHORT = 3
@@ -61,7 +65,10 @@ class _Word:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A term found at folded.text[start:end]; `split` means cut by spaces like two words, which a person should see."""
+    """A term found at folded.text[start:end].
+
+    `split` means cut by spaces like two words, or by the end of a sentence: by chance or not, a person should see it.
+    """
 
     term: str
     start: int
@@ -89,12 +96,13 @@ def innocent_spans(text: str, exceptions: Iterable[re.Pattern[str]]) -> list[tup
 def find(folded: Folded, terms: Sequence[Term], exceptions: Iterable[re.Pattern[str]]) -> Iterator[Match]:
     """Each place where a term stands and no exception covers it."""
     text = folded.text
-    innocent = innocent_spans(text, exceptions)
+    innocent: list[tuple[int, int]] | None = None  # looked for once there is something that they may cover
     # Hundreds of patterns at a few word starts each are ten times faster than a search through the text with each.
-    word_starts = [place for place in range(len(text)) if not _letter_at(text, place - 1)]
     for term in terms:
-        places = range(len(text)) if term.inside_words else word_starts
+        begins = folded.places if term.inside_words else folded.word_starts
+        places = sorted(place for character in term.first.intersection(begins) for place in begins[character])
         for match in _matches(term, text, places):
+            innocent = innocent_spans(text, exceptions) if innocent is None else innocent
             if not any(start <= match.start and match.end <= end for start, end in innocent):
                 yield match
 
@@ -102,7 +110,7 @@ def find(folded: Folded, terms: Sequence[Term], exceptions: Iterable[re.Pattern[
 def _matches(term: Term, text: str, places: Iterable[int]) -> Iterator[Match]:
     done = 0
     for place in places:
-        if place < done or text[place] not in term.first:
+        if place < done:
             continue
         found = term.pattern.match(text, place)
         if found is None:
@@ -111,8 +119,15 @@ def _matches(term: Term, text: str, places: Iterable[int]) -> Iterator[Match]:
         words = [_Word(term.words[group], found[group], group.startswith(_BLOTTED)) for group in groups]
         form = _form(words, found, has_ending=found.end() > found.end(groups[-1]))
         if form is not None:
+            form = "split" if _holds_full_stop(found, groups) else form
             yield Match(" ".join(word.meant for word in words), place, found.end(), form)
             done = found.end()
+
+
+def _holds_full_stop(found: re.Match[str], groups: Sequence[str]) -> bool:
+    """Whether a sentence ends between two words: "Quality guaranteed. Profits go up", but also "Get rich. Fast"."""
+    gaps = (found.string[found.end(one) : found.start(other)] for one, other in pairwise(groups))
+    return any(_FULL_STOP.search(gap) for gap in gaps)
 
 
 def _form(words: Sequence[_Word], found: re.Match[str], *, has_ending: bool) -> Form | None:

@@ -1,4 +1,4 @@
-"""Undo what hides a word from a search but not from its reader: markup, encodings, words joined by capitals."""
+"""Undo what hides a word from a search but not from its reader: encodings, markup, words joined by capitals."""
 
 import html
 import re
@@ -6,16 +6,27 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["Reading", "as_written", "decode", "part_words", "readings_of"]
+__all__ = ["Reading", "as_written", "decode", "is_still_encoded", "part_words", "readings_of", "unmark"]
 
-# Who encodes a text twice wants it decoded twice; more often is not worth the time.
-_DECODED_TIMES_MAX = 3
+# Who encodes a text twice wants it decoded twice; what is encoded more often than this goes to a person.
+_DECODED_TIMES_MAX = 10
+_CODE_POINT_MAX = 0x10FFFF
 
 _WRAPPED = re.compile(
     r"(?P<tag></?[a-z!][^<>]{0,300}>)"
     r"|(?P<entity>&(?:#[0-9]{1,7};?|#x[0-9a-f]{1,6};?|[a-z][a-z0-9]{1,31};))"
     r"|(?P<percent>(?:%[0-9a-f]{2})+)"
-    r"|(?P<escape>\\(?:u[0-9a-f]{4}|x[0-9a-f]{2}))",
+    r"|(?P<escape>%u[0-9a-f]{4}|\\(?:(?-i:U)[0-9a-f]{8}|u[0-9a-f]{4}|x[0-9a-f]{2}|[ux]\{[0-9a-f]{1,8}\}))",
+    re.IGNORECASE,
+)
+# Escapes that a plain text may hold by chance ("1 inch=25mm"): each is only one more way to read it.
+_OCTAL_OR_QUOTED = re.compile(r"\\(?P<octal>[0-7]{3})|=(?P<quoted>[0-9a-f]{2})", re.IGNORECASE)
+_STYLE = re.compile(r"\\(?P<hex>[0-9a-f]{2,6}) ?", re.IGNORECASE)
+# Markup in brackets: [b] and [/b], the address of [text](address), {x}, {{x}} and ${x}, TeX's \textbf{text}.
+_MARKS = re.compile(
+    r"\[/?[a-z*][^\[\]]{0,80}\](?!\()"
+    r"|\[(?=[^\[\]]{0,200}\]\()|\]\([^()]{0,300}\)"
+    r"|\\[a-z]{2,20}\*?\{|\$?\{{1,3}[^{}]{0,80}\}{1,3}|\}",
     re.IGNORECASE,
 )
 
@@ -35,11 +46,15 @@ class Reading:
 
 
 def readings_of(text: str) -> tuple[Reading, ...]:
-    """The text as written, decoded, and each of these with joined words parted; equal ones once."""
+    """The text as written, decoded in each way, without marks, and all of these with joined words parted; each once."""
     written = as_written(text)
     decoded = decode(written)
-    every = (written, decoded, part_words(written), part_words(decoded))
-    return tuple({reading.text: reading for reading in every}.values())
+    whole = (written, decoded, unmark(decoded), _decode_octal_or_quoted(decoded), _decode_style(decoded))
+    return _distinct((*whole, *map(part_words, _distinct(whole))))
+
+
+def _distinct(readings: Iterable[Reading]) -> tuple[Reading, ...]:
+    return tuple({reading.text: reading for reading in readings}.values())
 
 
 def as_written(text: str) -> Reading:
@@ -51,10 +66,21 @@ def as_written(text: str) -> Reading:
 def decode(reading: Reading) -> Reading:
     """Tags dropped; HTML entities, percent-encoding and backslash escapes resolved, nested ones too."""
     for _ in range(_DECODED_TIMES_MAX):
-        before, reading = reading, _rewrite(reading, _wrapped_parts(reading.text))
+        before, reading = reading, _decode_once(reading)
         if reading.text == before.text:
             break
     return reading
+
+
+def is_still_encoded(text: str) -> bool:
+    """Whether a text is wrapped more often than decode undoes."""
+    decoded = decode(as_written(text))
+    return _decode_once(decoded).text != decoded.text
+
+
+def unmark(reading: Reading) -> Reading:
+    """Markup in brackets dropped: cas[b]ino[/b], [cas](address)ino, cas\\textbf{ino}, cas{x}ino."""
+    return _rewrite(reading, ((*found.span(), "") for found in _MARKS.finditer(reading.text)))
 
 
 def part_words(reading: Reading) -> Reading:
@@ -71,8 +97,23 @@ def _is_seam(around: str) -> bool:
     return around[0].islower() or around[0].isdigit() or (around[0].isupper() and around[2:].islower())
 
 
-def _wrapped_parts(text: str) -> Iterable[tuple[int, int, str]]:
-    return ((*found.span(), _UNWRAP[str(found.lastgroup)](found[0])) for found in _WRAPPED.finditer(text))
+def _decode_once(reading: Reading) -> Reading:
+    found = _WRAPPED.finditer(reading.text)
+    return _rewrite(reading, ((*one.span(), _UNWRAP[str(one.lastgroup)](one[0])) for one in found))
+
+
+def _decode_octal_or_quoted(reading: Reading) -> Reading:
+    """The escapes \\143 and =63, as programs and mail write a c."""
+    found = _OCTAL_OR_QUOTED.finditer(reading.text)
+    base = {"octal": 8, "quoted": 16}
+    return _rewrite(
+        reading, ((*one.span(), chr(int(one[one.lastindex or 0], base[str(one.lastgroup)]))) for one in found)
+    )
+
+
+def _decode_style(reading: Reading) -> Reading:
+    """The escape \\63 and the space that ends it, as style sheets write a c."""
+    return _rewrite(reading, ((*one.span(), _character(one["hex"], one[0])) for one in _STYLE.finditer(reading.text)))
 
 
 def _percent(written: str) -> str:
@@ -84,8 +125,13 @@ def _percent(written: str) -> str:
 
 
 def _escape(written: str) -> str:
-    code = int.from_bytes(bytes.fromhex(written[2:]), "big")
-    return written if 0xD800 <= code <= 0xDFFF else chr(code)  # half a character says nothing
+    return _character(written[2:].strip("{}"), written)
+
+
+def _character(digits: str, written: str) -> str:
+    """The character of that hexadecimal number; half a one or none says nothing, and stays as it is written."""
+    code = int(digits, 16)
+    return written if 0xD800 <= code <= 0xDFFF or code > _CODE_POINT_MAX else chr(code)
 
 
 _UNWRAP: dict[str, Callable[[str], str]] = {

@@ -69,8 +69,8 @@ PLANTED_BUGS = (
     PlantedBug(
         name="a term may begin in the middle of any word",
         file="gaelp/content/terms.py",
-        old="        places = range(len(text)) if term.inside_words else word_starts\n",
-        new="        places = range(len(text)) if term.inside_words or word_starts else []\n",
+        old="        begins = folded.places if term.inside_words else folded.word_starts\n",
+        new="        begins = folded.places\n",
         test="tests/content/test_terms.py::test_honest_words_do_not_alarm",
     ),
     PlantedBug(
@@ -142,6 +142,41 @@ PLANTED_BUGS = (
         old='decode(as_written(f"{parts.path}?{parts.query}#{parts.fragment}")).text',
         new='f"{parts.path}?{parts.query}#{parts.fragment}"',
         test="tests/content/test_destination.py::test_an_address_that_may_lead_elsewhere_or_can_be_changed_on_the_way_waits_for_a_person",
+    ),
+    PlantedBug(
+        name="a foreign address in the text is at home",
+        file="gaelp/content/links.py",
+        old="if host is not None and not any(is_within(host, domain) for domain in home):",
+        new="if host is not None and not home:",
+        test="tests/content/test_links.py::test_a_foreign_address_in_the_text_is_found",
+    ),
+    PlantedBug(
+        name="an address in the text is not decoded",
+        file="gaelp/content/links.py",
+        old="    for reading in (written, decode(written)):\n",
+        new="    for reading in (written,):\n",
+        test="tests/content/test_links.py::test_a_foreign_address_in_the_text_is_found",
+    ),
+    PlantedBug(
+        name="a landing address needs no scheme",
+        file="gaelp/content/destination.py",
+        old="    if host and not re.match(",
+        new="    if not host and not re.match(",
+        test="tests/content/test_destination.py::test_an_advert_leads_where_it_says_and_stays_at_home",
+    ),
+    PlantedBug(
+        name="brackets inside a word hide it",
+        file="gaelp/content/unveiling.py",
+        old="decoded, unmark(decoded), ",
+        new="decoded, ",
+        test="tests/content/test_evasions.py::test_an_evasion_is_blocked_with_its_own_words",
+    ),
+    PlantedBug(
+        name="a full stop between two words of a term is not seen",
+        file="gaelp/content/terms.py",
+        old='            form = "split" if _holds_full_stop(found, groups) else form\n',
+        new="",
+        test="tests/content/test_evasions.py::test_a_doubtful_claim_with_words_in_between_waits_for_a_person",
     ),
     PlantedBug(
         name="the label of a language is believed",

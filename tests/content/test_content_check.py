@@ -116,20 +116,19 @@ def test_a_scorer_that_fails_or_talks_nonsense_means_block(advert, scorer):
 
 
 def test_an_exception_in_any_part_means_block_and_the_other_parts_still_speak(advert, monkeypatch):
+    checker = ContentChecker(load_policy(), load_look_alikes(), scorer_source=lambda: lambda texts: [0.99] * len(texts))
     for name in (
         "check_form",
         "fold_fields",
         "fold_unseen",
         "apply_rules",
         "check_destination",
+        "check_links",
         "check_brand",
         "score_quality",
     ):
         with monkeypatch.context() as patch:
             patch.setattr(f"gaelp.content.check.{name}", lambda *_, **__: 1 / 0)
-            checker = ContentChecker(
-                load_policy(), load_look_alikes(), scorer_source=lambda: lambda texts: [0.99] * len(texts)
-            )
             verdict = checker.check(advert())
         assert verdict.outcome == "block"
         assert any(rule.endswith("-not-checked") for rule in rules(verdict)), name

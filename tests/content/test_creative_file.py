@@ -45,7 +45,7 @@ def test_the_same_creatives_are_read_from_every_form(tmp_path, name, text):
     ("name", "text", "seen"),
     [
         ("a.txt", "x", "ends in .yaml, .json or .csv"),
-        ("a.yaml", "creatives: []", "creatives"),
+        ("a.yaml", "creatives: []", "creatives: saw an empty list; allowed: 1 to 100000 entries"),
         ("a.yaml", YAML.replace("a2", "a1"), "a1 given twice"),
         ("a.yaml", YAML.replace("headline", "headlin"), "headlin"),
         ("a.json", "{", "not valid JSON"),
@@ -64,6 +64,19 @@ def test_a_file_that_cannot_be_understood_is_refused_with_the_reason(tmp_path, n
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=seen):
         read_creatives(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.yaml", "creatives: [{id: a, headlin: x}]"), ("a.json", '[{"id": "a", "headline": 3}]')],
+)
+def test_one_wrong_field_is_one_problem(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as refused:
+        read_creatives(path)
+    assert "entries" not in str(refused.value)
+    assert str(refused.value).count("allowed") == 1
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

@@ -38,6 +38,13 @@ def test_the_host_is_read_only_from_a_plain_address(url, host):
         ("evil.test", "https://evil.test", 2),
         ("shop.example", "https://xn--shp-bna.shop.example", 1),
         ("shop.example", "javascript:alert(1)", 1),
+        ("shop.example", "//www.shop.example/bread", 1),
+        ("shop.example", "www.shop.example", 1),
+        ("shop.example", "https://www.shop.example/br\tead", 1),
+        ("shop.example", "https://www.sh\top.example/bread", 1),
+        ("shop.example", "https://www.shop.example/bread\x00", 1),
+        ("shop.example", "https://www.shop.example/br\u200bead", 1),
+        ("shop\t.example", "https://www.shop.example/bread", 1),
     ],
 )
 def test_an_advert_leads_where_it_says_and_stays_at_home(advert, display, landing, findings):

@@ -2,11 +2,29 @@
 
 import pytest
 
-from gaelp.content import Audience
+from gaelp.content import Audience, load_policy
+from gaelp.content.completeness import check_form
 
 JOINED = ["OnlineCasino here", "BestCasinoBonus today", "BuyViagra", "BuyViagraNow", "BUYViagra", "#BuyGunsToday"]
 INSIDE = ["viagranow", "buyguns", "Bestcasinobonus", "buygunsnow", "freecocaineshop", "howtomakemoneyfast", "buycialis"]
 WRAPPED = ["Cas&#105;no", "Cas<b>ino</b>", "C%61sino", "casin&#111;", "Cas&amp;#105;no", "C%2561sino", "Cas\\u0069no"]
+MARKED = ["cas[b]ino[/b]", "Cas[x]ino[/x]", "cas\\textbf{ino}", "\\143asino", "\\63 asino", "=63asino", "%u0063asino"]
+MARKUP = [
+    "Fresh <b>Bread</b>",
+    "Fresh Bread &amp; Rolls",
+    "Fresh %42read",
+    "[b]Fresh[/b] Bread",
+    "Fresh Br[x]ead",
+    "**Fresh** Bread",
+    "__Fresh__ Bread",
+    "`Fresh` Bread",
+    "\\textbf{Fresh} Bread",
+    "Fresh {{bread}} and ${x}",
+    "Fresh {KeyWord:Bread}",
+    "Fresh %%bread%%",
+    "Fresh [Bread](/bread)",
+    "Fresh \\102read",
+]
 MONEY = """
 Guaranteed 20% returns | Guaranteed 12 percent yield | Guaranteed 5% monthly returns | Guaranteed monthly income
 We guarantee 20% returns | Guaranteed 500 profit | Returns of 20% guaranteed | Profits are guaranteed
@@ -23,6 +41,7 @@ Lose up to 9 kg in 10 days | Lose 10 stubborn pounds a week
 DOUBTFUL = """
 Guaranteed fast results | Relief guaranteed | No harmful side effects | Guaranteed loan approval
 Instant 24 hour approval | Guaranteed 4% a year
+Quality guaranteed. Profits up | Lose weight. Fast. | Cassino | Beat Arthritis Stiffness
 """
 HONEST = """
 iPhone Cases From 9 | Sell It on eBay With Us | PlayStation Games by Post | YouTube Ads Explained
@@ -36,7 +55,16 @@ A specialist for heroines | Ambient lamps, socialists | SecondHandJobs in Leeds 
 Earn instant cash back | Earn 500 points a day | Make up to 12 cups a day | Secures your diabetes kit
 Double your storage space | Guaranteed next-day post | Guaranteed fit. Easy returns | Millionaire's shortbread
 Spa: 49 per person per night | Non-slip, Non-toxic Mats | Costa de la Luz Villas | Fly LA to Las Vegas
+Shotgun Start Golf Day | Roulette Wheels Restored | Gun Dog Training | Cigar Box Guitars
+Magic Mushrooms Risotto Kit | [New] Bread (20% off) | Rolls: 2 for 1* | Bread. *Terms apply
+Shirts in [S] [M] [L] | 1 inch=25mm, Bed\\Bath | Open 9.am to 5.pm | Sold until noon.In stock
+M.Sc. and Ph.D. Gowns | Node.js for Beginners | Order at www.shop.example | Mail us at hi@shop.example
 """
+
+
+@pytest.fixture(scope="module")
+def policy():
+    return load_policy()
 
 
 def texts(block):
@@ -47,7 +75,7 @@ def rules(verdict):
     return {finding.rule for finding in verdict.findings}
 
 
-@pytest.mark.parametrize("headline", [*JOINED, *INSIDE, *WRAPPED, *texts(MONEY), *texts(HEALTH)])
+@pytest.mark.parametrize("headline", [*JOINED, *INSIDE, *WRAPPED, *MARKED, *texts(MONEY), *texts(HEALTH)])
 def test_an_evasion_is_blocked_with_its_own_words(checker, advert, headline):
     verdict = checker.check(advert(headline=headline))
     assert verdict.outcome == "block"
@@ -67,12 +95,28 @@ def test_honest_copy_that_looks_like_an_evasion_is_allowed(checker, advert, head
     assert (verdict.outcome, rules(verdict)) == ("allow", set())
 
 
-@pytest.mark.parametrize("text", ["Fresh <b>Bread</b>", "Fresh Bread &amp; Rolls", "Fresh %42read"])
-def test_markup_in_a_text_that_is_printed_as_it_is_waits_for_a_person(checker, advert, text):
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_in_a_text_that_is_printed_as_it_is_waits_for_a_person(checker, advert, policy, text):
     for field in ("headline", "description", "call_to_action"):
-        verdict = checker.check(advert(**{field: text}))
-        assert (verdict.outcome, rules(verdict)) == ("review", {"markup"})
+        [found] = check_form(advert(**{field: text}), policy)
+        assert (found.rule, found.field, found.severity) == ("markup", field, "review")
     assert checker.check(advert(landing_text=f"{advert().landing_text} {text}")).outcome == "allow"
+
+
+def test_a_word_behind_brackets_is_seen_on_the_landing_page_too(checker, advert):
+    verdict = checker.check(advert(landing_text=f"{advert().landing_text} cas[b]ino[/b]"))
+    assert [(one.rule, one.excerpt) for one in verdict.findings] == [("gambling", "cas[b]ino")]
+
+
+@pytest.mark.parametrize("field", ["landing_text", "landing_url"])
+def test_what_is_encoded_again_and_again_waits_for_a_person(checker, advert, field):
+    verdict = checker.check(advert(**{field: f"{getattr(advert(), field)}/c%{'25' * 20}61sino"}))
+    assert (verdict.outcome, rules(verdict)) == ("review", {"over-encoded"})
+
+
+@pytest.mark.parametrize("headline", ["Online Cassino", "Cassino Bonus", "Casssino", "C4ssino"])
+def test_a_casino_does_not_hide_behind_the_name_of_a_town(checker, advert, headline):
+    assert checker.check(advert(headline=headline)).outcome == "block"
 
 
 @pytest.mark.parametrize(

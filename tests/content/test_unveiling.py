@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from gaelp.content.unveiling import as_written, decode, part_words, readings_of
+from gaelp.content.unveiling import as_written, decode, is_still_encoded, part_words, readings_of, unmark
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,12 @@ from gaelp.content.unveiling import as_written, decode, part_words, readings_of
         ("caf%C3%A9", "café"),
         ("C\\u0061s\\x69no", "Casino"),
         ("\\ud83d alone", "\\ud83d alone"),
+        ("%u0063asino", "casino"),
+        ("\\u{63}as\\x{69}no", "casino"),
+        ("\\U00000063asino", "casino"),
+        ("\\u{d83d} and \\u{ffffffff} alone", "\\u{d83d} and \\u{ffffffff} alone"),
+        ("C%252525252561sino", "Casino"),
+        ("Cas&amp;amp;amp;amp;amp;#105;no", "Casino"),
         ("50% off, 100%acrylic, 10%-20%", "50% off, 100%acrylic, 10%-20%"),
         ("M&S, R&D; I <3 bread, 5 < 6 > 4", "M&S, R&D; I <3 bread, 5 < 6 > 4"),
         ("", ""),
@@ -27,6 +33,32 @@ from gaelp.content.unveiling import as_written, decode, part_words, readings_of
 )
 def test_markup_and_encodings_are_undone_and_plain_signs_stay(text, plain):
     assert decode(as_written(text)).text == plain
+
+
+def test_what_is_encoded_more_often_than_is_undone_says_so():
+    assert not is_still_encoded("C%" + "25" * 8 + "61sino, 100%acrylic, \\ud83d")
+    assert is_still_encoded("C%" + "25" * 20 + "61sino")
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("cas[b]ino[/b]", "casino"),
+        ("cas[url=x]ino[/url]", "casino"),
+        ("[cas](https://a.example/x)ino", "casino"),
+        ("cas\\textbf{ino}", "casino"),
+        ("cas{x}i{{y}}n${z}o", "casino"),
+        ("(20% off) 2 for 1* [12] *terms apply", "(20% off) 2 for 1* [12] *terms apply"),
+    ],
+)
+def test_markup_in_brackets_is_dropped(text, plain):
+    assert unmark(as_written(text)).text == plain
+
+
+@pytest.mark.parametrize("text", ["\\143asino", "\\63 asino", "\\000063asino", "=63asino", "=63=61=73=69=6E=6F"])
+def test_an_escape_that_may_be_chance_is_one_more_reading(text):
+    assert decode(as_written(text)).text == text
+    assert "casino" in [reading.text for reading in readings_of(text)]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +96,10 @@ def test_a_plain_text_has_one_reading():
     assert [reading.text for reading in readings_of("Fresh bread, 20% off")] == ["Fresh bread, 20% off"]
 
 
-@pytest.mark.parametrize("bait", ["<", "<a", "&#", "&a", "%4", "%41", "\\u00", "aA", "<a href="])
+@pytest.mark.parametrize(
+    "bait",
+    ["<", "<a", "&#", "&a", "%4", "%41", "\\u00", "aA", "<a href=", "[a", "[a](", "{", "\\ab{", "=6", "\\63 ", "%25"],
+)
 def test_no_text_makes_the_readings_slow(bait):
     started = time.process_time()
     readings_of(bait * (50_000 // len(bait)))
