@@ -4,7 +4,7 @@ from gaelp.approvals.action import Action, action_hash
 from gaelp.approvals.approval import Approval, Statement, sign, unsigned
 from gaelp.approvals.audit import AuditLog, AuditProblem, AuditRow
 from gaelp.approvals.authorise import Authorisation, require, state_of
-from gaelp.approvals.database import open_database
+from gaelp.approvals.database import is_begun, open_database
 from gaelp.approvals.gate_decision import approve_gate, check_gate_action, gate_action
 from gaelp.approvals.heads import check_heads, publish_head, read_heads
 from gaelp.approvals.keys import SigningKey, load_key, new_key, save_key
@@ -32,6 +32,7 @@ __all__ = [
     "check_gate_action",
     "check_heads",
     "gate_action",
+    "is_begun",
     "load_key",
     "load_policy",
     "load_trust",

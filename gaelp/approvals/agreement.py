@@ -21,6 +21,7 @@ __all__ = [
     "check_agreement",
     "check_all",
     "check_decisions",
+    "check_nonces",
     "decided_body",
     "requested_body",
     "used_body",
@@ -68,6 +69,20 @@ def check_all(session: Session) -> None:
     told = {parse(_whole_body(row))["action_hash"] for row in _told(session, "")}
     for wanted in sorted(stored | told):
         _check_agreement(session, wanted)
+
+
+def check_nonces(session: Session) -> None:
+    """Refuse if a nonce is kept as used that no use of the log names, or the other way round."""
+    kept = set(session.execute("SELECT nonce, action_hash FROM used_nonces").fetchall())
+    told = set()
+    for row in _told(session, ""):
+        if row.kind == USED:
+            body = parse(_whole_body(row))
+            told |= {(nonce, body["action_hash"]) for nonce in body["authorisation"]["nonces"]}
+    if wrong := sorted(kept ^ told):
+        nonce, wanted = wrong[0]
+        seen = "is not kept, though the log tells of its use" if wrong[0] in told else "is kept, without one in the log"
+        raise Refused(f"used_nonces: nonce {nonce[:12]} of action {wanted[:12]} {seen}; {len(wrong)} rows differ")
 
 
 def check_decisions(session: Session, trust: Trust) -> None:

@@ -1,6 +1,6 @@
 """The audit log: rows that are only ever added, each bound to the one before it by its hash."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -76,6 +76,15 @@ class AuditLog:
         query = "SELECT 1 FROM audit WHERE kind = ? AND body LIKE ?"
         with self._database.writing() as session:
             if session.execute(query, (kind, f'%"action_hash":"{action_hash}"%')).fetchone() is None:
+                append(session, kind, body, at)
+
+    def append_following(
+        self, kind: str, bodies: Callable[[tuple[AuditRow, ...]], Iterable[dict[str, Any]]], at: datetime
+    ) -> None:
+        """Add rows that depend on those of their kind so far, which nobody adds to meanwhile."""
+        with self._database.writing() as session:
+            so_far = tuple(row for row in read_rows(session) if row.kind == kind)
+            for body in bodies(so_far):
                 append(session, kind, body, at)
 
     def rows(self) -> tuple[AuditRow, ...]:

@@ -15,7 +15,7 @@ from gaelp.config.places import shown
 from gaelp.config.private_files import make_private_file, make_private_folder
 from gaelp.errors import GaelpError, Refused
 
-__all__ = ["Database", "Rows", "Session", "open_database"]
+__all__ = ["Database", "Rows", "Session", "is_begun", "open_database"]
 
 _WAIT_SECONDS = 30
 _WRITER_LOCK = 0x6761_656C_7001  # any fixed number: whoever writes here holds it
@@ -40,6 +40,14 @@ CREATE TABLE IF NOT EXISTS audit (
 );
 CREATE INDEX IF NOT EXISTS audit_kind ON audit (kind)
 """
+
+# A second wall against mistakes; against malice there is the chain. SQLite keeps the statements word by word.
+_WALLS: dict[str, LiteralString] = {
+    f"{table}_no_{change}": f"CREATE TRIGGER {table}_no_{change} BEFORE {change} ON {table}"
+    f" BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
+    for table in _APPEND_ONLY
+    for change in ("UPDATE", "DELETE")
+}
 
 
 class Rows(Protocol):
@@ -77,6 +85,10 @@ class Database(Protocol):
         """A context with the only Session that writes; it commits at the end, and rolls back what raises."""
         ...
 
+    def missing_walls(self) -> tuple[str, ...]:
+        """The triggers that keep rows from being changed, as far as they are gone."""
+        ...
+
 
 def open_database(place: Path | str, *, create: bool = True) -> Database:
     """The database at a path, or at the URL of a PostgreSQL; tables are made if there are none, unless told not to.
@@ -86,6 +98,13 @@ def open_database(place: Path | str, *, create: bool = True) -> Database:
     database = _Postgres(connect_keywords(place)) if isinstance(place, str) else _SQLite(place)
     database.check_tables(create=create)
     return database
+
+
+def is_begun(place: Path | str) -> bool:
+    """Whether there is a file, or in a PostgreSQL any of the tables; nothing is made by looking."""
+    if isinstance(place, Path):
+        return place.exists()
+    return bool(_Postgres(connect_keywords(place)).tables())
 
 
 def _to_be_made(present: set[str], where: str, *, create: bool) -> bool:
@@ -122,13 +141,13 @@ class _SQLite:
         with self.writing() as session:
             for statement in _SCHEMA.split(";"):
                 session.execute(statement)
-            for table in _APPEND_ONLY:
-                for change in ("UPDATE", "DELETE"):
-                    # A second wall against mistakes; against malice there is the chain.
-                    session.execute(
-                        f"CREATE TRIGGER IF NOT EXISTS {table}_no_{change} BEFORE {change} ON {table}"
-                        f" BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
-                    )
+            for statement in _WALLS.values():
+                session.execute(statement)
+
+    def missing_walls(self) -> tuple[str, ...]:
+        with self.reading() as session:
+            found = dict(session.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
+        return tuple(name for name, statement in _WALLS.items() if found.get(name) != statement)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -171,12 +190,16 @@ class _Postgres:
 
     def check_tables(self, *, create: bool) -> None:
         with self.writing() as session:
-            found = session.execute(
-                "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
-            )
-            if _to_be_made({name for (name,) in found} & {*_APPEND_ONLY}, "the PostgreSQL database", create=create):
+            if _to_be_made(_postgres_tables(session), "the PostgreSQL database", create=create):
                 for statement in _SCHEMA.split(";"):
                     session.execute(statement)
+
+    def tables(self) -> set[str]:
+        with self.reading() as session:
+            return _postgres_tables(session)
+
+    def missing_walls(self) -> tuple[str, ...]:
+        return ()  # there are none: rights keep people from tables there
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -202,6 +225,11 @@ class _Postgres:
             raise GaelpError(
                 f"PostgreSQL says: {str(problem).strip()}. Nothing was written; see that the server answers."
             ) from None
+
+
+def _postgres_tables(session: Session) -> set[str]:
+    found = session.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()")
+    return {name for (name,) in found} & {*_APPEND_ONLY}
 
 
 class _PostgresSession:

@@ -15,6 +15,7 @@ from gaelp.approvals.agreement import (
     check_agreement,
     check_all,
     check_decisions,
+    check_nonces,
     decided_body,
     requested_body,
     used_body,
@@ -55,8 +56,8 @@ def approvals_place(settings: Settings) -> Path | str:
 class ApprovalStore:
     """What was asked, what was decided, and what was used up."""
 
-    def __init__(self, place: Path | str, clock: Clock) -> None:
-        self._database: Database = open_database(place)
+    def __init__(self, place: Path | str, clock: Clock, *, create: bool = True) -> None:
+        self._database: Database = open_database(place, create=create)
         self._clock = clock
 
     def request(self, action: Action) -> ApprovalRequest:
@@ -166,6 +167,12 @@ class ApprovalStore:
         with self._database.reading() as session:
             check_all(session)
             check_decisions(session, trust)
+            check_nonces(session)
+        if gone := self._database.missing_walls():
+            raise Refused(
+                f"of the triggers that keep rows from being changed, {', '.join(gone)} are gone or other ones: somebody"
+                " has taken them out"
+            )
 
     def weak_uses(self, policy_of: Callable[[Action], ApprovalPolicy], trust: Trust) -> tuple[WeakUse, ...]:
         """Every use that the policy which should have held would not have granted."""

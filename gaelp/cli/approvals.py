@@ -11,6 +11,7 @@ from gaelp.cli.output import show_json, show_table, show_text
 from gaelp.cli.signing import PassphraseFileOption, Signature, TrustOption, signature_from
 from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
+from gaelp.config.places import shown
 from gaelp.errors import BadInput
 
 if TYPE_CHECKING:
@@ -134,8 +135,12 @@ def _decide(
 
 
 def _rows(settings: "Settings", trusted: "Trust", *, everything: bool) -> list[dict[str, Any]]:
-    from gaelp.approvals import policy_for  # noqa: PLC0415 - cryptography takes its time
+    from gaelp.approvals import approvals_place, is_begun, policy_for  # noqa: PLC0415 - cryptography takes its time
+    from gaelp.cli.ledger_records import check_kept  # noqa: PLC0415 - sqlalchemy takes its time
 
+    check_kept(settings)
+    if not is_begun(approvals_place(settings)):
+        return []  # nobody has asked for anything yet; looking begins nothing
     store = _store(settings)
     rows = []
     for request in store.requests():
@@ -157,9 +162,16 @@ def _rows(settings: "Settings", trusted: "Trust", *, everything: bool) -> list[d
 
 
 def _store(settings: "Settings") -> "ApprovalStore":
-    from gaelp.approvals import ApprovalStore, approvals_place  # noqa: PLC0415 - cryptography takes its time
+    """The approvals, which have to be there: a decision is on what somebody has asked for."""
+    from gaelp.approvals import ApprovalStore, approvals_place, is_begun  # noqa: PLC0415 - cryptography takes its time
+    from gaelp.cli.ledger_records import check_kept  # noqa: PLC0415 - sqlalchemy takes its time
 
-    return ApprovalStore(approvals_place(settings), SystemClock())
+    check_kept(settings)
+    place = approvals_place(settings)
+    if not is_begun(place):
+        where = shown(place) if isinstance(place, Path) else "the PostgreSQL database"
+        raise BadInput(f"{where}: there are no approvals yet; set GAELP_HOME or --config to where they are")
+    return ApprovalStore(place, SystemClock(), create=False)
 
 
 def _request(store: "ApprovalStore", wanted: str) -> "ApprovalRequest":

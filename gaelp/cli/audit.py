@@ -1,18 +1,21 @@
 """`gaelp audit`: read the log of decisions, prove that it is whole, and vouch for it in a second place."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gaelp.cli.keys import PassphraseFileOption, TrustOption, load_trusted, open_key
+from gaelp.cli.ledger_audit import LIMIT_SET, compare_limits
+from gaelp.cli.ledger_records import check_kept
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.config.places import absolute, shown
 from gaelp.config.settings import Settings
-from gaelp.errors import BadInput, DataError, Refused
+from gaelp.errors import BadInput, DataError, GaelpError, Refused
 
 if TYPE_CHECKING:
     from gaelp.approvals import AuditRow, Trust
@@ -63,18 +66,22 @@ def verify(
 
     **Example**: `gaelp audit verify --heads /mnt/elsewhere/heads.jsonl`
 
-    Names every use of approvals that the policy in force here would not have granted. Exits 0 if the log is whole and
-    there is none, else 3.
+    Names every use of approvals that the policy in force here would not have granted, and every limit of the books that
+    is another one than the log tells of. Exits 0 if the log is whole and there is none, else 3.
     """
     settings = prepare(config, overrides).settings
     trusted = load_trusted(trust_file, settings)
     rows = _rows(settings)
     vouched = _check(rows, settings, heads, trusted)
     _refuse_weak_uses(settings, trusted)
+    unknown = _refuse_other_limits(rows, settings)
     if as_json:
-        show_json({"ok": True, "rows": len(rows), "head": rows[-1].hash if rows else None, "heads": vouched})
+        head = rows[-1].hash if rows else None
+        show_json({"ok": True, "rows": len(rows), "head": head, "heads": vouched, "limits_compared": not unknown})
         return
     show_text(f"whole: {len(rows)} rows" + (f", {vouched} heads agree" if heads else ""))
+    if unknown and any(row.kind == LIMIT_SET for row in rows):
+        say(f"The limits were NOT compared with the books, which could not be opened: {unknown}.")
     if heads is None:
         say("Without --heads a log that was cut short or rewritten as a whole cannot be told from the true one.")
 
@@ -113,6 +120,7 @@ def _rows(settings: Settings) -> "tuple[AuditRow, ...]":
 
     place = approvals_place(settings)
     if isinstance(place, Path) and not place.exists():
+        check_kept(settings)
         raise BadInput(f"{shown(place)}: there is no audit log yet; set GAELP_HOME or --config to where it is")
     return AuditLog(open_database(place, create=False)).rows()
 
@@ -126,7 +134,7 @@ def _check(rows: "tuple[AuditRow, ...]", settings: Settings, heads: Path | None,
     if problem := verify_rows(rows):
         raise Refused(f"the audit log is not whole: {problem}. {way_out}")
     try:
-        ApprovalStore(approvals_place(settings), SystemClock()).verify(trusted)
+        ApprovalStore(approvals_place(settings), SystemClock(), create=False).verify(trusted)
     except (DataError, Refused) as finding:
         raise Refused(f"approvals and audit log are not whole: {finding}. {way_out}") from finding
     if heads is None:
@@ -147,7 +155,7 @@ def _refuse_weak_uses(settings: Settings, trusted: "Trust") -> None:
     def policy_of(action: Action) -> ApprovalPolicy:
         return load_policy(LIVE) if action.kind == "revive" else policy_for(settings, action.world)
 
-    found = ApprovalStore(approvals_place(settings), SystemClock()).weak_uses(policy_of, trusted)
+    found = ApprovalStore(approvals_place(settings), SystemClock(), create=False).weak_uses(policy_of, trusted)
     for use in found:
         say(f"Notice: {use}.")
     if found:
@@ -157,6 +165,31 @@ def _refuse_weak_uses(settings: Settings, trusted: "Trust") -> None:
             " here. Either another policy was used for them: then stop spending (`gaelp kill`) and ask who did it; or"
             " this is not the policy that holds: then verify with the settings and files of production"
         )
+
+
+def _refuse_other_limits(rows: "tuple[AuditRow, ...]", settings: Settings) -> str:
+    """Name every limit that books and log do not tell the same of; else why the books could not be asked, if so."""
+    from gaelp.bootstrap import open_books  # noqa: PLC0415 - sqlalchemy takes its time
+    from gaelp.budget.ledger import LedgerBroken, signed_changes  # noqa: PLC0415 - as above
+    from gaelp.budget.ledger.limits import limits_in_force  # noqa: PLC0415 - as above
+
+    try:
+        ledger = open_books(settings)
+    except GaelpError as problem:
+        return str(problem)
+    with closing(ledger):
+        try:
+            found = list(compare_limits(rows, limits_in_force(ledger), signed_changes(ledger)))
+        except LedgerBroken as damage:
+            raise Refused(f"the log is whole, but the books are not: {damage}") from damage
+    for finding in found:
+        say(f"Notice: {finding}.")
+    if found:
+        raise Refused(
+            f"the log is whole, but {len(found)} limits or signed changes of the books are not what it tells, named"
+            " above. Stop spending (`gaelp kill`), keep both databases as evidence, and ask who wrote to them"
+        )
+    return ""
 
 
 def _as_json(row: "AuditRow", body: Any) -> dict[str, Any]:

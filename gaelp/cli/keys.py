@@ -115,7 +115,9 @@ def trust(
     from gaelp.config import load_model  # noqa: PLC0415 - as above
 
     settings = prepare(config, overrides).settings
-    offered = load_model(PublicKeyFile, public_key_file)
+    if not public_key_file.exists():
+        raise BadInput(f"{public_key_file}: there is no such file. Name the NAME.pub.json that `gaelp keys new` wrote.")
+    offered = load_model(PublicKeyFile, absolute(public_key_file))
     body = {"name": offered.name, "public_key": offered.public_key, "roles": roles}
     changed = _change(
         settings, trust_file, ("trust.added", body), lambda trusted, at: trusted.with_key(offered, tuple(roles), at)
@@ -170,7 +172,9 @@ def _change(
     """Change the list and say so in the audit log; the log comes first, so that no change goes untold."""
     from gaelp.approvals import AuditLog, approvals_place, open_database  # noqa: PLC0415 - cryptography takes its time
     from gaelp.approvals.trust import change_trust, trust_place  # noqa: PLC0415 - as above
+    from gaelp.cli.ledger_records import check_kept  # noqa: PLC0415 - it needs this module
 
+    check_kept(settings)
     at = SystemClock().now()
     path = absolute(trust_file) if trust_file else trust_place(settings)
 

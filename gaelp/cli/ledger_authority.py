@@ -12,7 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from gaelp.cli.ledger_records import check_log, done_then_recorded, record, signed_body, unsigned_body
+from gaelp.cli.ledger_audit import LIMIT_SET
+from gaelp.cli.ledger_records import (
+    check_log,
+    check_log_unsigned,
+    done_then_recorded,
+    record,
+    record_unsigned_limit,
+    signed_body,
+    unsigned_body,
+)
 from gaelp.cli.signing import Signature, first_open, require_signed
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
@@ -48,8 +57,7 @@ class Change:
 def lowered(settings: Settings, ledger: "Ledger", change: Change, make: Callable[[], "LimitSet"]) -> "LimitSet":
     """Lower a limit: neither the policy, nor the list of approvers, nor the audit log can keep anybody from it."""
     done = make()
-    body = unsigned_body(settings, change.told(done.before))
-    done_then_recorded(change.words, lambda: record(settings, ledger, change.kind, body))
+    _record_unsigned(settings, ledger, change, done.before)
     return done
 
 
@@ -69,11 +77,23 @@ def with_authority(
     if not policy.sandbox:
         return _with_signatures(settings, ledger, change, (name, policy, signature()), make)
     check_unsigned(ledger, change.words)
+    check_log_unsigned(settings, change.words)
     record(settings, ledger)  # only to see, before anything is changed, that it can be written
     made = make(None)
-    body = unsigned_body(settings, change.told(change.before))
-    done_then_recorded(change.words, lambda: record(settings, ledger, change.kind, body))
+    _record_unsigned(settings, ledger, change, change.before)
     return made
+
+
+def _record_unsigned(settings: Settings, ledger: "Ledger", change: Change, before: Money | None) -> None:
+    body = unsigned_body(settings, change.told(before))
+
+    def write() -> None:
+        if change.kind == LIMIT_SET:
+            record_unsigned_limit(settings, ledger, body, (before, change.most))
+        else:
+            record(settings, ledger, change.kind, body)
+
+    done_then_recorded(change.words, write)
 
 
 def _with_signatures(

@@ -6,20 +6,33 @@ approvals that do not know of what the books remember are known to be lost or ex
 
 import json
 from collections.abc import Callable
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gaelp.cli.ledger_audit import LIMIT_SET, newest_limits, signed_rows
 from gaelp.cli.signing import machine_user
 from gaelp.clock import SystemClock
 from gaelp.config.places import shown
 from gaelp.config.settings import Settings
 from gaelp.errors import GaelpError, Refused
+from gaelp.money import Money
 
 if TYPE_CHECKING:
-    from gaelp.approvals import Authorisation
-    from gaelp.budget.ledger import Ledger
+    from gaelp.approvals import AuditLog, AuditRow, Authorisation
+    from gaelp.budget.ledger import Ledger, SignedChange
 
-__all__ = ["check_log", "done_then_recorded", "record", "signed_body", "unsigned_body"]
+__all__ = [
+    "check_kept",
+    "check_log",
+    "check_log_unsigned",
+    "done_then_recorded",
+    "record",
+    "record_unsigned_limit",
+    "signed_body",
+    "unsigned_body",
+]
 
 
 def unsigned_body(settings: Settings, told: dict[str, str]) -> dict[str, Any]:
@@ -45,32 +58,97 @@ def signed_body(told: dict[str, str], policy: str, granted: "Authorisation") -> 
 
 def check_log(settings: Settings, ledger: "Ledger") -> None:
     """Refuse to go on with approvals that do not know of every signed change in the books."""
-    from gaelp.approvals import ApprovalStore, approvals_place  # noqa: PLC0415 - cryptography takes its time
+    from gaelp.approvals import ApprovalStore, approvals_place, is_begun  # noqa: PLC0415 - cryptography takes its time
     from gaelp.budget.ledger import signed_changes  # noqa: PLC0415 - sqlalchemy takes its time
 
     signed = {change.action_hash for change in signed_changes(ledger)}
     place = approvals_place(settings)
     if not signed:
         return
-    if isinstance(place, Path) and not place.exists():
-        raise Refused(_lost(len(signed), len(signed), f"{shown(place)} is not there"))
-    unknown = signed - ApprovalStore(place, SystemClock()).used_actions()
+    where = shown(place) if isinstance(place, Path) else "the PostgreSQL database"
+    if not is_begun(place):
+        raise Refused(_lost(len(signed), len(signed), f"{where} is not there, or has none of its tables"))
+    unknown = signed - ApprovalStore(place, SystemClock(), create=False).used_actions()
     if unknown:
-        where = shown(place) if isinstance(place, Path) else "the PostgreSQL database"
         raise Refused(_lost(len(signed), len(unknown), f"{where} is empty or another one"))
+
+
+def check_kept(settings: Settings) -> None:
+    """Refuse to use or to begin approvals that the books of these settings miss signed changes in.
+
+    Books that are not there or do not answer cannot tell, and nothing is refused for that.
+    """
+    from gaelp.bootstrap import open_books  # noqa: PLC0415 - sqlalchemy takes its time
+
+    try:
+        ledger = open_books(settings)
+    except GaelpError:
+        return
+    with closing(ledger):
+        check_log(settings, ledger)
+
+
+def check_log_unsigned(settings: Settings, what: str) -> None:
+    """Refuse what lets more be spent without signatures, where the audit log tells of signed changes."""
+    from gaelp.approvals import AuditLog, approvals_place, is_begun, open_database  # noqa: PLC0415 - as above
+
+    place = approvals_place(settings)
+    if is_begun(place) and (rows := signed_rows(AuditLog(open_database(place)).rows())):
+        raise Refused(
+            f"{what} is not done without signatures: row {rows[-1]} of the audit log tells that people have signed for"
+            " limits, and from then on more takes signatures. If the books do not remember it, they were changed or are"
+            " other ones: run `gaelp audit verify`. Else have it signed, such as with `--config production`"
+        )
 
 
 def record(settings: Settings, ledger: "Ledger", kind: str = "", body: dict[str, Any] | None = None) -> None:
     """Add to the log what it lacks of the signed changes in the books, then this row."""
+    log, at = _log_of(settings, ledger), SystemClock().now()
+    if body is not None:
+        log.append(kind, body, at)
+
+
+def record_unsigned_limit(
+    settings: Settings, ledger: "Ledger", body: dict[str, Any], step: tuple[Money | None, Money]
+) -> None:
+    """Tell the log of a limit that was set without signatures, and of the step before if it does not know of that.
+
+    A row that could not be written once is so made up for, and what was changed by hand is not passed over. Nothing is
+    added where the log knows the limit in force: it was set to what it was, or another has told of it already.
+    """
+    from gaelp.budget.ledger.limits import limits_in_force  # noqa: PLC0415 - sqlalchemy takes its time
+
+    def missing(rows: "tuple[AuditRow, ...]") -> list[dict[str, Any]]:
+        known = newest_limits(rows).get(body["cap"])
+        if known == limits_in_force(ledger).get(body["cap"]):
+            return []
+        steps = [(before, limit) for before, limit in pairwise((known, *step)) if before != limit]
+        return [{**body, "before": str(before or "none"), "limit": str(limit)} for before, limit in steps]
+
+    _log_of(settings, ledger).append_following(LIMIT_SET, missing, SystemClock().now())
+
+
+def _log_of(settings: Settings, ledger: "Ledger") -> "AuditLog":
+    """The log, with every signed change of the books in it."""
     from gaelp.approvals import AuditLog, approvals_place, open_database  # noqa: PLC0415 - cryptography takes its time
     from gaelp.budget.ledger import signed_changes  # noqa: PLC0415 - sqlalchemy takes its time
 
     check_log(settings, ledger)
     log, at = AuditLog(open_database(approvals_place(settings))), SystemClock().now()
     for change in signed_changes(ledger):
-        log.append_once(change.kind, json.loads(change.body), at, action_hash=change.action_hash)
-    if body is not None:
-        log.append(kind, body, at)
+        log.append_once(change.kind, _signed_body_of(change), at, action_hash=change.action_hash)
+    return log
+
+
+def _signed_body_of(change: "SignedChange") -> dict[str, Any]:
+    try:
+        body: dict[str, Any] = json.loads(change.body)
+    except ValueError as problem:
+        raise Refused(
+            f"ledger_signed holds something that cannot be read for action {change.action_hash[:12]}: the books were"
+            " changed; run `gaelp ledger verify`"
+        ) from problem
+    return body
 
 
 def done_then_recorded(words: str, write: Callable[[], None]) -> None:
@@ -80,7 +158,7 @@ def done_then_recorded(words: str, write: Callable[[], None]) -> None:
     except (GaelpError, OSError) as problem:
         raise GaelpError(
             f"DONE, BUT NOT RECORDED: {words}. The audit log could not be written: {problem}. Mend it, then repeat the"
-            " command: that changes nothing more and records it"
+            " command: that changes nothing more and records the step from what the log knew"
         ) from problem
 
 

@@ -72,7 +72,9 @@ def require_signed(
     moment or before a crash, the answer is the same again.
     """
     from gaelp.approvals import ApprovalStore, approvals_place  # noqa: PLC0415 - cryptography takes its time
+    from gaelp.cli.ledger_records import check_kept  # noqa: PLC0415 - it needs this module
 
+    check_kept(settings)
     clock = SystemClock()
     store = ApprovalStore(approvals_place(settings), clock)
     action = action_of(store)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from gaelp.approvals import ApprovalStore, AuditLog, Authorisation, Trust, action_hash, open_database
+from gaelp.approvals import ApprovalStore, AuditLog, Authorisation, Trust, action_hash, is_begun, open_database
 from gaelp.approvals.agreement import DECIDED, USED, decided_body, used_body
 from gaelp.approvals.audit import append
 from gaelp.approvals.authorise import Terms
@@ -279,6 +279,9 @@ def slipped_in(path, office, approval, granted=None):
             session.execute(
                 "INSERT INTO uses (action_hash, consumer, body) VALUES (?, ?, ?)", (wanted, "c", as_text(granted))
             )
+            if approval.statement.nonce in granted.nonces:
+                nonce = (approval.statement.nonce, wanted)
+                session.execute("INSERT INTO used_nonces (nonce, action_hash) VALUES (?, ?)", nonce)
             append(session, USED, used_body(wanted, "c", granted), office.now)
 
 
@@ -395,3 +398,34 @@ def test_what_the_log_tells_of_an_action_already_is_not_told_twice(either_store,
         log.append_once("limit.set", {"action_hash": wanted}, office.now, action_hash=wanted)
     assert kinds(place) == ["limit.set", "limit.set"]
     assert either_store.used_actions() == frozenset()
+
+
+def test_looking_whether_there_are_approvals_makes_none(place, clock):
+    assert [is_begun(place), is_begun(place)] == [False, False]
+    with pytest.raises(Refused, match="there is no audit log in it"):
+        ApprovalStore(place, clock, create=False)
+    ApprovalStore(place, clock)
+    assert is_begun(place)
+
+
+def test_used_nonces_that_are_gone_from_the_table_are_missed(postgres_url, clock, office):
+    store = ApprovalStore(postgres_url, clock)
+    store.consume(approved(store, office), office.policy, office.trust, consumer="release-1")
+    store.verify(office.trust)
+    with open_database(postgres_url).writing() as session:
+        session.execute("DELETE FROM used_nonces")
+    with pytest.raises(Refused, match=r"used_nonces: nonce .* is not kept"):
+        store.verify(office.trust)
+
+
+def test_rows_that_follow_from_those_before_are_added_to_them_alone(place, office):
+    log, seen = AuditLog(open_database(place)), []
+    log.append("other", {}, office.now)
+
+    def next_ones(rows):
+        seen.append([row.body for row in rows])
+        return [{"number": len(rows)}] if len(rows) < 1 else []
+
+    for _ in range(2):
+        log.append_following("limit.set", next_ones, office.now)
+    assert (kinds(place), seen) == (["other", "limit.set"], [[], ['{"number":0}']])

@@ -11,8 +11,12 @@ from gaelp.budget.ledger import (
     CapKind,
     LedgerBroken,
     Reservation,
+    SignedChange,
     create_ledger,
+    expire,
     find_transfer,
+    known_limit,
+    mark_in_flight,
     overview,
     post,
     raise_fence,
@@ -20,9 +24,11 @@ from gaelp.budget.ledger import (
     set_limit,
     transfers_in,
     verify,
+    void,
 )
 from gaelp.budget.ledger.transfers import State
 from gaelp.clock import ManualClock
+from gaelp.money import Money
 
 NIGHT = datetime(2026, 3, 28, 23, 30, tzinfo=UTC)  # half past midnight in Berlin
 
@@ -38,6 +44,10 @@ def ledger(place, databases, tmp_path, clock):
     reserve(made, Reservation("a", databases.ACCOUNT, databases.usd(100), databases.CAPS))
     reserve(made, Reservation("b", databases.ACCOUNT, databases.usd(100), databases.CAPS))
     post(made, "b", databases.usd(90))
+    reserve(made, Reservation("sent", databases.ACCOUNT, databases.usd(100), databases.CAPS))
+    mark_in_flight(made, "sent")
+    reserve(made, Reservation("void", databases.ACCOUNT, databases.usd(100), databases.CAPS))
+    void(made, "void")
     assert verify(made).balances
     yield made
     made.close()
@@ -85,6 +95,53 @@ TAMPERING = {
     "kind of a limit": ("UPDATE ledger_limit SET kind = 'weekly' WHERE kind = 'total'", "limit weekly all", "kind"),
     "currency of a limit": ("UPDATE ledger_limit SET currency = 'EUR'", "limit campaign spring", "currency"),
     "account of a total": ("UPDATE ledger_limit SET account_id = 'acc'", "limit total all", "account"),
+    "sent, and said to be reserved": (
+        "UPDATE ledger_transfer SET state = 'reserved' WHERE key = 'sent'",
+        "sent",
+        "steps to reserved",
+    ),
+    "reserved, and said to be sent": (
+        "UPDATE ledger_transfer SET state = 'in_flight' WHERE key = 'a'",
+        "a",
+        "steps to in_flight",
+    ),
+    "voided, and said to be expired": (
+        "UPDATE ledger_transfer SET state = 'expired' WHERE key = 'void'",
+        "void",
+        "expired before its time",
+    ),
+    "over before it began": ("UPDATE ledger_transfer SET expires_at_ms = created_at_ms - 1", "a", "time to send"),
+    "over in a century": (
+        "UPDATE ledger_transfer SET expires_at_ms = created_at_ms + 3000000000000",
+        "a",
+        "time to send",
+    ),
+    "limit of one account that is another's": (
+        "UPDATE ledger_limit SET subject = 'other' WHERE kind = 'account_day'",
+        "limit account_day other",
+        "account, of its subject",
+    ),
+    "a second total": (
+        "INSERT INTO ledger_limit SELECT kind, 'two', '', currency, 1 FROM ledger_limit WHERE kind = 'total'",
+        "limit total two",
+        "subject",
+    ),
+    "lost table of signed changes": ("DROP TABLE ledger_signed", "ledger_signed", "table"),
+    "signed change of nothing": (
+        "INSERT INTO ledger_signed VALUES ('x', '', 'junk', 'junk', 0)",
+        "ledger_signed x",
+        "action",
+    ),
+    "signed change of another kind": (
+        "INSERT INTO ledger_signed VALUES ('x', '', 'junk', '[]', 0)",
+        "ledger_signed x",
+        "kind",
+    ),
+    "signed change of another action": (
+        """INSERT INTO ledger_signed VALUES ('x', '', 'junk', '{"action_hash": "y"}', 0)""",
+        "ledger_signed x",
+        "action, from its record",
+    ),
     "caps that are no JSON": ("UPDATE ledger_transfer SET caps = 'junk'", "a", "caps and state"),
     "caps that are a number": ("UPDATE ledger_transfer SET caps = '7'", "a", "caps and state"),
     "no caps": ("UPDATE ledger_transfer SET caps = '[]'", "a", "caps and state"),
@@ -99,6 +156,43 @@ def test_a_change_behind_the_ledgers_back_is_found_where_it_is(ledger, statement
     found = tampered(ledger, statement.replace(":", "\\:"))
     assert not found.balances
     assert any(one.where == where and one.what.startswith(what) for one in found.findings), found.findings
+
+
+def test_what_no_constraint_keeps_out_any_more_is_found(ledger):
+    if ledger.engine.dialect.name == "sqlite":
+        loosen, tighten = ["PRAGMA ignore_check_constraints = ON"], ["PRAGMA ignore_check_constraints = OFF"]
+    else:
+        loosen = [
+            "ALTER TABLE ledger_cap DROP CONSTRAINT cap_breached_is_a_flag",
+            "ALTER TABLE ledger_fence DROP CONSTRAINT fence_is_one_row",
+        ]
+        tighten = []
+    found = tampered(
+        ledger,
+        *loosen,
+        "UPDATE ledger_cap SET breached = 7 WHERE kind = 'total'",
+        "INSERT INTO ledger_fence (id, stop_id, record) VALUES (2, '', '')",
+        *tighten,
+    )
+    assert {(one.where, one.what) for one in found.findings} == {("total:all", "breached"), ("ledger_fence", "rows")}
+
+
+def test_a_transfer_may_be_sent_posted_voided_and_expire_as_it_should(ledger, clock):
+    post(ledger, "sent", Money(1, "USD"))
+    clock.advance(timedelta(hours=1))
+    assert expire(ledger) == ["a"]
+    assert verify(ledger).balances
+
+
+@pytest.mark.parametrize("signed", [None, SignedChange("ab" * 32, "live", "limit.set", "{}")])
+def test_books_that_have_lost_the_table_of_signed_changes_raise_nothing_and_still_lower(ledger, databases, signed):
+    total = Cap(CapKind.TOTAL, "all")
+    before = known_limit(ledger, total)
+    tampered(ledger, "DROP TABLE ledger_signed")
+    with pytest.raises(LedgerBroken, match="ledger_signed is gone"):
+        set_limit(ledger, total, before + databases.usd(1), signed=signed)
+    set_limit(ledger, total, before - databases.usd(1))
+    assert known_limit(ledger, total) == before - databases.usd(1)
 
 
 def test_a_stop_that_was_made_as_it_should_be_is_in_order(ledger):

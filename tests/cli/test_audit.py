@@ -22,11 +22,17 @@ def publish(here, gaelp):
 
 
 def change(log, *statements):
+    """Change the tables and leave no trace in the triggers, as somebody would who knows of them."""
     connection = sqlite3.connect(log, isolation_level=None)
-    for trigger in ("audit_no_UPDATE", "audit_no_DELETE"):
-        connection.execute(f"DROP TRIGGER {trigger}")
+    triggers = connection.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+    for name, _, _ in triggers:
+        connection.execute(f"DROP TRIGGER {name}")
     for statement in statements:
         connection.execute(statement)
+    left = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for _, table, statement in triggers:
+        if table in left:
+            connection.execute(statement)
     connection.close()
 
 
@@ -118,9 +124,36 @@ def test_a_damaged_file_is_not_whole(log, gaelp):
 def test_a_changed_request_is_not_whole(log, gaelp, statement):
     gaelp("kill")
     assert gaelp("revive").exit_code == 4
-    change(log, "DROP TRIGGER requests_no_UPDATE", "DROP TRIGGER requests_no_DELETE", statement)
+    change(log, statement)
     result = gaelp("audit", "verify")
     assert (result.exit_code, "gaelp audit verify" in result.stderr) == (3, False)
+
+
+def test_triggers_that_are_gone_or_do_nothing_are_named(log, gaelp):
+    with sqlite3.connect(log) as connection:
+        connection.execute("DROP TRIGGER uses_no_DELETE")
+        connection.execute("DROP TRIGGER audit_no_UPDATE")
+        connection.execute("CREATE TRIGGER audit_no_UPDATE BEFORE UPDATE ON audit BEGIN SELECT 1; END")
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, "uses_no_DELETE, audit_no_UPDATE are gone" in result.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("DELETE FROM used_nonces", "is not kept"),
+        ("DELETE FROM used_nonces WHERE nonce = (SELECT MIN(nonce) FROM used_nonces)", "is not kept"),
+        ("INSERT INTO used_nonces SELECT 'ab', action_hash FROM uses", "is kept"),
+    ],
+)
+def test_used_nonces_that_differ_from_the_log_are_not_whole(here, log, gaelp, statement, said):
+    gaelp("kill")
+    for name in ("ann", "bob"):
+        gaelp("revive", "--key", here / "keys" / f"{name}.key", "--reason", "mended")
+    assert gaelp("audit", "verify").exit_code == 0
+    change(log, statement)
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, "used_nonces: nonce" in result.stderr, said in result.stderr) == (3, True, True)
 
 
 @pytest.mark.usefixtures("log")

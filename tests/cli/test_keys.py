@@ -121,3 +121,9 @@ def test_what_cannot_be_done_is_told(here, gaelp, keys, args, code):
     result = gaelp("keys", *args)
     assert (result.exit_code, result.stdout) == (code, "")
     assert "unexpected" not in result.stderr
+
+
+def test_a_public_key_that_is_not_there_is_said_to_be_so(here, gaelp):
+    result = gaelp("keys", "trust", "missing.pub.json", "--role", "finance")
+    assert (result.exit_code, "missing.pub.json: there is no such file" in result.stderr) == (2, True)
+    assert not (here / ".gaelp" / "approvals.db").exists()

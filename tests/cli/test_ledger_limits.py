@@ -8,7 +8,10 @@ import threading
 import pytest
 
 import gaelp.budget.ledger as books
+from gaelp.approvals import ApprovalStore
+from gaelp.budget.ledger.engine import connect_engine
 from gaelp.cli import ledger_authority
+from gaelp.clock import SystemClock
 
 LIVE = ("--set", "approvals.policy=live")
 DAY = ("ledger", "limit", "account_day", "acc")
@@ -163,9 +166,10 @@ def test_a_crash_before_the_log_was_told_is_mended_by_the_next_command(gaelp, si
         assert sign("bob", *DAY, "50", *LIVE).exit_code == 1
     assert (day_limit(gaelp), told(gaelp)) == (50, [])
     assert gaelp(*DAY, "50", *LIVE).exit_code == 0
-    assert [row["signed"] for row in told(gaelp)] == [True, False]
+    assert [row["signed"] for row in told(gaelp)] == [True]  # and no row that says 50 -> 50
     assert gaelp(*DAY, "50", *LIVE).exit_code == 0
-    assert [row["signed"] for row in told(gaelp)] == [True, False, False]
+    assert [row["signed"] for row in told(gaelp)] == [True]
+    assert gaelp("audit", "verify").exit_code == 0
 
 
 def test_a_limit_that_somebody_lowers_meanwhile_is_not_raised_back_by_one_that_seemed_equal(gaelp, monkeypatch):
@@ -244,9 +248,118 @@ def test_lost_approvals_are_not_begun_anew(gaelp, home, sign, keys):
     result = sign("ann", *DAY, "70", *LIVE)
     assert (result.exit_code, "is not there" in result.stderr) == (3, True)
     assert not (home / "approvals.db").exists()
-    gaelp("keys", "trust", keys / "eve.pub.json", "--role", "finance")  # makes a new one, which is not the true one
+    ApprovalStore(home / "approvals.db", SystemClock())  # a new one, which is not the true one
     result = sign("ann", *DAY, "70", *LIVE)
     assert (result.exit_code, "does not know 1 of them" in result.stderr) == (3, True)
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, "that the log does not tell" in result.stderr) == (3, True)
+
+
+@pytest.mark.usefixtures("signed")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("audit", "verify"),
+        ("audit", "show"),
+        ("approvals", "list"),
+        ("approvals", "show", "00000000"),
+        ("keys", "revoke", "bob"),
+        ("keys", "trust", "keys/eve.pub.json", "--role", "finance"),
+        ("revive",),
+    ],
+)
+def test_no_command_begins_lost_approvals_anew_and_each_says_that_they_are_lost(gaelp, home, command):
+    gaelp("kill")
+    for path in home.glob("approvals.db*"):
+        path.unlink()
+    result = gaelp(*command)
+    assert (result.exit_code, "does not know 1 of them" in result.stderr) == (3, True), result.stderr
+    assert not (home / "approvals.db").exists()
+    trusted = json.loads(gaelp("keys", "list", "--json").stdout)["approvers"]
+    assert [(one["name"], one["revoked_at"]) for one in trusted] == [("ann", None), ("bob", None)]
+
+
+def test_looking_at_approvals_begins_none(gaelp, home):
+    assert gaelp("approvals", "list").stdout == "Nothing waits for signatures.\n"
+    assert gaelp("approvals", "show", "00").exit_code == 2
+    assert not (home / "approvals.db").exists()
+
+
+# What was changed behind the back of the signatures
+
+
+def by_hand(home, *statements):
+    with sqlite3.connect(home / "ledger.db") as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.usefixtures("signed")
+@pytest.mark.parametrize("damage", ["DROP TABLE ledger_signed", "DELETE FROM ledger_signed"])
+def test_books_made_to_forget_their_signatures_raise_nothing_and_are_found(gaelp, home, damage):
+    by_hand(home, damage)
+    assert gaelp(*DAY, "70").exit_code in (1, 3)
+    assert gaelp("ledger", "limit", "account", "acc", "1").exit_code in (1, 3)
+    assert (day_limit(gaelp), len(told(gaelp))) == (50, 1)
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, "ledger_signed" in result.stderr) == (3, True)
+
+
+@pytest.mark.usefixtures("signed")
+def test_a_signed_row_that_the_books_do_not_remember_is_named(gaelp, home):
+    by_hand(home, "DELETE FROM ledger_signed")
+    seq = json.loads(gaelp("audit", "show", "--json", "--kind", "limit.set").stdout)["rows"][0]["seq"]
+    assert f"row {seq}: limit.set of account_day:acc was signed for" in gaelp("audit", "verify").stderr
+    by_hand(home, "INSERT INTO ledger_signed VALUES ('ab', 'live', 'limit.set', '{}', 0)")
+    assert "the books remember a signed limit.set (action ab)" in gaelp("audit", "verify").stderr
+
+
+@pytest.mark.usefixtures("signed")
+def test_a_limit_changed_by_hand_is_named_also_after_it_was_set_to_that(gaelp, home):
+    assert gaelp("audit", "verify").exit_code == 0
+    by_hand(home, "UPDATE ledger_limit SET limit_micros = 99000000")
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, "limit account_day:acc: $99.00 is in force, row" in result.stderr) == (3, True)
+    for amount in ("99", "10"):
+        assert gaelp(*DAY, amount).exit_code == 0
+        result = gaelp("audit", "verify")
+        assert (result.exit_code, "of account_day:acc to $99.00 by" in result.stderr) == (3, True)
+        assert "has no signatures" in result.stderr
+
+
+@pytest.mark.parametrize("statement", ["INSERT INTO ledger_limit VALUES ('account', 'acc', 'acc', 'USD', 9)", None])
+def test_a_limit_without_a_row_and_a_row_without_a_limit_are_named(gaelp, home, statement):
+    assert gaelp(*DAY, "50").exit_code == 0
+    by_hand(home, statement or "DELETE FROM ledger_limit")
+    result = gaelp("audit", "verify")
+    assert result.exit_code == 3
+    assert ("no row of the log tells of it" if statement else "none is in force, row") in result.stderr
+
+
+@pytest.mark.usefixtures("signed")
+def test_where_the_books_cannot_be_opened_it_is_said_that_limits_were_not_compared(gaelp, home):
+    for path in home.glob("ledger.db*"):
+        path.unlink()
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, "NOT compared with the books" in result.stderr) == (0, True)
+    assert json.loads(gaelp("audit", "verify", "--json").stdout)["limits_compared"] is False
+
+
+@pytest.mark.usefixtures("signed")
+def test_a_step_that_could_not_be_recorded_is_recorded_by_the_next_command(gaelp, home):
+    log, away = home / "approvals.db", home / "away.db"
+    log.rename(away)
+    assert gaelp(*DAY, "40").exit_code == 1
+    away.rename(log)
+    assert "limit account_day:acc: $40.00 is in force" in gaelp("audit", "verify").stderr
+    assert [gaelp(*DAY, "40").exit_code for _ in range(2)] == [0, 0]
+    assert [(row["before"], row["limit"]) for row in told(gaelp)] == [("none", "$50.00"), ("$50.00", "$40.00")]
+    log.rename(away)
+    assert gaelp(*DAY, "20").exit_code == 1
+    away.rename(log)
+    assert gaelp(*DAY, "10").exit_code == 0
+    assert [(row["before"], row["limit"]) for row in told(gaelp)][2:] == [("$40.00", "$20.00"), ("$20.00", "$10.00")]
+    assert gaelp("audit", "verify").exit_code == 0
 
 
 # What is still needed
@@ -268,14 +381,6 @@ def test_a_missing_role_is_named(gaelp, sign, keys):
     assert "Signed by bob, eve. Still needed: 1 more with the role finance" in result.stderr
 
 
-def test_books_that_were_begun_before_signatures_were_kept_take_them_from_now_on(gaelp, home, sign):
-    with sqlite3.connect(home / "ledger.db") as connection:
-        connection.execute("DROP TABLE ledger_signed")
-    assert gaelp(*DAY, "5").exit_code == 0
-    assert [sign(name, *DAY, "50", *LIVE).exit_code for name in ("ann", "bob")] == [4, 0]
-    assert gaelp(*DAY, "70").exit_code == 3
-
-
 def test_after_the_books_are_begun_every_limit_that_an_order_needs_is_named(gaelp):
     said = gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "America/New_York").stderr
     for kind in ("campaign_day CAMPAIGN", "campaign CAMPAIGN", "account_day acc", "account acc", "total all"):
@@ -285,3 +390,23 @@ def test_after_the_books_are_begun_every_limit_that_an_order_needs_is_named(gael
 @pytest.mark.parametrize("zone", ["localtime", "Factory", "posix/Europe/Berlin", "right/UTC", "Nowhere/City"])
 def test_a_time_zone_that_is_no_place_is_refused(gaelp, zone):
     assert gaelp("ledger", "create", "other", "--currency", "USD", "--time-zone", zone).exit_code == 2
+
+
+def test_limits_and_lost_approvals_are_found_on_postgres_too(gaelp, keys, databases):
+    url = databases.fresh_place("postgres")
+    place = {"GAELP__BUDGET__DATABASE_URL": url}
+    gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "UTC", **place)
+    for name in ("ann", "bob"):
+        gaelp(*DAY, "50", *LIVE, "--key", keys / f"{name}.key", "--reason", "the plan", **place)
+    whole = gaelp("audit", "verify", **place)
+    assert whole.exit_code == 0, whole.stderr
+    engine = connect_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE ledger_limit SET limit_micros = 99000000")
+    assert "$99.00 is in force" in gaelp("audit", "verify", **place).stderr
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE requests, approvals, uses, used_nonces, audit")
+    engine.dispose()
+    for command in (("audit", "verify"), ("approvals", "list"), ("keys", "revoke", "bob")):
+        lost = [gaelp(*command, **place) for _ in range(2)]
+        assert [one.exit_code for one in lost] == [3, 3], lost[0].stderr

@@ -1,5 +1,6 @@
 """What the ledger promises, on SQLite and on Postgres alike."""
 
+import json
 import threading
 from datetime import UTC, datetime, timedelta
 
@@ -381,7 +382,8 @@ def test_a_limit_below_what_is_used_closes_the_cap(ledger, ask):
         reserve(ledger, ask("b", 1))
 
 
-SIGNED = SignedChange("ab" * 32, "live", "limit.set", "{}")
+REOPENED = SignedChange("cd" * 32, "live", "cap.reopened", json.dumps({"action_hash": "cd" * 32}))
+SIGNED = SignedChange("ab" * 32, "live", "limit.set", json.dumps({"action_hash": "ab" * 32}))
 
 
 def test_a_raise_rests_on_the_limit_that_was_seen_and_a_lower_limit_does_not(ledger):
@@ -405,7 +407,7 @@ def test_books_with_one_signed_limit_take_no_unsigned_raise_of_any(ledger, ask):
     void(ledger, "a")
     with pytest.raises(Refused, match="without signatures"):
         reopen_cap(ledger, Bucket(TOTAL, ""))
-    assert reopen_cap(ledger, Bucket(TOTAL, ""), signed=SignedChange("cd" * 32, "live", "cap.reopened", "{}"))
+    assert reopen_cap(ledger, Bucket(TOTAL, ""), signed=REOPENED)
     assert [change.kind for change in signed_changes(ledger)] == ["limit.set", "cap.reopened"]
 
 
@@ -422,12 +424,10 @@ def test_a_signed_change_that_is_refused_is_not_remembered(ledger):
     assert signed_changes(ledger) == ()
 
 
-def test_books_without_the_table_of_signed_changes_get_it_with_the_first(ledger):
-    with ledger.engine.begin() as connection:
-        connection.execute(text("DROP TABLE ledger_signed"))
-    set_limit(ledger, TOTAL, usd(1500))
-    set_limit(ledger, TOTAL, usd(2000), signed=SIGNED)
-    assert signed_changes(ledger) == (SIGNED,)
+@pytest.mark.parametrize("minutes", [0, -1, 24 * 60 + 1])
+def test_a_time_to_send_that_is_none_or_longer_than_a_day_is_refused(ledger, ask, minutes):
+    with pytest.raises(BadInput, match="to be sent within"):
+        reserve(ledger, ask("a"), time_to_send=timedelta(minutes=minutes))
 
 
 def test_a_cap_of_another_account_or_currency_grants_nothing(ledger, ask):

@@ -7,14 +7,23 @@ from sqlalchemy import Connection, text
 from gaelp.budget.ledger.accounts import AdAccount, find_account
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import Ledger
-from gaelp.budget.ledger.refusals import CapReached
+from gaelp.budget.ledger.refusals import CapReached, LedgerBroken
 from gaelp.budget.ledger.signed import SignedChange, check_signed, is_done, remember
 from gaelp.budget.ledger.words import check_amount
 from gaelp.clock import account_day
 from gaelp.errors import BadInput, Refused
 from gaelp.money import Money
 
-__all__ = ["LimitSet", "Seen", "check_limit", "check_reopen", "known_limit", "reopen_cap", "set_limit"]
+__all__ = [
+    "LimitSet",
+    "Seen",
+    "check_limit",
+    "check_reopen",
+    "known_limit",
+    "limits_in_force",
+    "reopen_cap",
+    "set_limit",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,7 @@ _FIND = text("SELECT * FROM ledger_cap WHERE id = :id")
 _FIND_LIMIT = text(
     "SELECT account_id, currency, limit_micros FROM ledger_limit WHERE kind = :kind AND subject = :subject"
 )
+_ALL_LIMITS = text("SELECT kind, subject, currency, limit_micros FROM ledger_limit ORDER BY kind, subject")
 _SET_LIMIT = text(
     "INSERT INTO ledger_limit (kind, subject, account_id, currency, limit_micros)"
     " VALUES (:kind, :subject, :account_id, :currency, :limit_micros)"
@@ -97,6 +107,16 @@ def known_limit(ledger: Ledger, cap: Cap) -> Money | None:
     with ledger.snapshot() as connection:
         row = connection.execute(_FIND_LIMIT, _names(cap)).one_or_none()
     return None if row is None else Money(row.limit_micros, row.currency)
+
+
+def limits_in_force(ledger: Ledger) -> dict[str, Money]:
+    """Every limit that is set, by `kind:subject`."""
+    with ledger.snapshot() as connection:
+        rows = connection.execute(_ALL_LIMITS).all()
+    try:
+        return {f"{row.kind}:{row.subject}": Money(row.limit_micros, row.currency) for row in rows}
+    except BadInput as problem:
+        raise LedgerBroken(f"a limit of the books cannot be read ({problem}): run `gaelp ledger verify`") from problem
 
 
 def reopen_cap(ledger: Ledger, bucket: Bucket, *, signed: SignedChange | None = None) -> bool:

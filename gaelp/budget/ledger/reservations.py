@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 from gaelp.budget.ledger.accounts import AdAccount, find_account
 from gaelp.budget.ledger.caps import Cap, buckets_of, take_room
 from gaelp.budget.ledger.connection import Ledger
-from gaelp.budget.ledger.journal import held, write_movements
+from gaelp.budget.ledger.journal import held, released, write_movements
 from gaelp.budget.ledger.refusals import KeyReused, WrongState
 from gaelp.budget.ledger.transfers import Receipt, State, caps_as_json, get_transfer
 from gaelp.budget.ledger.words import check_amount, check_word
@@ -19,6 +19,7 @@ from gaelp.money import Money
 __all__ = ["DEFAULT_TIME_TO_SEND", "Reservation", "mark_in_flight", "reserve"]
 
 DEFAULT_TIME_TO_SEND = timedelta(minutes=10)
+MAX_TIME_TO_SEND = timedelta(days=1)
 _MAX_CAPS = 64
 
 _INSERT = text(
@@ -29,6 +30,7 @@ _INSERT = text(
 )
 _SEND = text(
     "UPDATE ledger_transfer SET state = 'in_flight' WHERE key = :key AND state = 'reserved' AND expires_at_ms > :now_ms"
+    " RETURNING amount_micros"
 )
 
 
@@ -60,6 +62,10 @@ def reserve(ledger: Ledger, request: Reservation, *, time_to_send: timedelta = D
     The day that daily caps count is the account's at this moment, and stays the transfer's for good. A refused request
     does not use up its key. Under a key that was used, the receipt tells where that transfer stands now.
     """
+    if not timedelta(0) < time_to_send <= MAX_TIME_TO_SEND:
+        raise BadInput(
+            f"{request.key} is to be sent within {time_to_send}; allowed: more than 0, up to {MAX_TIME_TO_SEND}"
+        )
     now = ledger.clock.now()
     with ledger.spending() as connection:
         account = find_account(connection, request.account_id)
@@ -83,8 +89,11 @@ def mark_in_flight(ledger: Ledger, key: str) -> Receipt:
     """
     with ledger.spending() as connection:
         now_ms = ledger.now_ms()
-        if connection.execute(_SEND, {"key": key, "now_ms": now_ms}).rowcount == 1:
+        amount_micros = connection.execute(_SEND, {"key": key, "now_ms": now_ms}).scalar_one_or_none()
+        if amount_micros is not None:
             ledger.at_point("marked in flight")
+            # The trace that tells what was sent from what was not: its room is taken anew, for as long as it takes.
+            write_movements(connection, key, now_ms, released(amount_micros), held(amount_micros))
             return Receipt(key, State.IN_FLIGHT, is_new=True)
         transfer = get_transfer(connection, key)
         if transfer.state is State.RESERVED:

@@ -18,6 +18,7 @@ from gaelp.budget.ledger.findings import Finding, differences
 from gaelp.budget.ledger.refusals import LedgerBroken
 from gaelp.budget.ledger.transfers import COLUMNS, State, Transfer
 from gaelp.budget.ledger.verify_records import Records, check_records, read_records
+from gaelp.budget.ledger.verify_steps import check_steps
 from gaelp.clock import account_day
 from gaelp.config.base import Frozen
 from gaelp.money import Micros
@@ -35,7 +36,8 @@ class Verification(Frozen):
     """What was recomputed; the books balance if there are no findings, of which no more than 1000 are kept."""
 
     checked: ClassVar[str] = (
-        "balances, states, days, currencies, accounts, caps and the fence; who set which limit is in the audit log"
+        "balances, states, days, currencies, accounts, caps and the fence; whether limits are those that were set is"
+        " told by the audit log"
         " (`gaelp audit verify`)"
     )
 
@@ -55,12 +57,15 @@ class Verification(Frozen):
 _BALANCES = (
     "SELECT transfer_key,"
     " SUM(CASE WHEN debit = 'reserved' THEN micros WHEN credit = 'reserved' THEN -micros ELSE 0 END) AS reserved,"
-    " SUM(CASE WHEN debit = 'spent' THEN micros WHEN credit = 'spent' THEN -micros ELSE 0 END) AS spent"
+    " SUM(CASE WHEN debit = 'spent' THEN micros WHEN credit = 'spent' THEN -micros ELSE 0 END) AS spent,"
+    " SUM(CASE WHEN debit = 'reserved' THEN 1 ELSE 0 END) AS holds,"
+    " MAX(CASE WHEN credit = 'reserved' THEN at_ms ELSE 0 END) AS released_at_ms"
     " FROM ledger_entry GROUP BY transfer_key"
 )
 _TRANSFERS = text(
     f"SELECT {', '.join('t.' + name for name in COLUMNS.split(', '))},"  # noqa: S608 - constants of the package
     " COALESCE(e.reserved, 0) AS journal_reserved, COALESCE(e.spent, 0) AS journal_spent,"
+    " COALESCE(e.holds, 0) AS holds, COALESCE(e.released_at_ms, 0) AS released_at_ms,"
     " COALESCE(a.adjusted, 0) AS adjustments"
     f" FROM ledger_transfer t LEFT JOIN ({_BALANCES}) e ON e.transfer_key = t.key"
     " LEFT JOIN (SELECT transfer_key, SUM(micros) AS adjusted FROM ledger_adjustment GROUP BY transfer_key) a"
@@ -114,6 +119,7 @@ def _check_transfers(connection: Connection, records: Records, sums: dict[str, l
             reserved = 0 if transfer.state.is_final else transfer.amount_micros
             spent = transfer.posted_micros + transfer.adjusted_micros
             yield from _check_amounts(transfer, row, reserved, spent)
+            yield from check_steps(transfer, int(row.holds), int(row.released_at_ms))
             yield from _check_account(transfer, records)
             for bucket_id in [bucket.id for bucket in transfer.buckets]:
                 yield from _check_bucket(transfer, records.buckets.get(bucket_id))

@@ -11,6 +11,7 @@ from gaelp.budget.latch import StopRecord
 from gaelp.budget.ledger.accounts import AdAccount
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.findings import Finding, differences
+from gaelp.budget.ledger.verify_signed import check_signed_changes
 from gaelp.clock import account_day
 from gaelp.errors import BadInput
 from gaelp.money import Money
@@ -26,7 +27,8 @@ _CAPS = text(
     "SELECT id, kind, subject, day, account_id, currency, limit_micros, reserved_micros, posted_micros, breached"
     " FROM ledger_cap ORDER BY id"
 )
-_FENCE = text("SELECT stop_id, record FROM ledger_fence WHERE id = 1")
+_FENCE = text("SELECT stop_id, record FROM ledger_fence")
+_TOTAL = "all"  # the one total that every order counts against
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ def check_records(connection: Connection, records: Records, now: datetime) -> It
     for bucket in records.buckets.values():
         yield from _check_bucket(bucket, records, now)
     yield from _check_fence(connection)
+    yield from check_signed_changes(connection)
 
 
 def _check_account(account: AdAccount, records: Records) -> Iterator[Finding]:
@@ -76,11 +79,13 @@ def _check_limit(limit: Row[Any], records: Records) -> Iterator[Finding]:
     if limit.kind not in set(CapKind):
         yield Finding(where=where, what="kind", expected=", ".join(CapKind), found=limit.kind)
     elif limit.kind == CapKind.TOTAL:
-        yield from differences(where, ("account", "", limit.account_id))
+        yield from differences(where, ("account", "", limit.account_id), ("subject", _TOTAL, limit.subject))
     elif limit.account_id not in records.accounts:
         yield Finding(where=where, what="account", expected="one of the books", found=limit.account_id or "none")
     else:
         yield from differences(where, ("currency", records.accounts[limit.account_id].currency, limit.currency))
+    if limit.kind in (CapKind.ACCOUNT, CapKind.ACCOUNT_DAY):
+        yield from differences(where, ("account, of its subject", limit.subject, limit.account_id))
 
 
 def _check_bucket(bucket: Row[Any], records: Records, now: datetime) -> Iterator[Finding]:
@@ -91,6 +96,8 @@ def _check_bucket(bucket: Row[Any], records: Records, now: datetime) -> Iterator
         yield Finding(where=bucket.id, what="cap", expected="a kind that is known, and a subject", found=found)
         return
     yield from differences(bucket.id, ("name, from its parts", Bucket(cap, bucket.day).id, bucket.id))
+    if bucket.breached not in (0, 1):
+        yield Finding(where=bucket.id, what="breached", expected="0 or 1", found=bucket.breached)
     limit = records.limits.get((bucket.kind, bucket.subject))
     if limit is None:
         yield Finding(where=bucket.id, what="its limit is gone", expected=bucket.limit_micros, found="none")
@@ -115,13 +122,13 @@ def _follows_its_limit(bucket: Row[Any], records: Records, now: datetime) -> boo
 
 
 def _check_fence(connection: Connection) -> Iterator[Finding]:
-    row = connection.execute(_FENCE).one_or_none()
-    if row is None:
-        yield Finding(where="ledger_fence", what="rows", expected=1, found=0)
-    elif not row.stop_id:
-        yield from differences("ledger_fence", ("record, without a stop", "", row.record))
-    else:
-        yield from differences("ledger_fence", ("stop, from its record", _recorded_stop(row.record), row.stop_id))
+    rows = connection.execute(_FENCE).all()
+    yield from differences("ledger_fence", ("rows", 1, len(rows)))
+    for row in rows:
+        if not row.stop_id:
+            yield from differences("ledger_fence", ("record, without a stop", "", row.record))
+        else:
+            yield from differences("ledger_fence", ("stop, from its record", _recorded_stop(row.record), row.stop_id))
 
 
 def _recorded_stop(record: str) -> str:

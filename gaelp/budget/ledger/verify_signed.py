@@ -1,0 +1,40 @@
+"""What the books remember of signed changes, held against what the ledger writes there."""
+
+import json
+import re
+from collections.abc import Iterator
+
+from sqlalchemy import Connection
+
+from gaelp.budget.ledger.findings import Finding, differences
+from gaelp.budget.ledger.refusals import LedgerBroken
+from gaelp.budget.ledger.signed import SignedChange, known_changes
+
+__all__ = ["check_signed_changes"]
+
+_KINDS = ("limit.set", "cap.reopened")
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def check_signed_changes(connection: Connection) -> Iterator[Finding]:
+    """The table has to be there, and each row has to be one that can be told to the audit log."""
+    try:
+        changes = known_changes(connection)
+    except LedgerBroken:
+        yield Finding(where="ledger_signed", what="table", expected="there", found="gone")
+        return
+    for change in changes:
+        where = f"ledger_signed {change.action_hash[:12]}"
+        if not _HASH.fullmatch(change.action_hash):
+            yield Finding(where=where, what="action", expected="64 hexadecimal digits", found=change.action_hash[:80])
+        if change.kind not in _KINDS:
+            yield Finding(where=where, what="kind", expected=" or ".join(_KINDS), found=change.kind[:80])
+        yield from differences(where, ("action, from its record", change.action_hash, _recorded_action(change)))
+
+
+def _recorded_action(change: SignedChange) -> str:
+    try:
+        body = json.loads(change.body)
+    except (ValueError, RecursionError):
+        return "no JSON"
+    return str(body.get("action_hash"))[:80] if isinstance(body, dict) else "no object"

@@ -1,0 +1,30 @@
+"""The state of a transfer, held against the steps that its journal tells of."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from gaelp.budget.ledger.findings import Finding
+from gaelp.budget.ledger.reservations import MAX_TIME_TO_SEND
+from gaelp.budget.ledger.transfers import State, Transfer
+
+__all__ = ["check_steps"]
+
+# Room is held once when it is reserved, and once more when it is sent.
+_HOLDS = {State.RESERVED: (1,), State.EXPIRED: (1,), State.IN_FLIGHT: (2,), State.POSTED: (1, 2), State.VOIDED: (1, 2)}
+_SEEN = {1: "reserved, not sent", 2: "reserved and sent"}
+
+
+def check_steps(transfer: Transfer, holds: int, released_at_ms: int) -> Iterator[Finding]:
+    """Whether it was sent, whether its time was over when it expired, and whether it had a time that can be."""
+    allowed = _HOLDS[transfer.state]
+    if holds not in allowed:
+        expected = " or ".join(_SEEN[number] for number in allowed)
+        what, found = f"steps to {transfer.state}, in the journal", _SEEN.get(holds, f"room held {holds} times")
+        yield Finding(where=transfer.key, what=what, expected=expected, found=found)
+    if transfer.state is State.EXPIRED and released_at_ms < transfer.expires_at_ms:
+        expected = f"from {transfer.expires_at_ms} ms on"
+        yield Finding(where=transfer.key, what="expired before its time", expected=expected, found=released_at_ms)
+    latest_ms = transfer.created_at_ms + MAX_TIME_TO_SEND // timedelta(milliseconds=1)
+    if not transfer.created_at_ms <= transfer.expires_at_ms <= latest_ms:
+        expected = f"{transfer.created_at_ms} to {latest_ms} ms"
+        yield Finding(where=transfer.key, what="time to send", expected=expected, found=transfer.expires_at_ms)

@@ -1,0 +1,116 @@
+"""Whether the books and the audit log tell the same of limits: what was changed in one of them is missed by the other.
+
+The books hold the limits in force and every change that people signed for; the log holds a row for each change. Whoever
+writes to one of the two by hand, or raises a limit without signatures after people have signed, is found here.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gaelp.errors import MoneyError
+from gaelp.money import Money
+
+if TYPE_CHECKING:
+    from gaelp.approvals import AuditRow
+    from gaelp.budget.ledger import SignedChange
+
+__all__ = ["LIMIT_SET", "REOPENED", "compare_limits", "newest_limits", "signed_rows"]
+
+LIMIT_SET, REOPENED = "limit.set", "cap.reopened"
+
+
+def compare_limits(
+    rows: "Iterable[AuditRow]", limits: Mapping[str, Money], signed: "Iterable[SignedChange]"
+) -> Iterator[str]:
+    """Each contradiction, in words: limits in force by their cap (`kind:subject`), signed changes as the books have."""
+    told = _told(rows)
+    yield from _compare_signed(told, {change.action_hash: change for change in signed})
+    yield from _unsigned_after_signed(told)
+    yield from _compare_in_force(told, limits)
+
+
+def newest_limits(rows: "Iterable[AuditRow]") -> dict[str, Money | None]:
+    """The limit of each cap that the newest row about it tells of."""
+    return {str(body.get("cap")): _limit(body) for row, body in _told(rows) if row.kind == LIMIT_SET}
+
+
+def signed_rows(rows: "Iterable[AuditRow]") -> list[int]:
+    """The rows that tell of changes which people signed for."""
+    return [row.seq for row, body in _told(rows) if body.get("signed") is True]
+
+
+def _compare_signed(told: "list[tuple[AuditRow, dict[str, Any]]]", known: "dict[str, SignedChange]") -> Iterator[str]:
+    for row, body in told:
+        if body.get("signed") is not True:
+            continue
+        change = known.pop(str(body.get("action_hash")), None)
+        if change is None:
+            yield (
+                f"row {row.seq}: {row.kind} of {body.get('cap')} was signed for, and the books do not remember it:"
+                " ledger_signed was changed, or these are other books"
+            )
+        elif (change.kind, _as_body(change.body)) != (row.kind, body):
+            yield f"row {row.seq}: {row.kind} of {body.get('cap')} stands otherwise in the books (ledger_signed)"
+    for change in known.values():
+        yield (
+            f"the books remember a signed {change.kind} (action {change.action_hash[:12]}) that the log does not tell"
+            " of: if a command broke off, repeat it, which records it; else one of the two was exchanged"
+        )
+
+
+def _unsigned_after_signed(told: "list[tuple[AuditRow, dict[str, Any]]]") -> Iterator[str]:
+    """What let more be spent without signatures, after people had signed."""
+    limits: dict[str, Money | None] = {}
+    first: int | None = None
+    for row, body in told:
+        cap, limit = str(body.get("cap")), _limit(body)
+        if body.get("signed") is True:
+            first = row.seq if first is None else first
+        elif first is not None and (row.kind == REOPENED or _is_raised(limits.get(cap), limit)):
+            yield (
+                f"row {row.seq}: {row.kind} of {cap} to {body.get('limit')} by {body.get('by')} has no signatures,"
+                f" though people have signed for limits since row {first}"
+            )
+        if row.kind == LIMIT_SET:
+            limits[cap] = limit
+
+
+def _compare_in_force(told: "list[tuple[AuditRow, dict[str, Any]]]", limits: Mapping[str, Money]) -> Iterator[str]:
+    newest = {str(body.get("cap")): (row.seq, _limit(body)) for row, body in told if row.kind == LIMIT_SET}
+    for cap in sorted({*limits, *newest}):
+        seq, expected = newest.get(cap, (None, None))
+        if limits.get(cap) != expected or seq is None:
+            says = f"row {seq} says {expected}" if seq is not None else "no row of the log tells of it"
+            yield (
+                f"limit {cap}: {limits.get(cap) or 'none'} is in force, {says}: it was changed behind the ledger's"
+                " back, or a command broke off before it was recorded (then repeat it)"
+            )
+
+
+def _told(rows: "Iterable[AuditRow]") -> "list[tuple[AuditRow, dict[str, Any]]]":
+    wanted = [row for row in rows if row.kind in (LIMIT_SET, REOPENED)]
+    return [(row, _as_body(row.body)) for row in wanted]
+
+
+def _as_body(text: str) -> dict[str, Any]:
+    """The object in a JSON text; an empty one where it holds anything else, which fits nothing."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _limit(body: dict[str, Any]) -> Money | None:
+    try:
+        return Money.parse(str(body.get("limit")))
+    except MoneyError:
+        return None
+
+
+def _is_raised(before: Money | None, limit: Money | None) -> bool:
+    """Whether more may be spent than before; what cannot be compared counts as more."""
+    if before is None or limit is None or before.currency != limit.currency:
+        return True
+    return before < limit
