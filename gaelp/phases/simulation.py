@@ -24,28 +24,21 @@ from gaelp.market.baselines.tuned import TunedRules, load_tuned
 from gaelp.market.build import build_market, configured_personas, load_market_spec
 from gaelp.market.market import Market
 from gaelp.observability.tracking import MlflowTracker, NoTracker, Tracker, local_uri
+from gaelp.phases.goals import training_goals
 from gaelp.phases.judging import MarketShift, judge_policy, shifted
 from gaelp.phases.run_folder import RunFolder
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
 from gaelp.training.manifest import describe_run, parameter_hash, write_manifest
-from gaelp.training.monitor import Goal
+from gaelp.training.monitor import Goal, monitor_figures
 from gaelp.training.recipe import Recipe, load_recipe
 from gaelp.training.reports import Report, RoundDone, Stopped, Validated
 from gaelp.training.segment_policy import SegmentPolicy
 
-__all__ = ["GOALS", "Identity", "Plan", "SimulationResult", "of_attempt", "plan_simulation", "run_simulation"]
+__all__ = ["Identity", "Plan", "SimulationResult", "of_attempt", "plan_simulation", "run_simulation"]
 
 OnReport = Callable[[Report], None]
 
 _SEEDS_APART = 100_003  # a prime far from the distance of any two seeds that a person would choose
-
-# The first gate's criteria as far as validation can tell; the gate itself judges held-out episodes.
-GOALS = (
-    Goal(metric="reward", bound="at_least", threshold=0.7, compare="lower_95"),
-    Goal(metric="headroom_share", bound="at_least", threshold=0.5, compare="lower_95"),
-    Goal(metric="lead_over_constant", bound="at_least", threshold=0.05, compare="lower_95"),
-    Goal(metric="lead_over_rule", bound="at_least", threshold=-0.01, compare="lower_95"),
-)
 
 
 class SimulationResult(Frozen):
@@ -105,7 +98,7 @@ def plan_simulation(settings: Settings, *, tuned_path: Path | None = None, asked
     tuned = load_tuned(market, tuned_path, asked=asked)
     recipe = load_recipe(settings.training.agent).with_rounds(settings.training.rounds)
     gate = load_gate("simulation")
-    return Plan(settings, recipe, market, elsewhere, tuned, gate, _identity(settings, recipe, tuned))
+    return Plan(settings, recipe, market, elsewhere, tuned, gate, _identity(settings, recipe, tuned, gate))
 
 
 class Identity(Frozen):
@@ -118,9 +111,10 @@ class Identity(Frozen):
     curriculum: str | None
     recipe: Recipe
     rules: str
+    goals: tuple[Goal, ...] = ()  # where reaching them ends the training
 
 
-def _identity(settings: Settings, recipe: Recipe, tuned: TunedRules) -> Identity:
+def _identity(settings: Settings, recipe: Recipe, tuned: TunedRules, gate: Gate) -> Identity:
     name = settings.training.curriculum
     return Identity(
         seed=settings.run.seed,
@@ -130,6 +124,7 @@ def _identity(settings: Settings, recipe: Recipe, tuned: TunedRules) -> Identity
         curriculum=fingerprint(load_curriculum(name)) if name else None,
         recipe=recipe,
         rules=fingerprint(tuned),
+        goals=training_goals(gate) if recipe.loop.stop_at_goals else (),
     )
 
 
@@ -226,7 +221,7 @@ def _training(plan: Plan, folder: RunFolder, clock: Clock) -> MarketTraining:
         validation_seed=settings.evaluation.seed,
         place=RunPlace(folder.checkpoints, plan.config_hash, clock),
         curriculum=curriculum,
-        goals=GOALS,
+        goals=training_goals(plan.gate),
     )
 
 
@@ -319,11 +314,8 @@ def _figures(report: Report) -> dict[str, float]:
             return {f"training/{name}": value for name, value in {**own, **report.metrics}.items()}
         case Validated():
             score = report.score
-            return {
-                "validation/reward": score.mean,
-                "validation/lower_95": score.lower_95,
-                "validation/lead": score.lead,
-            }
+            own = {"reward": score.mean, "lower_95": score.lower_95, "lead": score.lead}
+            return {f"validation/{name}": value for name, value in own.items()} | monitor_figures(report.monitor)
         case _:
             return {}
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
+from gymnasium.vector import VectorEnv
 from torch import Tensor
 
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
@@ -17,6 +19,7 @@ __all__ = ["Arena", "GymArena", "Round", "round_seed"]
 
 Rewards = npt.NDArray[np.float64]
 Act = Callable[[Tensor], Tensor]
+OpenEnv = Callable[[int], VectorEnv[Any, Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +78,23 @@ def round_seed(seed: int, number: int) -> int:
 
 
 class GymArena:
-    """Any environment that Gymnasium knows by an id, judged by the returns of whole episodes."""
+    """Any Gymnasium environment, judged by the returns of whole episodes.
 
-    def __init__(self, env_id: str, *, rows: int, steps_per_round: int, seed: int, episodes: int = 20) -> None:
-        self._env_id, self._seed, self._steps, self._episodes = env_id, seed, steps_per_round, episodes
-        self._env = open_env(env_id, rows)
+    It is named by its id, or opened by a function that is given the number of rows: a native vector environment, for
+    instance, one with arguments, or one whose rows run in processes of their own. Such a one must reset in the same
+    step (`AutoresetMode.SAME_STEP`), so that no step of an episode is lost.
+    """
+
+    def __init__(self, env: str | OpenEnv, *, rows: int, steps_per_round: int, seed: int, episodes: int = 20) -> None:
+        least = {"rows": rows, "steps_per_round": steps_per_round, "episodes": episodes - 1}
+        for name, count in least.items():
+            if count < 1:
+                raise BadInput(f"{name} of {env!r} is too small: rows and steps start at 1, episodes to judge by at 2")
+        self._open = partial(open_env, env) if isinstance(env, str) else env
+        self._seed, self._steps, self._episodes = seed, steps_per_round, episodes
+        self._env = self._open(rows)
         self._spaces = _spaces(self._env, rows)
+        self._task = env if isinstance(env, str) else _name_of(self._env)
 
     @property
     def spaces(self) -> Spaces:
@@ -90,11 +104,11 @@ class GymArena:
     def begin(self, number: int) -> Round:
         """Begin all rows anew; episodes that are open when the round ends are not continued."""
         collector = Collector(self._env, seed=round_seed(self._seed, number))
-        return Round(self._env_id, collector, self._steps)
+        return Round(self._task, collector, self._steps)
 
     def validate(self, act: Act) -> Rewards:
         """One return a row, always from the same seeds."""
-        env = open_env(self._env_id, self._episodes)
+        env = self._open(self._episodes)
         collector = Collector(env, seed=round_seed(self._seed, 2**31))
         returns = np.full(self._episodes, np.nan)
         total = np.zeros(self._episodes)
@@ -128,7 +142,13 @@ class GymArena:
         """Nothing is remembered."""
 
 
-def _spaces(env: Any, rows: int) -> Spaces:
+def _name_of(env: VectorEnv[Any, Any, Any]) -> str:
+    return env.spec.id if env.spec is not None else type(env).__name__
+
+
+def _spaces(env: VectorEnv[Any, Any, Any], rows: int) -> Spaces:
+    if env.num_envs != rows:
+        raise BadInput(f"{rows} rows were asked for, the environment has {env.num_envs}: open as many as are asked for")
     obs, action = env.single_observation_space, env.single_action_space
     size = int(np.prod(obs.shape)) if obs.shape is not None else 0
     if size and isinstance(action, gym.spaces.Discrete) and action.start == 0:

@@ -1,10 +1,11 @@
 """Put a training run together: markets and their rules, the arena, the learner, and the loop around them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gaelp.agents.learner import Learner
+from gaelp.agents.catalog import AgentKind
+from gaelp.agents.learner import Learner, Spaces
 from gaelp.clock import Clock
 from gaelp.config.curriculum import CurriculumSpec
 from gaelp.market.baselines.bids import Bidder
@@ -13,7 +14,7 @@ from gaelp.market.build import build_market, load_market_spec
 from gaelp.market.market import Market
 from gaelp.market.personas import PersonaTable
 from gaelp.training.checkpoint_folder import CheckpointFolder
-from gaelp.training.loop import TrainingLoop
+from gaelp.training.loop import MakeLearner, TrainingLoop
 from gaelp.training.market_arena import Ground, MarketArena
 from gaelp.training.monitor import Goal
 from gaelp.training.price_level_rule import PriceLevelRule
@@ -54,17 +55,17 @@ def assemble(
     spec, tasks = curriculum or (None, {})
     arena = MarketArena(recipe.arena, target, seed=seed, validation_seed=validation_seed, curriculum=spec, tasks=tasks)
     folder = CheckpointFolder(place.folder, config_hash=place.config_hash, clock=place.clock)
-    loop = TrainingLoop(learner_maker(recipe, arena, seed), arena, recipe.loop, folder, goals=goals)
+    make = learner_maker(recipe.kind, recipe.agent, arena.spaces, seed=seed)
+    loop = TrainingLoop(make, arena, recipe.loop, folder, goals=goals)
     return MarketTraining(loop, arena, folder)
 
 
-def learner_maker(recipe: Recipe, arena: MarketArena, seed: int) -> Callable[[LearnerScale], Learner]:
-    """Builds the recipe's learner, with the learning rate and minibatch that guardrails have left of it."""
-    kind, config = recipe.kind, recipe.agent
+def learner_maker(kind: AgentKind[Any], config: Any, spaces: Spaces, *, seed: int) -> MakeLearner:
+    """Builds a learner, with the learning rate and minibatch that guardrails have left of its configuration."""
 
     def make(scale: LearnerScale) -> Learner:
         scaled = kind.scaled(config, learning_rate=scale.learning_rate, minibatch=scale.minibatch)
-        return kind.build(arena.spaces, scaled, seed=seed)
+        return kind.build(spaces, scaled, seed=seed)
 
     return make
 

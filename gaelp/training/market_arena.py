@@ -15,8 +15,9 @@ from gaelp.config.curriculum import CurriculumSpec
 from gaelp.errors import ConfigError
 from gaelp.experience.collect import Collector
 from gaelp.market.baselines.bids import Bidder
-from gaelp.market.baselines.compare import headroom, lead
+from gaelp.market.baselines.compare import headroom, lead, success_rate
 from gaelp.market.baselines.episodes import play, validation_seeds
+from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
 from gaelp.training import curriculum as progress_of
 from gaelp.training.arena import Act, Rewards, Round, round_seed
@@ -100,12 +101,16 @@ class MarketArena:
         return self._play(self._learned(self._target, act), self._target.market)
 
     def figures(self, rewards: Rewards) -> Mapping[str, float]:
-        """Share of the headroom, and leads over the constant bid and over the unchanged rule, with lower bounds."""
+        """What the first gate asks for: headroom and leads with lower bounds, successes, steadiness."""
         estimates = {"lead_over_rule": lead(rewards, self.reference())}
         constant = self._constant()
         if constant is not None:
             estimates |= {"lead_over_constant": lead(rewards, constant), "headroom_share": headroom(rewards, constant)}
         values = {name: estimate.value for name, estimate in estimates.items()}
+        if constant is not None:
+            values["success_rate"] = success_rate(rewards, constant)
+        if len(rewards) >= 2 * LAST_EPISODES and math.isfinite(steadiness := last_episodes_z(rewards)):
+            values["last_50_z"] = steadiness
         return values | {f"{name}_lower_95": estimate.lower_95 for name, estimate in estimates.items()}
 
     def reference(self) -> Rewards:

@@ -21,7 +21,6 @@ from scipy.special import ndtr
 from scipy.stats import rankdata
 
 from gaelp.config.base import Frozen
-from gaelp.config.suggest import nearest
 from gaelp.config.validation import validated
 from gaelp.errors import BadInput, DataError
 
@@ -36,6 +35,7 @@ __all__ = [
     "Trend",
     "WindowReport",
     "goal_report",
+    "monitor_figures",
 ]
 
 Trend = Literal["rising", "falling", "flat", "too little data"]
@@ -79,17 +79,16 @@ class Goal(Frozen):
     """
 
     metric: str = Field(min_length=1)
-    bound: Literal["at_least", "at_most"]
+    bound: Literal["above", "at_least", "at_most"]
     threshold: float
     compare: Literal["value", "lower_95", "upper_95"]
 
     @model_validator(mode="after")
     def _compares_the_cautious_bound(self) -> Self:
-        optimistic = "upper_95" if self.bound == "at_least" else "lower_95"
+        optimistic, cautious = ("lower_95", "upper_95") if self.bound == "at_most" else ("upper_95", "lower_95")
         if self.compare == optimistic:
             raise ValueError(
-                f"{self.metric}: {self.bound} compares {optimistic}, the hopeful bound; allowed: value,"
-                f" {'lower_95' if self.bound == 'at_least' else 'upper_95'}"
+                f"{self.metric}: {self.bound} compares {optimistic}, the hopeful bound; allowed: value, {cautious}"
             )
         return self
 
@@ -100,7 +99,7 @@ class Goal(Frozen):
 
 
 class GoalReport(Frozen):
-    """How far a goal is: `distance` >= 0 is the margin above what is asked, < 0 what is missing; None: no figure."""
+    """How far a goal is: `distance` >= 0 is the margin beyond what is asked, < 0 what is missing; None: no figure."""
 
     goal: Goal
     value: float | None
@@ -174,25 +173,6 @@ class PerformanceMonitor:
             goals=tuple(goal_report(goal, newest) for goal in self._goals),
         )
 
-    def plateaued(
-        self, metric: str, window: int | None = None, *, improving: Literal["rising", "falling"] = "rising"
-    ) -> bool:
-        """Whether a full window (the long one if None) of evaluations shows no significant improvement.
-
-        Before the window is full the answer is no: too little data is no reason to stop.
-        """
-        window = self._spec.long_window if window is None else window
-        if not self._spec.trend_minimum <= window <= self._spec.long_window:
-            raise BadInput(
-                f"window={window}: allowed is {self._spec.trend_minimum} to {self._spec.long_window} evaluations;"
-                " raise long_window to look further back"
-            )
-        if self._series and metric not in self._series:
-            known = tuple(sorted(self._series))
-            raise BadInput(f"{metric!r} was never recorded; known: {', '.join(known)}.{nearest(metric, known)}")
-        points = self._series.get(metric, [])
-        return len(points) >= window and _window_report(self._spec, points, window).trend != improving
-
     def state(self) -> dict[str, Any]:
         """Everything remembered, as plain data that JSON holds exactly."""
         series = {name: [[record, value] for record, value in points] for name, points in self._series.items()}
@@ -229,8 +209,19 @@ def goal_report(goal: Goal, metrics: Mapping[str, float]) -> GoalReport:
     value = metrics.get(goal.figure, math.nan)
     if not math.isfinite(value):
         return GoalReport(goal=goal, value=None, distance=None, met=False)
-    distance = value - goal.threshold if goal.bound == "at_least" else goal.threshold - value
-    return GoalReport(goal=goal, value=value, distance=distance, met=distance >= 0)
+    distance = goal.threshold - value if goal.bound == "at_most" else value - goal.threshold
+    met = distance > 0 if goal.bound == "above" else distance >= 0
+    return GoalReport(goal=goal, value=value, distance=distance, met=met)
+
+
+def monitor_figures(report: MonitorReport) -> dict[str, float]:
+    """What a curve can be drawn of: the distance to each goal, and slope and oddness of each series by its windows."""
+    figures = {f"goals/{one.goal.figure}": one.distance for one in report.goals}
+    for series in report.series:
+        for window in (series.short, series.long):
+            place = f"{series.name}_last_{window.window}"
+            figures |= {f"trend/{place}": window.slope_per_record, f"anomaly/{place}": window.anomaly_z}
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _window_report(spec: MonitorSpec, points: list[tuple[int, float]], window: int) -> WindowReport:

@@ -1,5 +1,6 @@
 """The reports of training as lines that people read."""
 
+from gaelp.training.monitor import MonitorReport
 from gaelp.training.reports import Intervened, Report, Resumed, RoundDone, Stopped, Validated
 
 __all__ = ["as_text", "round_text"]
@@ -20,6 +21,30 @@ def round_text(report: RoundDone) -> str:
     return f"reward {report.reward:.3f} {figures} {report.steps_per_second / 1000:.0f}k steps/s"
 
 
+def _goals(monitor: MonitorReport) -> str:
+    """How many goals are met, and how far the others are."""
+    if not monitor.goals:
+        return ""
+    missing = ", ".join(
+        f"{one.goal.figure} {'unknown' if one.distance is None else f'{one.distance:+.3f}'}"
+        for one in monitor.goals
+        if not one.met
+    )
+    met = f"{sum(one.met for one in monitor.goals)} of {len(monitor.goals)} goals met"
+    return f"{met} (to go: {missing})" if missing else met
+
+
+def _course(monitor: MonitorReport) -> str:
+    """Where the reward is going over the short window, and whether the newest one is odd."""
+    words = []
+    for series in monitor.series:
+        if series.name == "reward" and series.short.trend in ("rising", "falling"):
+            words.append(f"{series.short.trend} over {series.short.count} validations")
+        if series.name == "reward" and series.short.anomaly in ("high", "low"):
+            words.append(f"oddly {series.short.anomaly}")
+    return ", ".join(words)
+
+
 def as_text(report: Report) -> str:
     """A line for what is worth one; empty for a round or a checkpoint, of which there are many."""
     match report:
@@ -29,12 +54,9 @@ def as_text(report: Report) -> str:
         case Validated():
             score, star = report.score, " *" if report.best else ""
             half = (score.lead_upper_95 - score.lead_lower_95) / 2
-            goals = report.monitor.goals
-            met = f", {sum(goal.met for goal in goals)} of {len(goals)} goals met" if goals else ""
-            return (
-                f"round {report.round}: validation reward {score.mean:.4f},"
-                f" {score.lead:+.4f} ±{half:.4f} against the rule{met}{star}"
-            )
+            rule = f", {score.lead:+.4f} ±{half:.4f} against the rule" if score.compared else ""
+            seen = "".join(f", {words}" for words in (_goals(report.monitor), _course(report.monitor)) if words)
+            return f"round {report.round}: validation reward {score.mean:.4f}{rule}{seen}{star}"
         case Intervened():
             return f"round {report.round}: {report.guardrail}: {report.action} ({report.detail})"
         case Stopped():

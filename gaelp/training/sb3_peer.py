@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from gymnasium.vector import VectorEnv
 from stable_baselines3 import PPO
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecEnv
 
 from gaelp.agents.ppo import PpoConfig
@@ -87,6 +88,7 @@ class Sb3Training:
     """A model that is trained on, update after update."""
 
     def __init__(self, model: PPO) -> None:
+        model.set_logger(Logger(folder=None, output_formats=[]))  # its own would leave a folder for every call
         self.model = model
         self.frames_per_update = int(model.n_steps * model.n_envs)
 

@@ -14,7 +14,7 @@ _Z_95 = 1.959963984540054
 
 
 class Score(Frozen):
-    """`lead` is the mean difference to the reference, 0 where there is none."""
+    """`lead` is the mean difference to the reference, 0 where there is none to be `compared` with."""
 
     mean: float
     lower_95: float
@@ -23,6 +23,7 @@ class Score(Frozen):
     lead_lower_95: float
     lead_upper_95: float
     episodes: int
+    compared: bool = True
 
 
 def score(rewards: npt.NDArray[np.float64], reference: npt.NDArray[np.float64] | None = None) -> Score:
@@ -40,6 +41,7 @@ def score(rewards: npt.NDArray[np.float64], reference: npt.NDArray[np.float64] |
         lead_lower_95=lead - lead_half,
         lead_upper_95=lead + lead_half,
         episodes=len(rewards),
+        compared=reference is not None,
     )
 
 

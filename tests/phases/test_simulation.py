@@ -12,7 +12,7 @@ from gaelp.gates import load_gate
 from gaelp.market.baselines.episodes import held_out_seeds, play
 from gaelp.observability.tracking import MLFLOW_ENVIRONMENT
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.simulation import GOALS, SimulationResult
+from gaelp.phases.simulation import SimulationResult
 from gaelp.training.manifest import read_manifest
 from gaelp.training.price_level_rule import PriceLevelRule
 from gaelp.training.reports import Report, Resumed, RoundDone, Stopped, Validated
@@ -116,8 +116,10 @@ def test_every_validation_tells_which_goals_are_met(whole):
     validated = [report for report in whole.reports if isinstance(report, Validated)]
     assert len(validated) == 2
     for report in validated:
-        assert [goal.goal.metric for goal in report.monitor.goals] == [goal.metric for goal in GOALS]
-        assert all(goal.value is not None for goal in report.monitor.goals)
+        told = {goal.goal.metric: goal.value is not None for goal in report.monitor.goals}
+        # Steadiness takes a hundred episodes; what cannot be told is not met.
+        assert [metric for metric, known in told.items() if not known] == ["last_50_z"]
+        assert len(told) == len(load_gate("simulation").criteria)
 
 
 def test_where_nothing_beats_the_rule_the_rule_is_the_agent(place):

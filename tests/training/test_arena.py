@@ -7,6 +7,8 @@ import torch
 
 from gaelp.agents.learner import BoxActions, DiscreteActions
 from gaelp.errors import BadInput
+from gaelp.experience.collect import open_env
+from gaelp.market.registration import ENVIRONMENT_ID
 from gaelp.training.arena import GymArena
 
 
@@ -83,6 +85,35 @@ def test_validation_gives_one_whole_return_a_row_from_the_same_seeds_each_time()
     assert returns.shape == (3,)
     assert ((returns >= 8) & (returns <= 11)).all()  # a pole pushed one way falls within eleven steps
     assert np.array_equal(arena.validate(lambda obs: torch.zeros(len(obs), dtype=torch.int64)), returns)
+
+
+def test_a_native_vector_environment_is_opened_by_a_function():
+    opened = []
+
+    def market(count):
+        opened.append(count)
+        return gym.make_vec(ENVIRONMENT_ID, count, market="calm")
+
+    arena = GymArena(market, rows=3, steps_per_round=4, seed=1, episodes=2)
+    middle = torch.zeros(3, arena.spaces.actions.size)
+    played = arena.begin(0)
+    steps = [played.collector.step(lambda obs: middle) for _ in range(played.steps)]
+    assert (played.task, steps[0].obs.shape[0]) == (ENVIRONMENT_ID, 3)
+    rewards = arena.validate(lambda obs: middle[:2])
+    assert rewards.shape == (2,)
+    assert ((rewards >= 0) & (rewards <= 1.001)).all()
+    assert opened == [3, 2]
+
+
+def test_an_environment_with_another_number_of_rows_is_refused():
+    with pytest.raises(BadInput, match="4 rows were asked for, the environment has 2"):
+        GymArena(lambda count: open_env("CartPole-v1", 2), rows=4, steps_per_round=8, seed=1)
+
+
+@pytest.mark.parametrize("numbers", [{"rows": 0}, {"steps_per_round": 0}, {"episodes": 1}])
+def test_numbers_that_leave_nothing_to_do_are_refused(numbers):
+    with pytest.raises(BadInput, match="too small"):
+        GymArena("CartPole-v1", **{"rows": 2, "steps_per_round": 4, "seed": 1} | numbers)
 
 
 def test_there_is_nothing_to_compare_with_and_nothing_to_remember():

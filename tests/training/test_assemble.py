@@ -33,6 +33,10 @@ def place(tmp_path):
     return RunPlace(tmp_path, "ab" * 32, ManualClock(datetime(2026, 1, 1, tzinfo=UTC)))
 
 
+def maker(recipe, arena, seed):
+    return learner_maker(recipe.kind, recipe.agent, arena.spaces, seed=seed)
+
+
 def test_a_recipe_and_a_market_make_a_run_that_ends(ground, place):
     training = assemble(small_recipe(), ground, seed=1, validation_seed=2, place=place)
     reports = list(training.loop.run())
@@ -46,7 +50,7 @@ def test_a_recipe_and_a_market_make_a_run_that_ends(ground, place):
 def test_the_learner_of_every_recipe_acts_in_its_rows(name, ground):
     recipe = load_recipe(name)
     arena = MarketArena(recipe.arena, ground, seed=1, validation_seed=2)
-    learner = learner_maker(recipe, arena, 3)(LearnerScale())
+    learner = maker(recipe, arena, 3)(LearnerScale())
     collector = arena.begin(0).collector
     step = collector.step(lambda obs: learner.act(obs, explore=True))
     assert len(step.action) == recipe.arena.rows
@@ -56,9 +60,7 @@ def test_the_same_seed_builds_the_same_learner_and_another_one_another(ground):
     recipe = small_recipe()
     arena = MarketArena(recipe.arena, ground, seed=1, validation_seed=2)
     obs = arena.begin(0).collector.obs
-    one, same, other = (
-        learner_maker(recipe, arena, seed)(LearnerScale()).act(obs, explore=False) for seed in (5, 5, 6)
-    )
+    one, same, other = (maker(recipe, arena, seed)(LearnerScale()).act(obs, explore=False) for seed in (5, 5, 6))
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
 
@@ -66,7 +68,7 @@ def test_the_same_seed_builds_the_same_learner_and_another_one_another(ground):
 def test_guardrails_scale_the_learning_rate_and_the_state_still_fits(ground):
     recipe = small_recipe(settings=SMALL | {"learning_rate": {"kind": "linear", "start": 0.01, "end": 0.01}})
     arena = MarketArena(recipe.arena, ground, seed=1, validation_seed=2)
-    make = learner_maker(recipe, arena, 5)
+    make = maker(recipe, arena, 5)
     whole, halved = make(LearnerScale()), make(LearnerScale(learning_rate=0.5))
     halved.load_state(whole.state())
     obs = arena.begin(0).collector.obs

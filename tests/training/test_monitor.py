@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gaelp.errors import BadInput, DataError
-from gaelp.training.monitor import Goal, MonitorSpec, PerformanceMonitor, goal_report
+from gaelp.training.monitor import Goal, MonitorSpec, PerformanceMonitor, goal_report, monitor_figures
 
 SPEC = MonitorSpec()
 SEEDS = st.integers(0, 2**32 - 1)
@@ -164,6 +164,11 @@ def test_the_distance_to_a_goal_is_signed_and_compares_the_bound_that_was_named(
     assert [(goal.distance, goal.met) for goal in monitor.report().goals] == [(0.0, True), (0.0, True)]
 
 
+def test_above_a_threshold_is_not_at_it():
+    above = Goal(metric="lift", bound="above", threshold=0, compare="value")
+    assert [goal_report(above, {"lift": value}).met for value in (-0.1, 0.0, 0.1)] == [False, False, True]
+
+
 @pytest.mark.parametrize("metrics", [{}, {"lift": 0.9}, {"lift_lower_95": math.nan}, {"lift_lower_95": math.inf}])
 def test_a_goal_without_a_figure_is_not_met(metrics):
     report = goal_report(LIFT, metrics)
@@ -179,32 +184,27 @@ def test_a_figure_of_an_earlier_evaluation_meets_no_goal():
     assert not monitor.report().goals[0].met
 
 
-@pytest.mark.parametrize(("bound", "compare"), [("at_least", "upper_95"), ("at_most", "lower_95")])
+@pytest.mark.parametrize(
+    ("bound", "compare"), [("above", "upper_95"), ("at_least", "upper_95"), ("at_most", "lower_95")]
+)
 def test_a_goal_that_compares_the_hopeful_bound_is_refused(bound, compare):
     with pytest.raises(ValidationError, match="hopeful"):
         Goal(metric="lift", bound=bound, threshold=0, compare=compare)
 
 
-# Plateau
+# Curves
 
 
-def test_a_plateau_needs_a_full_window_without_a_significant_improvement():
-    resting = watched(0.7 + 0.01 * noise(3, 49))
-    assert not resting.plateaued("reward")
-    resting.record({"reward": 0.7})
-    assert resting.plateaued("reward")
-    assert not watched(range(60)).plateaued("reward")
-    assert watched(range(60, 0, -1)).plateaued("reward")
-    assert not watched(range(60, 0, -1)).plateaued("reward", improving="falling")
-    assert watched([*range(40), *([40, 39] * 5)]).plateaued("reward", SPEC.short_window)
-
-
-def test_a_plateau_of_an_unknown_metric_or_window_is_refused_by_name():
-    with pytest.raises(BadInput, match=r"'rewrad' was never recorded; known: reward.*reward"):
-        watched([1]).plateaued("rewrad")
-    with pytest.raises(BadInput, match="window=51: allowed is 8 to 50"):
-        watched([1]).plateaued("reward", 51)
-    assert not PerformanceMonitor(SPEC).plateaued("reward")
+def test_goals_trends_and_oddness_become_figures_that_can_be_drawn():
+    goal = Goal(metric="reward", bound="at_least", threshold=0.5, compare="value")
+    absent = Goal(metric="lift", bound="at_least", threshold=0, compare="value")
+    figures = monitor_figures(watched([0.1 * point for point in range(12)], goals=(goal, absent)).report())
+    assert figures["goals/reward"] == pytest.approx(0.6)
+    assert "goals/lift" not in figures
+    assert figures["trend/reward_last_10"] == pytest.approx(0.1)
+    assert figures["trend/reward_last_50"] == pytest.approx(0.1)
+    assert "anomaly/reward_last_10" in figures
+    assert monitor_figures(PerformanceMonitor(SPEC).report()) == {}
 
 
 # Input and state

@@ -271,9 +271,7 @@ def test_no_json_makes_anything_but_a_state_or_a_clear_refusal(document):
 CODE_RUNNERS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 
 
-@pytest.mark.parametrize(
-    "module", ["checkpoint", "checkpoint_folder", "manifest", "rng_state", "state_tree"], ids=lambda name: name
-)
+@pytest.mark.parametrize("module", ["checkpoint", "checkpoint_folder", "manifest", "state_tree"], ids=lambda name: name)
 def test_no_module_on_the_way_of_a_checkpoint_can_run_code_from_a_file(module):
     source = Path(__file__).parents[2] / "gaelp" / "training" / f"{module}.py"
     tree = ast.parse(source.read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ from gaelp.market.baselines.episodes import Played, held_out_seeds, play
 from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
 
-__all__ = ["Comparison", "Estimate", "Result", "compare", "headroom", "lead"]
+__all__ = ["Comparison", "Estimate", "Result", "compare", "headroom", "lead", "success_rate"]
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]  # policy, episodes done, episodes in all
@@ -147,7 +147,7 @@ def _result(name: str, played: Played, *, constant: Floats, best: Floats, inform
         lead_over_informed=None if informed is None else lead(reward, informed),
         budget_used=float(played.budget_used.mean()),
         reward_p10=float(np.quantile(reward, 0.1)),
-        success_rate=float((reward >= constant).mean()),
+        success_rate=success_rate(reward, constant),
         last_50_z=last_episodes_z(reward) if len(reward) >= 2 * LAST_EPISODES else None,
     )
 
@@ -169,6 +169,11 @@ def lead(reward: Floats, reference: Floats) -> Estimate:
     mean, base = float(reward.mean()), float(reference.mean())
     influence = (reward - mean) / base - (reference - base) * mean / base**2
     return _estimate(mean / base - 1.0, influence)
+
+
+def success_rate(reward: Floats, constant: Floats) -> float:
+    """Share of episodes with at least the constant bid's reward."""
+    return float((reward >= constant).mean())
 
 
 def _estimate(value: float, influence: Floats) -> Estimate:

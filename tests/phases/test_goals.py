@@ -1,0 +1,23 @@
+from gaelp.gates import load_gate
+from gaelp.phases.goals import training_goals
+
+
+def test_every_rule_of_the_gate_is_a_goal_with_its_own_threshold():
+    gate = load_gate("simulation")
+    goals = training_goals(gate)
+    assert len(goals) == len(gate.criteria) > 1
+    for goal, rule in zip(goals, gate.criteria, strict=True):
+        assert (goal.bound, goal.threshold, goal.compare) == (rule.bound, rule.threshold, rule.compare)
+
+
+def test_a_changed_threshold_of_the_gate_changes_the_goal():
+    gate = load_gate("simulation")
+    stricter = gate.criteria[0].model_copy(update={"threshold": 0.93, "bound": "above"})
+    changed = gate.model_copy(update={"criteria": (stricter, *gate.criteria[1:])})
+    assert (training_goals(changed)[0].threshold, training_goals(changed)[0].bound) == (0.93, "above")
+
+
+def test_the_best_rule_is_known_in_training_as_the_rule_inside():
+    metrics = [goal.metric for goal in training_goals(load_gate("simulation"))]
+    assert "lead_over_rule" in metrics
+    assert "lead_over_best_rule" not in metrics
