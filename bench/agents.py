@@ -3,7 +3,8 @@
     .venv/bin/python bench/agents.py --agents ppo --markets cal,signals --seeds 1,2,3 --home .gaelp-bench
 
 Runs are named AGENT-MARKET-SEED: a run that exists is gone on with, a finished one is only judged again. Each row says
-what the best uninformed and the best informed rule leave to win, with 95% bounds from the same held-out episodes.
+what the best uninformed and the best informed rule leave to win, with 95% bounds from the same held-out episodes, and
+which of the bars below it missed. Exits 1 if one was missed or a run failed.
 """
 
 import argparse
@@ -14,6 +15,28 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+
+# At least so much: the lower bound where a lead has to be shown, the figure itself where it is only reported with one.
+BARS = {
+    "cal": {("lead_over_best_rule", "lower_95"): -0.01, ("lead_over_constant", "lower_95"): 0.10},
+    "signals": {("lead_over_best_rule", "lower_95"): 0.05, ("lead_over_informed_rule", "value"): -0.02},
+}
+MOST_SECONDS = {"ppo": 300, "sac": 900}  # of training; the other recipes have no bars
+
+
+def missed(row):
+    """The bars that a row does not reach, in words."""
+    if row["agent"] not in MOST_SECONDS:
+        return []
+    ends = {"value": 0, "lower_95": 1}
+    found = [
+        f"{name} ({end}) is {row[name][ends[end]]:.4f}, wanted {least}"
+        for (name, end), least in BARS.get(row["market"], {}).items()
+        if not row[name][ends[end]] >= least
+    ]
+    most = MOST_SECONDS[row["agent"]]
+    slow = row["training_seconds"] > most
+    return found + ([f"training took {row['training_seconds']:.0f} s, wanted {most} at most"] if slow else [])
 
 
 def trained(home, episodes, agent, market, seed):
@@ -36,7 +59,8 @@ def trained(home, episodes, agent, market, seed):
     keys = ("reward", "headroom_share", "lead_over_constant", "lead_over_best_rule", "lead_over_informed_rule")
     figures = {key: [result["metrics"].get(f"{key}{end}") for end in ("", "_lower_95", "_upper_95")] for key in keys}
     row = {"agent": agent, "market": market, "seed": seed, "learned": result["learned"], "rounds": result["rounds"]}
-    return row | {"training_seconds": result["training_seconds"], "seconds": time.perf_counter() - began} | figures
+    row |= {"training_seconds": result["training_seconds"], "seconds": time.perf_counter() - began} | figures
+    return row | {"missed": missed(row)}
 
 
 def main():
@@ -53,6 +77,7 @@ def main():
         rows = list(pool.map(lambda run: _told(trained(given.home, given.episodes, *run)), runs))
     cpu = resource.getrusage(resource.RUSAGE_CHILDREN)
     sys.stdout.write(json.dumps({"rows": rows, "cpu_seconds": cpu.ru_utime + cpu.ru_stime}, indent=1) + "\n")
+    return 1 if any("failed" in row or row["missed"] for row in rows) else 0
 
 
 def _told(row):
@@ -61,4 +86,4 @@ def _told(row):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
