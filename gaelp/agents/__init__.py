@@ -1,6 +1,6 @@
 """Agents: learning algorithms and what they are configured with."""
 
-from gaelp.agents.catalog import AgentKind, agent_config, agent_names, find_agent
+from gaelp.agents.catalog import AgentKind, agent_config, agent_distributions, agent_names, find_agent
 from gaelp.agents.dqn import DqnConfig, build_dqn
 from gaelp.agents.qr_dqn import QrDqnConfig, build_qr_dqn
 from gaelp.agents.sac import SacConfig, build_sac
@@ -19,6 +19,7 @@ __all__ = [
     "Schedule",
     "Td3Config",
     "agent_config",
+    "agent_distributions",
     "agent_names",
     "build_dqn",
     "build_qr_dqn",

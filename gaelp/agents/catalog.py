@@ -6,7 +6,7 @@ A third party offers an `AgentKind` by an entry point in the group `gaelp.agents
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points, packages_distributions
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from gaelp.agents.a2c import A2cConfig, build_a2c
@@ -23,7 +23,17 @@ from gaelp.config.suggest import nearest
 from gaelp.config.validation import validated
 from gaelp.errors import BadInput, ComponentMissing, ConfigError
 
-__all__ = ["GROUP", "ActionKind", "AgentKind", "Build", "Scale", "agent_config", "agent_names", "find_agent"]
+__all__ = [
+    "GROUP",
+    "ActionKind",
+    "AgentKind",
+    "Build",
+    "Scale",
+    "agent_config",
+    "agent_distributions",
+    "agent_names",
+    "find_agent",
+]
 
 GROUP = "gaelp.agents"
 
@@ -103,6 +113,14 @@ def agent_names() -> tuple[str, ...]:
 def agent_config(kind: AgentKind[Config], overrides: Mapping[str, Any]) -> Config:
     """The defaults of an algorithm with some settings changed; ConfigError names every one that is wrong."""
     return validated(kind.config, overrides, lambda _: f"agent {kind.name}")
+
+
+def agent_distributions(kind: AgentKind[Any]) -> tuple[str, ...]:
+    """The installed distributions, besides GAELP's own, whose code makes up an algorithm."""
+    if is_sb3_name(kind.name):
+        return ("sb3-contrib", "stable-baselines3")
+    top = kind.config.__module__.partition(".")[0]
+    return tuple(sorted(set(packages_distributions().get(top, ())) - {"gaelp"}))
 
 
 def _loaded(point: EntryPoint) -> AgentKind[Any]:

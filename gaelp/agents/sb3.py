@@ -46,7 +46,7 @@ _ACTIONS: dict[str, Literal["continuous", "discrete", "both"]] = {
     "sb3-contrib:TQC": "continuous",
     "sb3-contrib:TRPO": "both",
 }
-_NOT_FOR_USERS = {
+NOT_FOR_USERS = {
     "device": "the adapter runs on the CPU",
     "env": "the adapter gives it",
     "learning_rate": "set learning_rate beside arguments, as a schedule",
@@ -79,8 +79,8 @@ class Sb3Config(Frozen):
     @model_validator(mode="after")
     def _arguments_are_free(self) -> Self:
         for name in self.arguments:
-            if name in _NOT_FOR_USERS:
-                raise ValueError(f"arguments.{name} cannot be set: {_NOT_FOR_USERS[name]}")
+            if name in NOT_FOR_USERS:
+                raise ValueError(f"arguments.{name} cannot be set: {NOT_FOR_USERS[name]}")
             if name.endswith(("_buffer_class", "_buffer_kwargs")):
                 raise ValueError(f"arguments.{name} cannot be set: the adapter fills and saves the usual buffers only")
         if not isinstance(self.arguments.get("train_freq", 1), int):

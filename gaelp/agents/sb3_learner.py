@@ -5,6 +5,7 @@ It acts with its own policy and keeps experience in its own buffer. Its global r
 """
 
 import copy
+import inspect
 import math
 import random
 from abc import ABC, abstractmethod
@@ -23,7 +24,7 @@ from torch import Tensor
 
 from gaelp.agents.global_random import OwnRandom
 from gaelp.agents.learner import BoxActions, Spaces, Update
-from gaelp.agents.sb3 import Sb3Config
+from gaelp.agents.sb3 import NOT_FOR_USERS, Sb3Config
 from gaelp.agents.sb3_spaces import SpacesOnly
 from gaelp.agents.sb3_state import buffer_of, load_model_state, model_state
 from gaelp.errors import BadInput
@@ -284,7 +285,15 @@ def _built(algorithm: Any, spaces: Spaces, config: Sb3Config, own_random: OwnRan
         with own_random:
             model: BaseAlgorithm = algorithm(config.policy, SpacesOnly(spaces), seed=word, device="cpu", **arguments)
     except (AssertionError, TypeError, ValueError) as problem:
-        raise BadInput(f"{config.algorithm} refuses what it was given: {problem}") from problem
+        if config.policy not in algorithm.policy_aliases:
+            raise BadInput(
+                f"{config.algorithm} has no policy {config.policy}; it has {', '.join(algorithm.policy_aliases)}."
+                " Where none of these is for vectors alone, GAELP's loop cannot run it: choose another algorithm"
+            ) from problem
+        allowed = ", ".join(name for name in inspect.signature(algorithm).parameters if name not in NOT_FOR_USERS)
+        raise BadInput(
+            f"{config.algorithm} refuses what it was given in arguments ({problem}); it takes {allowed}"
+        ) from problem
     finally:
         random.setstate(outer)
     return model

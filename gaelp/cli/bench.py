@@ -144,8 +144,14 @@ def train(
     config: ConfigOption = None,
     overrides: SetOption = None,
     cap_seconds: Annotated[
-        float, typer.Option("--cap-seconds", min=0.1, help="Of training, after which a race is given up.")
-    ] = 600.0,
+        float | None,
+        typer.Option(
+            "--cap-seconds",
+            min=0.1,
+            help="Of training, after which a race is given up.",
+            show_default="600; 10 with --quick",
+        ),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="See that it works: a few frames, no true figures.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -168,7 +174,8 @@ def train(
     personas = configured_personas(settings)
     frames_on, race_on = (build_market(load_market_spec(name), personas) for name in (settings.market.name, "signals"))
     recipes = (load_recipe("ppo"), load_recipe("ppo-plain"))
-    result = measure_training(frames_on, race_on, recipes, QUICK if quick else FULL, cap_seconds, say)
+    sizes = QUICK if quick else FULL
+    result = measure_training(frames_on, race_on, recipes, sizes, cap_seconds or sizes.cap_seconds, say)
     if as_json:
         show_json(result.model_dump(mode="json"))
     else:

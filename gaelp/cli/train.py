@@ -16,6 +16,7 @@ from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
 from gaelp.config import check_name
 from gaelp.config.places import shown
+from gaelp.errors import Refused
 from gaelp.types import RunId, new_run_id
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def train(
 
     - `gaelp train --set market.name=signals --set training.agent=sac`
 
-    - `gaelp train --run 20261116-020641-7f3a9c`: go on with a run that was interrupted; it ends with the same bits
+    - `gaelp train --run 20261116-020641-7f3a9c`: go on with a run that was interrupted, given the same options as
+      before; it ends with the same bits
 
     The agent learns how far to move the bids of a tuned rule, segment by segment. Where no checkpoint does better than
     the rule on validation episodes, the rule is kept and the result says so. Recipes are in configs/agents/.
@@ -67,13 +69,16 @@ def train(
         with shown_progress() as show:
             result = run_simulation(plan, folder, clock=clock, on_report=show)
     except KeyboardInterrupt:
-        options = shlex.join(as_typed("", config, overrides)[1:])
+        rules = ("--tuned", str(tuned)) if tuned else ()
+        options = shlex.join([*as_typed("", config, overrides)[1:], *rules, *(["--json"] if as_json else [])])
         say(f"run {run_id} goes on with `gaelp train {options}{' ' if options else ''}--run {run_id}`")
         raise
     if as_json:
         show_json(result.model_dump(mode="json"))
     else:
         show_simulation(result)
+    if result.stopped == "guardrail":
+        raise Refused(f"a guardrail stopped the training of run {run_id} after round {result.rounds}: {result.stop_detail}")
 
 
 def show_simulation(result: "SimulationResult") -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from gaelp.config.places import absolute
 from gaelp.errors import Refused
@@ -91,5 +91,13 @@ class RunFolder:
     def log(self, kind: str, values: dict[str, Any]) -> None:
         """Add one line to the training log; a number that JSON does not have is refused."""
         self.path.mkdir(parents=True, exist_ok=True)
-        with self.training_log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"report": kind, **values}, allow_nan=False) + "\n")
+        line = json.dumps({"report": kind, **values}, allow_nan=False).encode() + b"\n"
+        with self.training_log.open("ab+") as file:
+            if file.tell() and not _ends_a_line(file):  # a process was killed in the middle of its last one
+                line = b"\n" + line
+            file.write(line)
+
+
+def _ends_a_line(file: BinaryIO) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"

@@ -10,14 +10,16 @@ from typing import Any
 
 import torch
 
+from gaelp.agents import agent_distributions
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
 from gaelp.config.curriculum import load_curriculum
 from gaelp.config.environment import process_environment
 from gaelp.config.fingerprint import fingerprint
+from gaelp.config.places import shown
 from gaelp.config.settings import EvaluationSettings, Settings
 from gaelp.config.write import write_models
-from gaelp.errors import Refused
+from gaelp.errors import BadInput, DataError, Refused
 from gaelp.gates import Evidence, Gate, Verdict, judge, load_gate
 from gaelp.market.baselines.compare import Comparison
 from gaelp.market.baselines.tuned import TunedRules, load_tuned
@@ -28,7 +30,8 @@ from gaelp.phases.goals import training_goals
 from gaelp.phases.judging import MarketShift, judge_policy, shifted
 from gaelp.phases.run_folder import RunFolder
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
-from gaelp.training.manifest import describe_run, parameter_hash, write_manifest
+from gaelp.training.manifest import PACKAGES, describe_run, parameter_hash, write_manifest
+from gaelp.training.loop import out_of_memory
 from gaelp.training.monitor import Goal, monitor_figures
 from gaelp.training.recipe import Recipe, load_recipe
 from gaelp.training.reports import Report, RoundDone, Stopped, Validated
@@ -133,7 +136,7 @@ def _check_identity(plan: Plan, folder: RunFolder) -> None:
     if not folder.identity.exists():
         write_models({folder.identity: plan.identity})
         return
-    begun = dict(_leaves(json.loads(folder.identity.read_text(encoding="utf-8"))))
+    begun = dict(_leaves(_begun_with(folder)))
     mine = dict(_leaves(plan.identity.model_dump(mode="json")))
     differing = [key for key in sorted(begun.keys() | mine.keys()) if begun.get(key) != mine.get(key)]
     if differing:
@@ -142,6 +145,19 @@ def _check_identity(plan: Plan, folder: RunFolder) -> None:
             f"run {folder.run_id!r} was begun with another configuration: {shown}. Give the --config and --set it was"
             " begun with, or another --run"
         )
+
+
+def _begun_with(folder: RunFolder) -> Mapping[str, Any]:
+    try:
+        values = json.loads(folder.identity.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as problem:  # undecodable bytes are a ValueError too
+        values = problem
+    if not isinstance(values, Mapping):
+        raise DataError(
+            f"{shown(folder.identity)} does not say what run {folder.run_id!r} was begun with ({values!r:.200}): restore"
+            " it from a copy, or begin another --run"
+        )
+    return values
 
 
 def _leaves(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -158,7 +174,15 @@ def run_simulation(plan: Plan, folder: RunFolder, *, clock: Clock, on_report: On
     What was finished with the same settings is not computed again: its result is read.
     """
     torch.set_num_threads(plan.settings.training.threads)
-    training = _training(plan, folder, clock)  # what does not fit is told before anything is written
+    try:
+        training = _training(plan, folder, clock)  # what does not fit is told before anything is written
+    except (MemoryError, RuntimeError) as problem:
+        if not out_of_memory(problem):
+            raise
+        raise BadInput(
+            f"the recipe {plan.settings.training.agent!r} does not fit into memory ({problem}): lower arena.rows, the"
+            " network's layers, steps_per_update or the size of the replay"
+        ) from problem
     with folder.held():
         _check_identity(plan, folder)
         return _finished(plan, folder) or _run(plan, folder, training, clock, on_report)
@@ -168,7 +192,14 @@ def _finished(plan: Plan, folder: RunFolder) -> SimulationResult | None:
     """The result of a run that was judged already, on as many episodes as are asked for now."""
     if not folder.result.exists():
         return None
-    result = SimulationResult.model_validate_json(folder.result.read_text(encoding="utf-8"))
+    try:
+        result = SimulationResult.model_validate_json(folder.result.read_bytes())
+    except ValueError as problem:  # pydantic's own is one
+        first = str(problem).splitlines()[0]
+        raise DataError(
+            f"{shown(folder.result)} is no result that this release reads ({first}): move it away, and the run is judged"
+            " again from its checkpoints"
+        ) from problem
     asked = (plan.config_hash, plan.settings.evaluation, plan.gate)
     return result if (result.config_hash, result.evaluation, result.verdict.gate) == asked else None
 
@@ -177,7 +208,12 @@ def _run(
     plan: Plan, folder: RunFolder, training: MarketTraining, clock: Clock, on_report: OnReport
 ) -> SimulationResult:
     settings = plan.settings
-    training.folder.load_latest()  # refuses another configuration before anything of that run is touched
+    begun = training.folder.load_latest()  # refuses another configuration before anything of that run is touched
+    if begun.checkpoint is None and folder.training_log.exists():  # the first line of the log is the first checkpoint
+        raise DataError(
+            f"{shown(folder.training_log)} tells of training, but there is no checkpoint in {shown(folder.checkpoints)}:"
+            " restore them from a copy, or begin another --run, which ends with the same bits"
+        )
     tracker = _tracker(plan, folder, clock)
     tracker.start()
     with _closed_if_broken_off(tracker):
@@ -298,6 +334,7 @@ def _write_manifest(plan: Plan, folder: RunFolder, training: MarketTraining, clo
         parameters=training.loop.final_parameters(),
         compile_mode="none",
         clock=clock,
+        packages=(*PACKAGES, *agent_distributions(plan.recipe.kind)),
     )
     write_manifest(folder.manifest, manifest)
 

@@ -13,13 +13,15 @@ from torch import Tensor
 
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.errors import BadInput
-from gaelp.experience.collect import Collector, open_env
+from gaelp.experience.collect import Collector, open_env, refuse_not_finite
 
 __all__ = ["Arena", "GymArena", "Round", "round_seed"]
 
 Rewards = npt.NDArray[np.float64]
 Act = Callable[[Tensor], Tensor]
 OpenEnv = Callable[[int], VectorEnv[Any, Any, Any]]
+
+_EPISODE_STEPS_MAX = 100_000  # a hundred times what the longest usual tasks take
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +114,21 @@ class GymArena:
         collector = Collector(env, seed=round_seed(self._seed, 2**31))
         returns = np.full(self._episodes, np.nan)
         total = np.zeros(self._episodes)
-        while np.isnan(returns).any():
+        for _ in range(_EPISODE_STEPS_MAX):
             step = collector.step(act)
+            refuse_not_finite("reward", step.reward)
             total += step.reward.numpy()
             ended = (step.terminated | step.truncated).numpy()
             first = ended & np.isnan(returns)
             returns[first] = total[first]
             total[ended] = 0.0
-        env.close()
-        return returns
+            if not np.isnan(returns).any():
+                env.close()
+                return returns
+        raise BadInput(
+            f"{int(np.isnan(returns).sum())} of {self._episodes} validation episodes of {self._task} did not end within"
+            f" {_EPISODE_STEPS_MAX} steps: wrap it in gymnasium.wrappers.TimeLimit, or give max_episode_steps its id"
+        )
 
     def figures(self, rewards: Rewards) -> Mapping[str, float]:  # noqa: ARG002 - see Arena
         """Returns have no scale of their own."""

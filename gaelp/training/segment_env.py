@@ -40,7 +40,9 @@ _REWARD_SCALE = 20.0  # a flight's rewards then add up to a few units a segment,
 class ResidualSpec(Frozen):
     """How rows act and what they are paid."""
 
-    scale: PositiveFloat = Field(default=0.6, description="log bid at an action of 1; three times that at the bounds")
+    scale: PositiveFloat = Field(
+        default=0.6, le=4, description="log bid at an action of 1; three times that at the bounds"
+    )  # at 4 a bid moves by e^12 at most, so that no bid in micros is too large for a whole number
     centred: bool = Field(
         default=False, description="residuals of a campaign average to zero in every hour: the rule keeps the pace"
     )

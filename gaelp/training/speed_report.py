@@ -38,6 +38,7 @@ class BenchSizes(Frozen):
     peer_campaigns: int
     episodes: int
     look_every_seconds: float
+    cap_seconds: float  # unless another one is asked for
 
 
 # Eight campaigns side by side: stable-baselines3 collects 2,048 steps of each by default, so an update learns from
@@ -51,6 +52,7 @@ FULL = BenchSizes(
     peer_campaigns=8,
     episodes=256,
     look_every_seconds=1.0,
+    cap_seconds=600.0,
 )
 QUICK = BenchSizes(
     repetitions=1,
@@ -61,6 +63,7 @@ QUICK = BenchSizes(
     peer_campaigns=1,
     episodes=8,
     look_every_seconds=0.0,
+    cap_seconds=10.0,
 )
 
 
