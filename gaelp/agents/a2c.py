@@ -8,7 +8,7 @@ from torch.nn.functional import mse_loss
 
 from gaelp.agents.actor_critic import Predicted
 from gaelp.agents.collection import Collected
-from gaelp.agents.gradient_step import OptimizerSpec
+from gaelp.agents.gradient_step import CHUNK_ROWS, OptimizerSpec
 from gaelp.agents.learner import Spaces, Update
 from gaelp.agents.on_policy import (
     OnPolicyConfig,
@@ -18,6 +18,7 @@ from gaelp.agents.on_policy import (
     with_normalised_advantages,
 )
 from gaelp.agents.schedules import Constant, Schedule
+from gaelp.errors import BadInput
 from gaelp.experience.returns import Credit, Steps, gae, n_step_returns
 from gaelp.experience.transitions import Batch
 
@@ -35,6 +36,9 @@ class A2cConfig(OnPolicyConfig):
     learning_rate: Schedule = Constant(start=7e-4)
     optimizer: OptimizerSpec = Field(default=OptimizerSpec(kind="rmsprop"), description="the paper's")
     normalise_advantages: bool = Field(default=False, description="collections are too small to tell their scale")
+    pieces: PositiveInt = Field(
+        default=1, description="rows learnt from at once are cut into so many: the same step, in less memory"
+    )
 
 
 class A2cLoss(NamedTuple):
@@ -66,6 +70,11 @@ class A2c(OnPolicyLearner):
     name: ClassVar[str] = "a2c"
 
     def __init__(self, spaces: Spaces, config: A2cConfig, *, seed: int) -> None:
+        if config.pieces > (rows := min(CHUNK_ROWS, spaces.rows * config.steps_per_update)):
+            raise BadInput(
+                f"pieces={config.pieces} cannot share the {rows} rows that are learnt from at once: lower it, or free"
+                " memory elsewhere, such as in the network or the number of rows"
+            )
         super().__init__(spaces, config, seed=seed)
         self.config = config
 
@@ -76,7 +85,9 @@ class A2c(OnPolicyLearner):
         credit = self._credit(steps)
         rows = collected.rows(steps, credit)
         ready = with_normalised_advantages(rows) if config.normalise_advantages else rows
-        figures = self._stepper.differentiate(ready, lambda part: self._loss(part, entropy_weight))
+        figures = self._stepper.differentiate(
+            ready, lambda part: self._loss(part, entropy_weight), pieces=config.pieces
+        )
         tally.add(figures, self._stepper.step(figures[0], rate))
         return tally.update(
             explained_variance=explained_variance(steps.values, credit.targets),

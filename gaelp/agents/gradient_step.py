@@ -59,10 +59,11 @@ class Stepper:
             place = end
         self._optimizer = _optimizer(self._flat, spec)
 
-    def differentiate(self, rows: Batch, loss_of: LossOf) -> list[float]:
+    def differentiate(self, rows: Batch, loss_of: LossOf, *, pieces: int = 1) -> list[float]:
         """Put the gradient of the mean loss over all rows in place; returns the means of what `loss_of` returns.
 
-        `loss_of` takes some of the rows and returns scalars that are means over them, first the loss itself.
+        `loss_of` takes some of the rows and returns scalars that are means over them, first the loss itself. What it
+        would take at once is cut into `pieces`: the same gradient up to rounding, in less memory.
         """
 
         def add_gradient(part: Batch, share: float) -> Sequence[Tensor]:
@@ -70,9 +71,11 @@ class Stepper:
             torch.autograd.backward(figures[0] * share)
             return figures
 
-        return self.accumulate(rows, add_gradient)
+        return self.accumulate(rows, add_gradient, pieces=pieces)
 
-    def accumulate(self, rows: Batch, add_gradient: AddGradient, *, places: Tensor | None = None) -> list[float]:
+    def accumulate(
+        self, rows: Batch, add_gradient: AddGradient, *, places: Tensor | None = None, pieces: int = 1
+    ) -> list[float]:
         """`differentiate` where `add_gradient` itself adds the gradient of its rows' loss times their share of all.
 
         Only the rows at `places` count, if given; they are gathered part by part, and so used while in the cache.
@@ -80,7 +83,8 @@ class Stepper:
         self.gradient.zero_()
         sums: Tensor | None = None
         count = rows.rows if places is None else len(places)
-        for part in _parts(rows) if places is None else map(rows.select, torch.split(places, CHUNK_ROWS)):
+        at_once = math.ceil(min(CHUNK_ROWS, count) / pieces)
+        for part in _parts(rows, at_once) if places is None else map(rows.select, torch.split(places, at_once)):
             share = part.rows / count
             figures = add_gradient(part, share)
             means = torch.stack([figure.detach() for figure in figures]) * share
@@ -120,12 +124,12 @@ class Stepper:
             self._optimizer.state[self._flat] = moments
 
 
-def _parts(rows: Batch) -> Iterator[Batch]:
-    if rows.rows <= CHUNK_ROWS:
+def _parts(rows: Batch, at_once: int) -> Iterator[Batch]:
+    if rows.rows <= at_once:
         yield rows
         return
-    for start in range(0, rows.rows, CHUNK_ROWS):
-        yield Batch({name: tensor[start : start + CHUNK_ROWS] for name, tensor in rows.tensors.items()})
+    for start in range(0, rows.rows, at_once):
+        yield Batch({name: tensor[start : start + at_once] for name, tensor in rows.tensors.items()})
 
 
 def _optimizer(flat: nn.Parameter, spec: OptimizerSpec) -> torch.optim.Optimizer:

@@ -4,7 +4,6 @@ import math
 from typing import Any, TypeVar
 
 from gaelp.agents.a2c import A2cConfig
-from gaelp.agents.gradient_step import CHUNK_ROWS
 from gaelp.agents.off_policy_config import OffPolicyConfig
 from gaelp.agents.ppo import PpoConfig
 from gaelp.agents.schedules import Schedule
@@ -42,13 +41,9 @@ def scaled_ppo(config: PpoConfig, *, learning_rate: float, minibatch: float) -> 
 
 
 def scaled_a2c(config: A2cConfig, *, learning_rate: float, minibatch: float) -> A2cConfig:
-    """A2C makes one gradient step of a whole collection, in pieces already: a smaller minibatch is refused."""
-    if minibatch < 1:
-        raise Refused(
-            f"a2c has no minibatch to shrink to {minibatch} of it: it goes through a collection in pieces of"
-            f" {CHUNK_ROWS} rows already. Lower steps_per_update={config.steps_per_update} or the number of rows."
-        )
-    return changed(config, learning_rate=scaled_schedule(config.learning_rate, learning_rate))
+    """A2C makes one gradient step of a whole collection and still does: only the pieces it goes through shrink."""
+    rate = scaled_schedule(config.learning_rate, learning_rate)
+    return changed(config, learning_rate=rate, pieces=math.ceil(config.pieces / minibatch))
 
 
 def scaled_replay(config: Replaying, *, learning_rate: float, minibatch: float) -> Replaying:

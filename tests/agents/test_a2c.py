@@ -9,6 +9,7 @@ from gaelp.agents.actor_critic import Predicted
 from gaelp.agents.learner import DiscreteActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.on_policy import explained_variance
+from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
 from gaelp.experience.returns import Steps, gae, n_step_returns
 from gaelp.experience.transitions import Batch
@@ -51,6 +52,26 @@ def test_there_is_one_gradient_step_a_collection():
     for _ in range(3):
         collect(learner)
         assert learner.update(0.0).gradient_steps == 1
+
+
+@pytest.mark.parametrize("pieces", [2, 5, ROWS * LENGTH])
+def test_pieces_make_the_same_step_from_fewer_rows_at_once(pieces):
+    whole, cut = (build_a2c(SPACES, A2cConfig(**SMALL, pieces=number), seed=0) for number in (1, pieces))
+    seen, predict = [], cut.networks.predict
+    cut.networks.predict = lambda obs, actions: seen.append(len(obs)) or predict(obs, actions)
+    collect(whole), collect(cut)
+    wanted, found = whole.update(0.0), cut.update(0.0)
+    assert max(seen) == math.ceil(ROWS * LENGTH / pieces)
+    assert sum(seen) == ROWS * LENGTH
+    assert found.gradient_steps == 1
+    assert found.metrics == pytest.approx(wanted.metrics, rel=1e-4, abs=1e-6)
+    ours, theirs = (learner.state()["parameters"] for learner in (cut, whole))
+    assert all(torch.allclose(ours[name], theirs[name], atol=1e-6) for name in theirs)
+
+
+def test_more_pieces_than_rows_are_refused():
+    with pytest.raises(BadInput, match=r"pieces=33 cannot share the 32 rows"):
+        build_a2c(SPACES, A2cConfig(**SMALL, pieces=33), seed=0)
 
 
 @pytest.mark.parametrize("n_step", [None, 1, 3])

@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from gaelp.agents.a2c import A2cConfig
 from gaelp.agents.catalog import GROUP, AgentKind, agent_config, agent_names, find_agent
 from gaelp.agents.conformance import spaces_of
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
@@ -126,10 +125,9 @@ def test_scaling_changes_rate_and_minibatch_alone_and_the_state_still_loads(name
     kind = find_agent(name)
     settings = {"network": {"hidden": [4]}, "gamma": 0.9}
     config = agent_config(kind, settings)
-    minibatch = 1.0 if name == "a2c" else 0.5
-    scaled = kind.scaled(config, learning_rate=0.5, minibatch=minibatch)
+    scaled = kind.scaled(config, learning_rate=0.5, minibatch=0.5)
     differing = {key for key, value in config if value != getattr(scaled, key)}
-    sized = {"a2c": set(), "ppo": {"minibatches"}}.get(name, {"batch_size"})
+    sized = {"a2c": {"pieces"}, "ppo": {"minibatches"}}.get(name, {"batch_size"})
     assert differing == {"learning_rate"} | sized
     for spaces in spaces_of(kind):
         kind.build(spaces, scaled, seed=1).load_state(kind.build(spaces, config, seed=0).state())
@@ -141,8 +139,7 @@ def test_minibatches_shrink_in_each_algorithms_own_terms():
     assert sac.scaled(sac.config(batch_size=100), minibatch=0.5).batch_size == 50
     with pytest.raises(Refused, match=r"batch_size=1 cannot shrink to 0.5 of it"):
         sac.scaled(sac.config(batch_size=1), minibatch=0.5)
-    with pytest.raises(Refused, match=r"a2c has no minibatch to shrink .*Lower steps_per_update=5"):
-        a2c.scaled(A2cConfig(), minibatch=0.5)
+    assert a2c.scaled(a2c.config(pieces=3), minibatch=0.4).pieces == 8
 
 
 @pytest.mark.parametrize(("rate", "share"), [(0.0, 1.0), (float("nan"), 1.0), (1.0, 0.0), (1.0, 2.0)])

@@ -70,6 +70,19 @@ def test_the_size_of_the_parts_changes_neither_gradient_nor_figures(monkeypatch,
     torch.testing.assert_close(stepper.gradient, gradient, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(("chunk_rows", "pieces", "most"), [(4096, 1, 50), (4096, 4, 13), (20, 1, 20), (20, 4, 5)])
+def test_pieces_cut_what_would_be_taken_at_once_and_change_nothing_else(monkeypatch, chunk_rows, pieces, most):
+    monkeypatch.setattr(gradient_step, "CHUNK_ROWS", chunk_rows)
+    net, taken = module(), []
+    stepper = Stepper(net, OptimizerSpec(), max_gradient_norm=1.0)
+    whole = stepper.differentiate(batch(), squared_error(net))
+    gradient, loss_of = stepper.gradient.clone(), squared_error(net)
+    cut = stepper.differentiate(batch(), lambda part: taken.append(part.rows) or loss_of(part), pieces=pieces)
+    assert (max(taken), sum(taken)) == (most, 50)
+    assert cut == pytest.approx(whole, rel=1e-5)
+    torch.testing.assert_close(stepper.gradient, gradient, rtol=1e-5, atol=1e-6)
+
+
 def test_the_norm_reported_is_the_one_before_clipping():
     net = module()
     stepper = Stepper(net, OptimizerSpec(), max_gradient_norm=1e-3)
