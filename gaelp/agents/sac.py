@@ -107,7 +107,7 @@ class Sac(nn.Module):
         self._improve(batch.obs, drawn, temperature, turn)
         soft_update(self.targets, self.critics, self._config.target_rate)
         turn.tally.keep(values.detach(), targets)
-        turn.tally.note({"temperature": temperature.item(), "entropy": -drawn.log_probs.mean().item()})
+        turn.tally.note(_policy_figures(drawn, temperature))
         return (values.detach() - targets).abs().mean(0)
 
     @torch.no_grad()
@@ -141,6 +141,15 @@ def soft_targets(batch: Minibatch, next_values: Tensor, next_log_probs: Tensor, 
 def actor_loss(values: Tensor, log_probs: Tensor, temperature: Tensor) -> Tensor:
     """How far drawn actions fall short of high value, the least of (K, B), and high entropy."""
     return (temperature * log_probs - values.amin(0)).mean()
+
+
+def _policy_figures(drawn: Draw, temperature: Tensor) -> dict[str, float]:
+    """How varied the policy is, and what that is worth; `action_std` is its mean spread before tanh."""
+    return {
+        "temperature": temperature.item(),
+        "entropy": -drawn.log_probs.mean().item(),
+        "action_std": drawn.std.detach().mean().item(),
+    }
 
 
 def temperature_loss(log_temperature: Tensor, log_probs: Tensor, target_entropy: float) -> Tensor:

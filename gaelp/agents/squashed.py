@@ -15,10 +15,11 @@ _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
 class Draw(NamedTuple):
-    """Actions (B, A) in -1..1 and the logarithm of their probability density (B,)."""
+    """Actions (B, A) in -1..1, the logarithm of their probability density (B,), and the spread (B, A) before tanh."""
 
     actions: Tensor
     log_probs: Tensor
+    std: Tensor
 
 
 def mean_and_log_std(outputs: Tensor, low: float = LOG_STD_LOW) -> tuple[Tensor, Tensor]:
@@ -32,9 +33,10 @@ def draw_squashed(mean: Tensor, log_std: Tensor, noise: Tensor) -> Draw:
 
     The density before squashing is taken from the noise itself: it loses no digits to a subtraction.
     """
-    before = mean + log_std.exp() * noise
+    std = log_std.exp()
+    before = mean + std * noise
     gaussian = -0.5 * noise.square() - log_std - _LOG_ROOT_TWO_PI
-    return Draw(torch.tanh(before), (gaussian - log_tanh_slope(before)).sum(-1))
+    return Draw(torch.tanh(before), (gaussian - log_tanh_slope(before)).sum(-1), std)
 
 
 def log_tanh_slope(before: Tensor) -> Tensor:

@@ -113,6 +113,7 @@ def test_one_whole_step_reports_the_losses_a_float64_hand_computation_gives():
     targets = batch.rewards.numpy() + batch.discounts.numpy() * (next_values - 0.2 * next_log_probs)
     values = critic_values(sac.critics, batch.obs.numpy(), batch.actions.numpy())
     critic_loss = 0.5 * ((values - targets) ** 2).mean(1).sum()
+    log_std = sac.actor(batch.obs).detach().numpy()[:, ACTIONS:]  # all inside the range of log_std
 
     once = turn(torch.Generator().manual_seed(4))
     errors = sac.learn(batch, once)
@@ -120,6 +121,7 @@ def test_one_whole_step_reports_the_losses_a_float64_hand_computation_gives():
     assert seen["critic_loss"] == pytest.approx(critic_loss, abs=1e-6)
     assert seen["temperature_loss"] == pytest.approx(-np.log(0.2) * np.mean(log_probs - 2.0), abs=1e-6)
     assert seen["entropy"] == pytest.approx(-log_probs.mean(), abs=1e-6)
+    assert seen["action_std"] == pytest.approx(np.exp(log_std).mean(), abs=1e-6)
     np.testing.assert_allclose(errors.numpy(), np.abs(values - targets).mean(0), atol=1e-6)
 
 
