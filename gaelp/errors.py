@@ -5,8 +5,10 @@
     │   ├── ConfigError        2   a configuration file, key or value
     │   ├── DataError          2   a log, market or persona file
     │   ├── MoneyError         2   an amount that is not exact, not finite or in another currency
-    │   └── ActionError        2   an action outside what a market accepts
+    │   ├── ActionError        2   an action outside what a market accepts
+    │   └── NotFinite          2   NaN or infinity in what an environment gave
     ├── Refused                3   a gate or a guard said no
+    │   └── PoisonedExperience 3   a value that may not be remembered: outside its declared range
     ├── WaitingForPerson       4   a person has to decide before work goes on
     └── ComponentMissing       1   an optional part is not installed or not reachable
 
@@ -23,6 +25,8 @@ __all__ = [
     "DataError",
     "GaelpError",
     "MoneyError",
+    "NotFinite",
+    "PoisonedExperience",
     "Refused",
     "WaitingForPerson",
 ]
@@ -56,10 +60,18 @@ class ActionError(BadInput, ValueError):
     """An action holds a value that a market cannot carry out."""
 
 
+class NotFinite(BadInput):
+    """An environment gave NaN or infinity; nothing of that step was kept."""
+
+
 class Refused(GaelpError):
     """A gate or a guard said no."""
 
     exit_code = 3
+
+
+class PoisonedExperience(Refused):
+    """A value outside its declared range would have been remembered; nothing of that step was."""
 
 
 class WaitingForPerson(GaelpError):

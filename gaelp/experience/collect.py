@@ -12,7 +12,7 @@ import torch
 from gymnasium.vector import AutoresetMode, VectorEnv
 from torch import Tensor
 
-from gaelp.errors import BadInput
+from gaelp.errors import BadInput, NotFinite
 
 __all__ = ["Collector", "Step", "open_env", "refuse_not_finite"]
 
@@ -37,7 +37,7 @@ def refuse_not_finite(name: str, values: Tensor) -> None:
     if all(math.isfinite(extreme.item()) for extreme in torch.aminmax(values)):
         return
     index = (~values.isfinite()).nonzero()[0].tolist()
-    raise BadInput(
+    raise NotFinite(
         f"{name} of row {index[0]} is {values[tuple(index)].item()} (at {index}), allowed are finite numbers:"
         " mend the environment; nothing of this step was kept"
     )

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gaelp.errors import BadInput, Refused
+from gaelp.errors import BadInput, PoisonedExperience
 from gaelp.experience.saved import State, integer_of, text_of
 
 __all__ = ["FieldSpec", "OnRefused", "ValueGuard"]
@@ -60,7 +60,8 @@ class ValueGuard:
     def check(self, rows: Mapping[str, Tensor]) -> Tensor | None:
         """Which rows are left out, as (N,) flags; None where all are good, which is the usual case.
 
-        Raises `Refused` at the first bad value instead, if that was asked for; BadInput for a wrong shape or type.
+        Raises `PoisonedExperience` at the first bad value instead, if that was asked for; BadInput for a wrong shape or
+        type.
         """
         suspects = [name for name in self._fields if not self._all_allowed(name, rows[name])]
         if not suspects:
@@ -70,7 +71,7 @@ class ValueGuard:
         ).any(0)
         self.last_refusal = self._describe(suspects[0], rows[suspects[0]])
         if self._on_refused == "raise":
-            raise Refused(f"{self.last_refusal}: {_WAY_OUT}")
+            raise PoisonedExperience(f"{self.last_refusal}: {_WAY_OUT}")
         self.refused_rows += int(bad.sum())
         return bad
 

@@ -3,10 +3,16 @@
 seen by         what                                              action
 the learner     a loss or gradient that is not finite             that minibatch is skipped and counted
 the learner     an observation or reward that is not finite       stop: the environment is broken
-the replay      a value outside the declared range                skipped and counted, or stop, as configured
+the replay      a value outside the declared range                left out and counted, or stop, as configured
 the loop        a reward far outside the usual                    clipped and counted
 the loop        a health figure beyond its limit (`Guardrail`)    roll back with half the learning rate, or stop
-the loop        out of memory                                     roll back with half the minibatch
+the loop        out of memory while it learns                     roll back with half the minibatch, or stop
+the loop        out of memory while it validates                  validate in smaller pieces, or stop
+the loop        out of memory while it saves                      stop: the checkpoint before it is whole
+
+Of memory it stops where nothing is left to make smaller. Exploration collapses where it is learned: PPO, A2C and SAC
+report its spread for numbers (`action_std`), PPO and A2C the entropy of choices. TD3 adds noise, DQN and QR-DQN choose
+at random, by a schedule: there is nothing to collapse.
 """
 
 import math
@@ -17,8 +23,30 @@ from pydantic import Field, NonNegativeInt, PositiveFloat
 
 from gaelp.agents.learner import Update
 from gaelp.config.base import Frozen
+from gaelp.errors import BadInput, NotFinite, PoisonedExperience, Refused
 
-__all__ = ["DEFAULT_GUARDRAILS", "Breach", "Guardrail", "GuardrailSpec", "first_breach", "health_figures"]
+__all__ = [
+    "DEFAULT_GUARDRAILS",
+    "OUT_OF_MEMORY",
+    "Breach",
+    "Guardrail",
+    "GuardrailSpec",
+    "breach_of_error",
+    "first_breach",
+    "health_figures",
+    "is_out_of_memory",
+]
+
+OUT_OF_MEMORY = "out of memory"
+# Torch tells of the processor's memory with a plain RuntimeError.
+_MEMORY_WORDS = (OUT_OF_MEMORY, "not enough memory", "can't allocate memory", "DefaultCPUAllocator")
+# What an error that ends a round is called; the first that fits. No setting of training mends any of them.
+_STOPPED_BY: tuple[tuple[type[Exception], str], ...] = (
+    (NotFinite, "not finite"),
+    (PoisonedExperience, "poisoned experience"),
+    (BadInput, "bad input"),
+    (Refused, "refused"),
+)
 
 Response = Literal["roll back", "stop"]
 
@@ -110,7 +138,8 @@ def health_figures(update: Update) -> dict[str, float]:
     for name in ("value_abs_mean", "q_abs_max"):
         if name in figures:
             figures["value_abs"] = figures[name]
-    # The entropy of numbers may well be negative; they are told by their spread, or by the temperature that holds it.
+    # The entropy of numbers may well be negative: their spread is looked at instead. A temperature belongs to numbers,
+    # also where a learner from elsewhere reports no spread.
     if "entropy" in figures and not {"action_std", "temperature"} & figures.keys():
         figures["choice_entropy"] = figures["entropy"]
     return figures
@@ -129,3 +158,20 @@ def first_breach(rules: Mapping[str, Guardrail], update: Update) -> Breach | Non
             detail = f"{rule.metric} is {figures[rule.metric]:.6g}, allowed is {words} {rule.limit:g}: {rule.why}"
             return Breach(guardrail=name, response=rule.response, detail=detail)
     return None
+
+
+def breach_of_error(problem: Exception) -> Breach | None:
+    """What an error in the middle of a round means: a limit that did not hold, or None if it is none of ours."""
+    if is_out_of_memory(problem):
+        return Breach(guardrail=OUT_OF_MEMORY, response="roll back", detail=str(problem) or type(problem).__name__)
+    for kind, name in _STOPPED_BY:
+        if isinstance(problem, kind):
+            return Breach(guardrail=name, response="stop", detail=str(problem))
+    return None
+
+
+def is_out_of_memory(problem: Exception) -> bool:
+    """Whether an error tells of too little memory, of the processor or of another device."""
+    if isinstance(problem, MemoryError):
+        return True
+    return isinstance(problem, RuntimeError) and any(words in str(problem) for words in _MEMORY_WORDS)

@@ -5,6 +5,7 @@ before it: a run that is killed goes on from there and ends with the same bits a
 """
 
 import math
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -16,11 +17,18 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from gaelp.agents.learner import Learner, Update
 from gaelp.config.base import Frozen
-from gaelp.errors import BadInput, GaelpError
-from gaelp.experience.collect import Step
+from gaelp.errors import BadInput, GaelpError, Refused
+from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.training.arena import Arena, Rewards, Round
 from gaelp.training.checkpoint_folder import CheckpointFolder
-from gaelp.training.guardrails import Breach, GuardrailSpec, first_breach
+from gaelp.training.guardrails import (
+    OUT_OF_MEMORY,
+    Breach,
+    GuardrailSpec,
+    breach_of_error,
+    first_breach,
+    is_out_of_memory,
+)
 from gaelp.training.monitor import Goal, MonitorSpec, PerformanceMonitor
 from gaelp.training.progress import Ending, LearnerScale, Progress
 from gaelp.training.reports import Intervened, Report, Resumed, RoundDone, Saved, StopKind, Stopped, Validated
@@ -29,7 +37,6 @@ from gaelp.training.scores import score
 __all__ = ["LoopSpec", "TrainingLoop"]
 
 _DIVERGED_AFTER = 3  # validations in a row
-_OUT_OF_MEMORY = "out of memory"
 
 
 class LoopSpec(Frozen):
@@ -68,19 +75,30 @@ class TrainingLoop:
         self._monitor = PerformanceMonitor(spec.monitor, goals)
         self._progress, self._saved_at = Progress(), seconds()
         self._reference: Rewards | None = None
+        self._rows_at_once = sys.maxsize  # that validation acts for, as far as memory has allowed
         self.learner = make_learner(LearnerScale())
 
     def run(self) -> Iterator[Report]:
         """Train to the end; the last report is `Stopped`. Called again, or in another process, it goes on."""
+        try:
+            yield from self._train()
+        except (MemoryError, RuntimeError) as problem:
+            if not is_out_of_memory(problem):
+                raise
+            # Not even for going back is there room: the checkpoints on disk are all that counts now.
+            yield self._stopped("guardrail", f"{OUT_OF_MEMORY}: {problem}: free memory and go on from the checkpoints")
+
+    def _train(self) -> Iterator[Report]:
         yield from self._start()
         while self._progress.round < self._spec.rounds and not self._progress.ended:
+            number = self._progress.round + 1
             breach = yield from self._play()
+            if breach is None:
+                breach = yield from self._finish_round()
             if breach is not None:
-                stopped = yield from self._answer(breach)
+                stopped = yield from self._answer(breach, number)
                 if stopped:
                     return
-                continue
-            yield from self._finish_round()
         yield self._stopped(self._progress.ended or "finished", self._progress.ended_detail)
 
     def final_parameters(self) -> dict[str, torch.Tensor]:
@@ -110,12 +128,11 @@ class TrainingLoop:
             played = self._arena.begin(self._progress.round)
             self.learner.cut()
             report, breach = self._collect(played)
-        except BadInput as problem:
-            return Breach(guardrail="not finite", response="stop", detail=str(problem))
-        except (MemoryError, RuntimeError) as problem:
-            if not _out_of_memory(problem):
+        except (BadInput, Refused, MemoryError, RuntimeError) as problem:
+            breach = breach_of_error(problem)
+            if breach is None:
                 raise
-            return Breach(guardrail=_OUT_OF_MEMORY, response="roll back", detail=str(problem) or "MemoryError")
+            return breach
         if breach is None:
             yield report
         return breach
@@ -124,7 +141,7 @@ class TrainingLoop:
         now, rows, rules = self._progress, self._arena.spaces.rows, self._spec.guardrails
         began, tally, breach = self._seconds(), _Tally(), None
         for place in range(1, played.steps + 1):
-            step = played.collector.step(lambda obs: self.learner.act(obs, explore=True))
+            step = played.collector.step(self._explore)
             now.steps += rows
             step, outliers = _within(step, rules.reward_limit)
             tally.add_step(step, outliers)
@@ -150,15 +167,36 @@ class TrainingLoop:
         )
         return report, breach
 
-    def _finish_round(self) -> Iterator[Report]:
+    def _explore(self, obs: torch.Tensor) -> torch.Tensor:
+        # Before the learner sees it: the first observation of an episode is in no step yet, and drawing a choice by
+        # probabilities that are not numbers ends in an error that does not tell why.
+        refuse_not_finite("obs", obs)
+        return self.learner.act(obs, explore=True)
+
+    def _finish_round(self) -> Generator[Report, None, Breach | None]:
+        """Validate and save; returns a breach if there is too little memory for that, which no smaller step mends."""
+        try:
+            yield from self._look_and_save()
+        except (MemoryError, RuntimeError) as problem:
+            breach = breach_of_error(problem)
+            if breach is None:
+                raise
+            return breach.model_copy(update={"response": "stop"})
+        return None
+
+    def _look_and_save(self) -> Iterator[Report]:
         """Validate and save where that is due, and note the reason to stop, if there is one."""
         now, spec = self._progress, self._spec
         now.round += 1
         last = now.round == spec.rounds
         improved = False
         if last or now.round % spec.validate_every == 0:
+            rows_before = self._rows_at_once
             validated = self._validate()
             improved = validated.best
+            if self._rows_at_once < rows_before:
+                action = f"validated in pieces of {self._rows_at_once} rows"
+                yield Intervened(now.round, OUT_OF_MEMORY, action, "all rows at once did not fit")
             yield validated
             now.ended, now.ended_detail = self._reason_to_stop(validated)
         if last and not now.ended:
@@ -184,7 +222,16 @@ class TrainingLoop:
         return Validated(now.round, found, improved, self._monitor.report())
 
     def _act(self, obs: torch.Tensor) -> torch.Tensor:
-        return self.learner.act(obs, explore=False)
+        """The best known actions; in smaller pieces from then on where memory is too little for all rows at once."""
+        while True:
+            try:
+                pieces = torch.split(obs, min(self._rows_at_once, len(obs)))
+                return torch.cat([self.learner.act(piece, explore=False) for piece in pieces])
+            except (MemoryError, RuntimeError) as problem:
+                rows = min(self._rows_at_once, len(obs))
+                if rows == 1 or not is_out_of_memory(problem):
+                    raise
+                self._rows_at_once = rows // 2
 
     def _reason_to_stop(self, validated: Validated) -> tuple[Ending, str]:
         now, spec = self._progress, self._spec
@@ -200,37 +247,50 @@ class TrainingLoop:
             return "plateau", f"no new best in {now.since_best} validations"
         return "", ""
 
-    def _answer(self, breach: Breach) -> Generator[Report, None, bool]:
-        """Do what a breach asks for; returns whether training is over."""
-        now, spec = self._progress, self._spec
-        failed_round = now.round + 1
-        if breach.response == "stop" or now.rollbacks >= spec.guardrails.rollbacks_max:
-            action = "stop" if breach.response == "stop" else f"stop: {now.rollbacks} rollbacks did not help"
-            yield Intervened(failed_round, breach.guardrail, action, breach.detail)
-            self._restore_latest()
-            yield self._stopped("guardrail", f"{breach.guardrail}: {breach.detail}")
+    def _answer(self, breach: Breach, number: int) -> Generator[Report, None, bool]:
+        """Do what a breach in round `number` asks for; returns whether training is over."""
+        now = self._progress
+        if breach.response == "stop":
+            yield from self._give_up(breach, number, "stop")
             return True
-        memory = breach.guardrail == _OUT_OF_MEMORY
-        self._restore_latest(_halved(now.scale, memory=memory))
+        if now.rollbacks >= self._spec.guardrails.rollbacks_max:
+            yield from self._give_up(breach, number, f"stop: {now.rollbacks} rollbacks did not help")
+            return True
+        halved = "minibatch" if breach.guardrail == OUT_OF_MEMORY else "learning rate"
+        scale = _halved(now.scale, memory=breach.guardrail == OUT_OF_MEMORY)
+        try:
+            self.learner = self._make(scale)
+        except (BadInput, Refused) as problem:
+            more = breach.model_copy(update={"detail": f"{breach.detail}; {problem}"})
+            yield from self._give_up(more, number, f"stop: the {halved} cannot be halved again")
+            return True
+        self._restore_latest(made_for=scale)
         self._progress.carry_over(now)
-        halved = "minibatch" if memory else "learning rate"
         action = f"rolled back to round {self._progress.round}, {halved} halved"
         saved = self._save()  # before it is told: a run killed now does not go on with what has just failed
-        yield Intervened(failed_round, breach.guardrail, action, breach.detail)
+        yield Intervened(number, breach.guardrail, action, breach.detail)
         yield saved
         return False
 
-    def _restore_latest(self, scale: LearnerScale | None = None) -> None:
+    def _give_up(self, breach: Breach, number: int, action: str) -> Iterator[Report]:
+        """Go back to the last checkpoint and stop there."""
+        yield Intervened(number, breach.guardrail, action, breach.detail)
+        self._restore_latest()
+        yield self._stopped("guardrail", f"{breach.guardrail}: {breach.detail}")
+
+    def _restore_latest(self, *, made_for: LearnerScale | None = None) -> None:
         latest = self._folder.load_latest().checkpoint
         if latest is None:
             raise GaelpError("the checkpoints of this run are gone: restore them from a copy, or start anew")
-        self._restore(latest.state, scale)
+        self._restore(latest.state, made_for=made_for)
 
-    def _restore(self, state: Mapping[str, Any], scale: LearnerScale | None = None) -> None:
+    def _restore(self, state: Mapping[str, Any], *, made_for: LearnerScale | None = None) -> None:
+        """Go on from `state`; with another scale than it holds where the learner was just made for that one."""
         self._progress = Progress.restore(state["progress"])
-        if scale is not None:
-            self._progress.scale = scale
-        self.learner = self._make(self._progress.scale)
+        if made_for is None:
+            self.learner = self._make(self._progress.scale)
+        else:
+            self._progress.scale = made_for
         self.learner.load_state(state["learner"])
         self._arena.load_state(state["arena"])
         self._monitor.load_state(state["monitor"])
@@ -282,12 +342,6 @@ def _halved(scale: LearnerScale, *, memory: bool) -> LearnerScale:
     if memory:
         return scale.model_copy(update={"minibatch": scale.minibatch / 2})
     return scale.model_copy(update={"learning_rate": scale.learning_rate / 2})
-
-
-def _out_of_memory(problem: Exception) -> bool:
-    """Torch tells of the processor's memory with a plain RuntimeError."""
-    words = ("out of memory", "not enough memory", "can't allocate memory", "DefaultCPUAllocator")
-    return isinstance(problem, MemoryError) or any(word in str(problem) for word in words)
 
 
 def _within(step: Step, limit: float | None) -> tuple[Step, int]:

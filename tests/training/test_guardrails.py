@@ -6,10 +6,12 @@ import pytest
 from pydantic import ValidationError
 
 from gaelp.agents.learner import Update
+from gaelp.errors import ActionError, BadInput, NotFinite, PoisonedExperience, Refused, WaitingForPerson
 from gaelp.training.guardrails import (
     DEFAULT_GUARDRAILS,
     Guardrail,
     GuardrailSpec,
+    breach_of_error,
     first_breach,
     health_figures,
 )
@@ -72,6 +74,32 @@ def test_a_figure_that_is_not_finite_breaks_a_limit_whether_or_not_it_has_one(va
     assert "loss" in breach.detail
     assert not DEFAULT_GUARDRAILS["KL blow-up"].holds(math.nan)
     assert not DEFAULT_GUARDRAILS["exploration collapse"].holds(math.nan)
+
+
+@pytest.mark.parametrize(
+    ("problem", "guardrail", "response"),
+    [
+        (NotFinite("told"), "not finite", "stop"),
+        (PoisonedExperience("told"), "poisoned experience", "stop"),
+        (ActionError("told"), "bad input", "stop"),
+        (BadInput("told"), "bad input", "stop"),
+        (Refused("told"), "refused", "stop"),
+        (MemoryError("told"), "out of memory", "roll back"),
+        (RuntimeError("CUDA out of memory. told"), "out of memory", "roll back"),
+        (RuntimeError("DefaultCPUAllocator: not enough memory: told"), "out of memory", "roll back"),
+    ],
+)
+def test_an_error_in_a_round_is_called_what_it_is(problem, guardrail, response):
+    breach = breach_of_error(problem)
+    assert (breach.guardrail, breach.response) == (guardrail, response)
+    assert "told" in breach.detail
+
+
+@pytest.mark.parametrize(
+    "problem", [RuntimeError("told"), ValueError("out of memory"), WaitingForPerson("told"), OSError("told")]
+)
+def test_an_error_that_is_none_of_training_stays_one(problem):
+    assert breach_of_error(problem) is None
 
 
 def test_up_to_half_of_the_minibatches_may_be_skipped():
