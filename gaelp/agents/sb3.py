@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
 __all__ = [
+    "NOT_FOR_USERS",
     "Sb3Config",
     "build_sb3",
     "is_sb3_name",

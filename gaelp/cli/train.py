@@ -78,7 +78,7 @@ def train(
     else:
         show_simulation(result)
     if result.stopped == "guardrail":
-        raise Refused(f"a guardrail stopped the training of run {run_id} after round {result.rounds}: {result.stop_detail}")
+        raise Refused(f"a guardrail stopped run {run_id} after round {result.rounds}: {result.stop_detail}")
 
 
 def show_simulation(result: "SimulationResult") -> None:

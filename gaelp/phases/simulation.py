@@ -30,8 +30,8 @@ from gaelp.phases.goals import training_goals
 from gaelp.phases.judging import MarketShift, judge_policy, shifted
 from gaelp.phases.run_folder import RunFolder
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
+from gaelp.training.guardrails import is_out_of_memory
 from gaelp.training.manifest import PACKAGES, describe_run, parameter_hash, write_manifest
-from gaelp.training.loop import out_of_memory
 from gaelp.training.monitor import Goal, monitor_figures
 from gaelp.training.recipe import Recipe, load_recipe
 from gaelp.training.reports import Report, RoundDone, Stopped, Validated
@@ -154,8 +154,8 @@ def _begun_with(folder: RunFolder) -> Mapping[str, Any]:
         values = problem
     if not isinstance(values, Mapping):
         raise DataError(
-            f"{shown(folder.identity)} does not say what run {folder.run_id!r} was begun with ({values!r:.200}): restore"
-            " it from a copy, or begin another --run"
+            f"{shown(folder.identity)} does not say what run {folder.run_id!r} was begun with ({values!r:.200}):"
+            " restore it from a copy, or begin another --run"
         )
     return values
 
@@ -177,7 +177,7 @@ def run_simulation(plan: Plan, folder: RunFolder, *, clock: Clock, on_report: On
     try:
         training = _training(plan, folder, clock)  # what does not fit is told before anything is written
     except (MemoryError, RuntimeError) as problem:
-        if not out_of_memory(problem):
+        if not is_out_of_memory(problem):
             raise
         raise BadInput(
             f"the recipe {plan.settings.training.agent!r} does not fit into memory ({problem}): lower arena.rows, the"
@@ -197,8 +197,8 @@ def _finished(plan: Plan, folder: RunFolder) -> SimulationResult | None:
     except ValueError as problem:  # pydantic's own is one
         first = str(problem).splitlines()[0]
         raise DataError(
-            f"{shown(folder.result)} is no result that this release reads ({first}): move it away, and the run is judged"
-            " again from its checkpoints"
+            f"{shown(folder.result)} is no result that this release reads ({first}): move it away, and the run is"
+            " judged again from its checkpoints"
         ) from problem
     asked = (plan.config_hash, plan.settings.evaluation, plan.gate)
     return result if (result.config_hash, result.evaluation, result.verdict.gate) == asked else None
@@ -211,8 +211,9 @@ def _run(
     begun = training.folder.load_latest()  # refuses another configuration before anything of that run is touched
     if begun.checkpoint is None and folder.training_log.exists():  # the first line of the log is the first checkpoint
         raise DataError(
-            f"{shown(folder.training_log)} tells of training, but there is no checkpoint in {shown(folder.checkpoints)}:"
-            " restore them from a copy, or begin another --run, which ends with the same bits"
+            f"{shown(folder.training_log)} tells of training, but there is no checkpoint in"
+            f" {shown(folder.checkpoints)}: restore them from a copy, or begin another --run, which ends with the same"
+            " bits"
         )
     tracker = _tracker(plan, folder, clock)
     tracker.start()
@@ -316,12 +317,23 @@ def _model_hash(plan: Plan, training: MarketTraining, stopped: Stopped) -> str:
     return parameter_hash(training.loop.parameters_in(stopped.best))
 
 
+def _best_state(training: MarketTraining, best: Path) -> Mapping[str, Any]:
+    try:
+        state: Mapping[str, Any] = training.folder.load(best).state["learner"]
+    except DataError as problem:
+        raise DataError(
+            f"the checkpoint that did best cannot be judged, and no other stands in for it: {problem} Restore it from a"
+            " copy, or begin another --run with the same options, which ends with the same bits."
+        ) from problem
+    return state
+
+
 def _chosen(plan: Plan, training: MarketTraining, stopped: Stopped) -> SegmentPolicy:
     """The policy of the best checkpoint, or the rule itself where no checkpoint did better."""
     if stopped.best is None:
         return training.arena.unchanged(f"agent ({plan.recipe.rule} unchanged)")
     learner = training.loop.learner
-    learner.load_state(training.folder.load(stopped.best).state["learner"])
+    learner.load_state(_best_state(training, stopped.best))
     return training.arena.policy(f"agent ({plan.recipe.algorithm})", lambda obs: learner.act(obs, explore=False))
 
 

@@ -16,10 +16,10 @@ at random, by a schedule: there is nothing to collapse.
 """
 
 import math
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveFloat
+from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator
 
 from gaelp.agents.learner import Update
 from gaelp.config.base import Frozen
@@ -35,6 +35,7 @@ __all__ = [
     "first_breach",
     "health_figures",
     "is_out_of_memory",
+    "unreported",
 ]
 
 OUT_OF_MEMORY = "out of memory"
@@ -114,11 +115,20 @@ DEFAULT_GUARDRAILS: dict[str, Guardrail] = {
 class GuardrailSpec(Frozen):
     """The limits of one training run."""
 
-    rules: dict[str, Guardrail] = Field(default=DEFAULT_GUARDRAILS, description="by name; given ones replace these")
+    rules: dict[str, Guardrail] = Field(
+        default=DEFAULT_GUARDRAILS, description="by name, laid over the defaults; null switches a default off"
+    )
     reward_limit: PositiveFloat | None = Field(
         default=None, description="a training reward beyond it, either way, is clipped and counted; none: all are taken"
     )
     rollbacks_max: NonNegativeInt = Field(default=3, description="in one run; the next one stops it")
+
+    @field_validator("rules", mode="before")
+    @classmethod
+    def _laid_over_the_defaults(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {name: rule for name, rule in {**DEFAULT_GUARDRAILS, **given}.items() if rule is not None}
 
 
 class Breach(Frozen):
@@ -157,6 +167,18 @@ def first_breach(rules: Mapping[str, Guardrail], update: Update) -> Breach | Non
             words = rule.bound.replace("_", " ")
             detail = f"{rule.metric} is {figures[rule.metric]:.6g}, allowed is {words} {rule.limit:g}: {rule.why}"
             return Breach(guardrail=name, response=rule.response, detail=detail)
+    return None
+
+
+def unreported(rules: Mapping[str, Guardrail], updates: Sequence[Update]) -> Breach | None:
+    """A rule of the user's own whose figure no update reports: it would guard nothing, and nobody would know."""
+    reported = {name for update in updates for name in health_figures(update)}
+    for name, rule in rules.items():
+        if reported and rule.metric not in reported and name not in DEFAULT_GUARDRAILS:
+            detail = (
+                f"{name!r} looks at {rule.metric}, which is not reported; reported are {', '.join(sorted(reported))}"
+            )
+            return Breach(guardrail="unknown figure", response="stop", detail=detail)
     return None
 
 

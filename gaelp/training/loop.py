@@ -17,7 +17,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from gaelp.agents.learner import Learner, Update
 from gaelp.config.base import Frozen
-from gaelp.errors import BadInput, GaelpError, Refused
+from gaelp.errors import BadInput, DataError, GaelpError, Refused
 from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.training.arena import Arena, Rewards, Round
 from gaelp.training.checkpoint_folder import CheckpointFolder
@@ -28,6 +28,7 @@ from gaelp.training.guardrails import (
     breach_of_error,
     first_breach,
     is_out_of_memory,
+    unreported,
 )
 from gaelp.training.monitor import Goal, MonitorSpec, PerformanceMonitor
 from gaelp.training.progress import Ending, LearnerScale, Progress
@@ -152,6 +153,7 @@ class TrainingLoop:
                 breach = first_breach(rules.rules, update)
                 if breach is not None:
                     break
+        breach = breach or unreported(rules.rules, tally.updates)
         now.clipped_rewards += tally.clipped
         now.skipped.update(tally.skipped())
         report = RoundDone(
@@ -174,10 +176,10 @@ class TrainingLoop:
         return self.learner.act(obs, explore=True)
 
     def _finish_round(self) -> Generator[Report, None, Breach | None]:
-        """Validate and save; returns a breach if there is too little memory for that, which no smaller step mends."""
+        """Validate and save; returns a breach if the validation episodes make no sense or memory is too little."""
         try:
             yield from self._look_and_save()
-        except (MemoryError, RuntimeError) as problem:
+        except (BadInput, Refused, MemoryError, RuntimeError) as problem:
             breach = breach_of_error(problem)
             if breach is None:
                 raise
@@ -313,8 +315,16 @@ class TrainingLoop:
 
     def _stopped(self, kind: StopKind, detail: str) -> Stopped:
         now = self._progress
-        best = self._folder.best_paths[-1] if now.best_round >= 0 and self._folder.best_paths else None
+        best = self._best_path() if now.best_round >= 0 else None
         return Stopped(kind, detail, now.round, best, now.best, now.seconds)
+
+    def _best_path(self) -> Path:
+        if not self._folder.best_paths:
+            raise DataError(
+                f"round {self._progress.best_round} did best, and its checkpoint or the mark on it (NAME.best) is gone:"
+                " restore it from a copy, or begin another run, which ends with the same bits"
+            )
+        return self._folder.best_paths[-1]
 
 
 class _Tally:

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ RECIPE = {
     "arena": {"rows": 16, "validation_episodes": 8},
     "loop": {"rounds": 4, "validate_every": 2},
 }
+TOO_STRICT = {"metric": "value_loss", "bound": "at_most", "limit": -1, "response": "stop", "why": "tried out"}
 MINE = ("train", "--config", "mine.yaml", "--tuned", "tuned.yaml")
 
 
@@ -136,6 +138,16 @@ def test_another_configuration_under_the_same_name_is_refused(gaelp, mine):
     assert "configuration" in result.stderr
 
 
+def test_a_run_that_a_guardrail_stopped_shows_its_figures_and_exits_3(gaelp, mine):
+    recipe = RECIPE | {"loop": RECIPE["loop"] | {"guardrails": {"rules": {"loss": TOO_STRICT}}}}
+    (mine / "recipe.yaml").write_text(yaml.safe_dump(recipe), encoding="utf-8")
+    result = gaelp(*MINE, "--run", "stopped")
+    assert result.exit_code == 3
+    assert "a guardrail stopped run stopped after round 0: loss: value_loss is" in result.stderr
+    assert "this market" in result.stdout
+    assert json.loads((mine / ".gaelp/runs/stopped/simulation.json").read_text())["stopped"] == "guardrail"
+
+
 def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
     asked = [*MINE, "--run", "cut", "--set", "training.rounds=20"]
     env = {**os.environ, "PYTHONPATH": str(repository_root())}
@@ -147,10 +159,11 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
         running.send_signal(signal.SIGINT)
         out, told = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, "")
-    assert "run cut goes on with `gaelp train" in told
+    [advice] = re.findall(r"run cut goes on with `gaelp (train .*)`", told)
+    assert sorted(shlex.split(advice)) == sorted(asked)
     assert told.endswith(f"interrupted; what was written until then is in {mine / '.gaelp'}\n")
     assert not (mine / ".gaelp/runs/cut/simulation.json").exists()
-    result = gaelp(*asked, "--json")
+    result = gaelp(*shlex.split(advice), "--json")
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^resumed after round \d+ from \d+-step-\d+\.safetensors$", result.stderr, re.MULTILINE)
     assert json.loads(result.stdout)["rounds"] > 2

@@ -35,11 +35,22 @@ def test_a_log_grows_line_by_line_and_each_is_json(tmp_path):
     ]
 
 
+def test_a_line_that_was_cut_off_does_not_swallow_the_next_one(tmp_path):
+    folder = RunFolder(tmp_path, "run")
+    folder.log("First", {"round": 1})
+    whole = folder.training_log.read_bytes()
+    folder.training_log.write_bytes(whole + whole[:9])
+    folder.log("Next", {"round": 2})
+    lines = folder.training_log.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["report"] for line in (lines[0], lines[2])] == ["First", "Next"]
+    assert len(lines) == 3
+
+
 def test_a_number_that_json_does_not_have_is_refused_before_it_is_written(tmp_path):
     folder = RunFolder(tmp_path, "one")
     with pytest.raises(ValueError, match="JSON"):
         folder.log("RoundDone", {"reward": float("nan")})
-    assert folder.training_log.read_text(encoding="utf-8") == ""
+    assert not folder.training_log.exists()
 
 
 def test_a_run_that_is_at_work_is_not_held_twice(tmp_path):

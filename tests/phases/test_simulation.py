@@ -2,12 +2,13 @@
 
 import json
 import math
+import shutil
 import sqlite3
 from typing import NamedTuple
 
 import pytest
 
-from gaelp.errors import ConfigError, DataError, Refused
+from gaelp.errors import BadInput, ConfigError, DataError, Refused
 from gaelp.gates import load_gate
 from gaelp.market.baselines.episodes import held_out_seeds, play
 from gaelp.observability.tracking import MLFLOW_ENVIRONMENT
@@ -201,6 +202,78 @@ def test_another_configuration_under_the_same_run_is_refused_and_nothing_changes
         place.run("one", "training.rounds=1", change)
     assert refused.value.exit_code == 3
     assert contents(place.run_folder("one")) == before
+
+
+@pytest.mark.parametrize("damage", ["the mark", "the checkpoint", "cut"])
+def test_the_best_checkpoint_is_never_silently_replaced_by_the_rule(place, damage):
+    place.recipe(**LEARNS | {"loop": {"rounds": 2, "validate_every": 1}})
+    place.run("learner")
+    folder = place.run_folder("learner")
+    [mark] = folder.checkpoints.glob("*.best")
+    _, best, _ = sorted(folder.checkpoints.glob("*.safetensors"))  # not the newest, which would be made again
+    mark.rename(best.with_suffix(".best"))
+    match damage:
+        case "the mark":
+            best.with_suffix(".best").unlink()
+        case "the checkpoint":
+            best.unlink()
+        case "cut":
+            best.write_bytes(best.read_bytes()[:900])
+    folder.result.unlink()
+    with pytest.raises(DataError, match=r"begin another .*run.* ends with the same bits"):
+        place.run("learner")
+    assert not folder.result.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("simulation.json", b"{", "simulation.json is no result .* judged again"),
+        ("simulation.json", b'{"reward": 1}', "simulation.json is no result"),
+        ("identity.json", b'{"seed":', "identity.json does not say"),
+        ("identity.json", b"\xff\xfe", "identity.json does not say"),
+        ("identity.json", b"[]", "identity.json does not say"),
+    ],
+)
+def test_a_damaged_file_of_a_run_is_named_with_the_way_out(place, name, content, told):
+    place.run("whole")
+    (place.run_folder("whole").path / name).write_bytes(content)
+    with pytest.raises(DataError, match=told):
+        place.run("whole")
+
+
+def test_a_run_whose_checkpoints_are_gone_does_not_quietly_begin_anew(place):
+    with pytest.raises(KeyboardInterrupt):
+        place.run("broken", on_report=Interrupt(2))
+    folder = place.run_folder("broken")
+    shutil.rmtree(folder.checkpoints)
+    before = folder.training_log.read_bytes()
+    with pytest.raises(DataError, match="there is no checkpoint in"):
+        place.run("broken")
+    assert folder.training_log.read_bytes() == before
+
+
+def test_a_recipe_too_large_for_memory_is_told_as_that(place, monkeypatch):
+    def too_large(*_, **__):
+        raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr("gaelp.phases.simulation.assemble", too_large)
+    with pytest.raises(BadInput, match=r"does not fit into memory .* lower arena\.rows"):
+        place.run("whole")
+
+
+def test_the_manifest_names_the_package_that_the_agent_comes_from(place):
+    place.recipe(algorithm="sb3:PPO", settings={"arguments": {"n_steps": 24, "batch_size": 48}})
+    place.run("theirs")
+    packages = read_manifest(place.run_folder("theirs").manifest).packages
+    assert packages["stable-baselines3"] is not None
+    assert "stable-baselines3" not in read_manifest(place_of_own(place)).packages
+
+
+def place_of_own(place):
+    place.recipe()
+    place.run("own")
+    return place.run_folder("own").manifest
 
 
 def test_more_evaluation_episodes_are_no_other_configuration(place):

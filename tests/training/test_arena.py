@@ -1,5 +1,8 @@
 """Any Gymnasium environment that learners can act in is an arena; another one is refused with the way out."""
 
+import math
+from functools import partial
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -114,6 +117,39 @@ def test_an_environment_with_another_number_of_rows_is_refused():
 def test_numbers_that_leave_nothing_to_do_are_refused(numbers):
     with pytest.raises(BadInput, match="too small"):
         GymArena("CartPole-v1", **{"rows": 2, "steps_per_round": 4, "seed": 1} | numbers)
+
+
+class Endless(gym.Env):
+    """Goes on for ever; its rewards are what it is told."""
+
+    observation_space = gym.spaces.Box(-1, 1, (2,), np.float32)
+    action_space = gym.spaces.Discrete(2)
+
+    def __init__(self, reward=1.0):
+        self._reward = reward
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        return np.zeros(2, np.float32), self._reward, False, False, {}
+
+
+@pytest.mark.parametrize(
+    ("reward", "told"),
+    [(math.nan, "reward of row 0 is nan"), (1.0, "2 of 2 validation episodes .* did not end within 50 steps")],
+)
+def test_validation_ends_also_where_the_environment_does_not(monkeypatch, reward, told):
+    monkeypatch.setattr("gaelp.training.arena._EPISODE_STEPS_MAX", 50)
+
+    def opened(count):
+        return gym.vector.SyncVectorEnv(
+            [partial(Endless, reward)] * count, autoreset_mode=gym.vector.AutoresetMode.SAME_STEP
+        )
+
+    arena = GymArena(opened, rows=2, steps_per_round=4, seed=1, episodes=2)
+    with pytest.raises(BadInput, match=told):
+        arena.validate(lambda obs: torch.zeros(len(obs), dtype=torch.int64))
 
 
 def test_there_is_nothing_to_compare_with_and_nothing_to_remember():

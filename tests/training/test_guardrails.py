@@ -14,6 +14,7 @@ from gaelp.training.guardrails import (
     breach_of_error,
     first_breach,
     health_figures,
+    unreported,
 )
 
 
@@ -109,11 +110,31 @@ def test_up_to_half_of_the_minibatches_may_be_skipped():
     assert "skipped_share" not in health_figures(updated(steps=0))
 
 
-def test_given_rules_replace_the_built_in_ones_and_say_what_is_done():
+def test_given_rules_are_laid_over_the_built_in_ones_and_say_what_is_done():
     rule = Guardrail(metric="loss", bound="at_most", limit=1, response="stop", why="tried out")
     spec = GuardrailSpec(rules={"loss": rule})
-    assert first_breach(spec.rules, updated(loss=2.0, approx_kl_max=9.0)).response == "stop"
-    assert first_breach(spec.rules, updated(loss=0.5, approx_kl_max=9.0)) is None
+    assert spec.rules == DEFAULT_GUARDRAILS | {"loss": rule}
+    assert first_breach(spec.rules, updated(loss=2.0)).response == "stop"
+    assert first_breach(spec.rules, updated(loss=0.5, approx_kl_max=9.0)).guardrail == "KL blow-up"
+    stricter = GuardrailSpec(rules={"KL blow-up": rule.model_copy(update={"metric": "approx_kl_max", "limit": 0.1})})
+    assert first_breach(stricter.rules, updated(approx_kl_max=0.5)).response == "stop"
+    assert len(stricter.rules) == len(DEFAULT_GUARDRAILS)
+
+
+def test_a_built_in_rule_is_switched_off_by_its_name_alone():
+    spec = GuardrailSpec.model_validate({"rules": {"KL blow-up": None}})
+    assert spec.rules.keys() == DEFAULT_GUARDRAILS.keys() - {"KL blow-up"}
+    assert first_breach(spec.rules, updated(approx_kl_max=9.0)) is None
+
+
+def test_a_rule_of_ones_own_that_looks_at_nothing_is_told_with_what_there_is():
+    rule = Guardrail(metric="approx_kl_maxx", bound="at_most", limit=1, response="roll back", why="tried out")
+    rules = GuardrailSpec(rules={"mine": rule}).rules
+    breach = unreported(rules, [updated(approx_kl_max=0.1), updated(loss=1.0)])
+    assert (breach.guardrail, breach.response) == ("unknown figure", "stop")
+    assert "'mine' looks at approx_kl_maxx, which is not reported; reported are approx_kl_max, loss" in breach.detail
+    assert unreported(rules, []) is None  # before the first update nothing is known
+    assert unreported(DEFAULT_GUARDRAILS, [updated(loss=1.0)]) is None  # not every algorithm reports every figure
 
 
 @pytest.mark.parametrize("given", [{"reward_limit": 0}, {"rollbacks_max": -1}, {"rules": {"x": {"metric": "loss"}}}])

@@ -99,8 +99,8 @@ def train(tmp_path):
             change(learner)
             return learner
 
-        rules = {rule: DEFAULT_GUARDRAILS[rule] for rule in limits}
-        guardrails = GuardrailSpec(rules=rules, rollbacks_max=rollbacks_max)
+        rules = {name: rule if name in limits else None for name, rule in DEFAULT_GUARDRAILS.items()}
+        guardrails = GuardrailSpec.model_validate({"rules": rules, "rollbacks_max": rollbacks_max})
         spec = LoopSpec(rounds=4, validate_every=2, guardrails=guardrails)
         folder = CheckpointFolder(tmp_path / str(len(list(tmp_path.iterdir()))), config_hash="ab" * 32, clock=clock)
         loop = TrainingLoop(make, arena, spec, folder)
