@@ -21,7 +21,7 @@ __all__ = ["prefect_events", "safety_watch"]
 
 @flow(name="safety-watch", flow_run_name="safety-watch", persist_result=True, result_serializer="json")
 def safety_watch(config: str = "quick-test", overrides: list[str] | None = None) -> Any:
-    """Tell people of gates, approvals and alerts left alone, and bring books and platform together."""
+    """Tell people of what is left alone, bring books and platform together, and hold spending to its rules."""
     settings, events = load_settings(config, overrides=overrides or ()).settings, (prefect_events(),)
     register_secrets(known_secrets())
     open_guard = partial(opened_guard, settings, more_channels=events)
@@ -43,8 +43,14 @@ def _emit(alert: Alert) -> None:
 
 def _shown(report: WatchReport) -> dict[str, Any]:
     """The report, unless something could not be done: then the run fails, for everyone to see."""
-    for text in (*report.gates, *report.approvals):
+    for text in (*report.gates, *report.approvals, *_held(report)):
         get_run_logger().warning(text)
     if report.failures:
         raise GaelpError("; ".join(report.failures))
     return report.model_dump(mode="json")
+
+
+def _held(report: WatchReport) -> list[str]:
+    """The campaigns that the money rules do not allow to go on."""
+    verdicts = report.money_rules.verdicts if report.money_rules else {}
+    return [f"{campaign}: {said}" for campaign, said in verdicts.items() if said.startswith(("hold", "kill"))]

@@ -51,13 +51,14 @@ def open_books(settings: Settings, clock: Clock | None = None) -> Ledger:
 
 
 def create_books(settings: Settings, account: AdAccount, clock: Clock | None = None) -> Ledger:
-    """The ledger with its order book and this account in it, each made where it is missing; close it after use."""
-    from gaelp.platforms import create_order_book  # noqa: PLC0415 - see the top
+    """The ledger with its books and this account in it, each made where it is missing; close it after use."""
+    from gaelp.platforms import create_hour_book, create_order_book  # noqa: PLC0415 - see the top
 
     make_private_folder(absolute(settings.home))
     ledger = create_ledger(ledger_place(settings), latch(settings), clock=clock)
     try:
         create_order_book(ledger)
+        create_hour_book(ledger)
         open_account(ledger, account)
     except BaseException:
         ledger.close()

@@ -3,6 +3,7 @@
 from collections import deque
 from datetime import date, datetime
 from itertools import islice
+from typing import Self
 
 from pydantic import AwareDatetime, Field, NonNegativeInt, PositiveInt
 
@@ -42,12 +43,20 @@ class SpendWindowState(Frozen):
     """All a SpendWindow remembers; an hour is spend, plan, conversions."""
 
     hours: tuple[tuple[int, int, int], ...] = Field(max_length=_WEEK_HOURS)
+    hours_since_pause: int = Field(default=0, ge=0, le=_WEEK_HOURS, description="the newest ones, which go together")
     day: date | None = None
     day_spend_micros: int = 0
     episode_spend_micros: int = 0
     planned_left_micros: int = 0
     day_planned_micros: int = 0
     last_hour_end: AwareDatetime | None = None
+
+    def anew(self) -> Self:
+        """The same after a pause: what was lost and spent still counts, pace and return are those of hours to come.
+
+        Who lets a campaign run again has looked at its pace; no look makes a loss smaller.
+        """
+        return self.model_copy(update={"hours_since_pause": 0})
 
 
 class SpendWindow:
@@ -60,6 +69,7 @@ class SpendWindow:
         self._day, self._day_spend, self._episode_spend = past.day, past.day_spend_micros, past.episode_spend_micros
         self._planned_left, self._day_planned = past.planned_left_micros, past.day_planned_micros
         self._last_hour_end = past.last_hour_end
+        self._fresh = min(past.hours_since_pause, len(past.hours))
         self._week_spend = sum(hour[0] for hour in self._hours)
         self._week_conversions = sum(hour[2] for hour in self._hours)
 
@@ -67,6 +77,7 @@ class SpendWindow:
         """All it remembers."""
         return SpendWindowState(
             hours=tuple(self._hours),
+            hours_since_pause=self._fresh,
             day=self._day,
             day_spend_micros=self._day_spend,
             episode_spend_micros=self._episode_spend,
@@ -86,6 +97,7 @@ class SpendWindow:
             self._week_spend -= spend
             self._week_conversions -= conversions
         self._hours.append((hour.spend_micros, hour.planned_micros, hour.conversions))
+        self._fresh = min(self._fresh + 1, _WEEK_HOURS)
         self._week_spend += hour.spend_micros
         self._week_conversions += hour.conversions
         self._planned_left, self._day_planned = hour.planned_left_micros, hour.day_planned_micros
@@ -100,6 +112,8 @@ class SpendWindow:
 
     def _figures(self) -> dict[str, Micros | float]:
         value = self._week_conversions * self._caps.conversion_value_micros
+        fresh_spend, fresh_conversions = self._since_pause()
+        fresh_value = fresh_conversions * self._caps.conversion_value_micros
         figures: dict[str, Micros | float] = {
             "day_spend_micros": self._day_spend,
             "day_cap_micros": self._caps.day_cap_micros,
@@ -107,11 +121,11 @@ class SpendWindow:
             "episode_cap_micros": self._caps.episode_cap_micros,
             "ahead_of_plan_micros": self._day_spend - (self._day_planned - self._planned_left),
             "day_planned_micros": self._day_planned,
-            "known_hours": len(self._hours),
+            "known_hours": self._fresh,
             "week_loss_micros": self._week_spend - value,
             "loss_cap_micros": self._caps.loss_cap_micros,
-            "week_roi": value / self._week_spend - 1 if self._week_spend else 0.0,
-            "break_even_conversions": self._matured_spend() / self._caps.conversion_value_micros,
+            "week_roi": fresh_value / fresh_spend - 1 if fresh_spend else 0.0,
+            "break_even_conversions": self._matured(fresh_spend) / self._caps.conversion_value_micros,
         }
         for hours in _SPANS_HOURS:
             spend, planned = self._recent(hours)
@@ -120,15 +134,23 @@ class SpendWindow:
         figures["projected_day_micros"] = self._projected(*self._recent(_SPANS_HOURS[0]))
         return figures
 
+    def _since_pause(self) -> tuple[Micros, int]:
+        """What the hours since the last pause cost and brought; without a pause those are the week's."""
+        if self._fresh == len(self._hours):
+            return self._week_spend, self._week_conversions
+        fresh = list(islice(reversed(self._hours), self._fresh))
+        return sum(hour[0] for hour in fresh), sum(hour[2] for hour in fresh)
+
     def _recent(self, hours: int) -> tuple[Micros, Micros]:
-        last = list(islice(reversed(self._hours), hours))
+        last = list(islice(reversed(self._hours), min(hours, self._fresh)))
         # At night the plan is next to nothing, and one click many times that: two average hours are granted.
         planned = max(sum(hour[1] for hour in last), self._day_planned // 12)
         return sum(hour[0] for hour in last), planned
 
-    def _matured_spend(self) -> Micros:
-        """The week's money that had a day to bring its conversions: the newest is no evidence of a bad return."""
-        return self._week_spend - sum(hour[0] for hour in islice(reversed(self._hours), _MATURING_HOURS))
+    def _matured(self, spend: Micros) -> Micros:
+        """The money that had a day to bring its conversions: the newest is no evidence of a bad return."""
+        newest = islice(reversed(self._hours), min(_MATURING_HOURS, self._fresh))
+        return spend - sum(hour[0] for hour in newest)
 
     def _projected(self, spend: Micros, planned: Micros) -> Micros:
         """The day's end at the pace of the last hours, rounded up; no plan at all leaves what was spent."""

@@ -7,6 +7,7 @@ a count is about 1 whatever its size, so one threshold serves a campaign of ten 
 import math
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Self
 
 from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
@@ -56,6 +57,11 @@ class SignalState(Frozen):
     drifted: float = 0.0
     drifted_at: AwareDatetime | None = None
 
+    def anew(self) -> Self:
+        """The same without the point under way and what was last found."""
+        found = {"hours": 0, "observed": 0.0, "expected": 0.0, "score": 0.0, "drifted": 0.0, "drifted_at": None}
+        return self.model_copy(update=found)
+
 
 class Sums(Frozen):
     """Fading sums over the campaign's past."""
@@ -73,6 +79,11 @@ class WatchState(Frozen):
     missed: NonNegativeFloat
     last_hour_end: AwareDatetime | None
     signals: dict[str, SignalState]
+
+    def anew(self) -> Self:
+        """The same after a pause: what is usual for the campaign is still known, what was last found is settled."""
+        signals = {name: signal.anew() for name, signal in self.signals.items()}
+        return self.model_copy(update={"missed": 0.0, "signals": signals})
 
 
 class CampaignWatch:
@@ -117,10 +128,12 @@ class CampaignWatch:
         """Take in one hour, compared with the hours before it."""
         enough = self._settings.minimum_counts
         if self._clicks >= enough and self._spend_sum > 0:
-            clicks_per_micro, ctr = self._clicks / self._spend_sum, self._clicks / self._impressions
+            clicks_per_micro = self._clicks / self._spend_sum
             planned = hour.planned_micros * clicks_per_micro
             self._watched["spend"].observe(hour.spend_micros * clicks_per_micro, planned, 1, ended_at)
-            self._watched["ctr"].observe(hour.clicks, hour.impressions * ctr, 1, ended_at)
+            if self._impressions > 0:  # a platform may report clicks and never an impression
+                ctr = self._clicks / self._impressions
+                self._watched["ctr"].observe(hour.clicks, hour.impressions * ctr, 1, ended_at)
         if self._conversions >= enough and self._spend_sum > 0:
             due = hour.spend_micros * self._conversions / self._spend_sum
             self._watched["cpa"].observe(hour.conversions, due, -1, ended_at)

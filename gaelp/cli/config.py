@@ -38,6 +38,10 @@ def check(
     """
     loaded = prepare(path_or_name, overrides)
     check_inputs(loaded)
+    if loaded.settings.platform.name is not None:
+        from gaelp.platforms.rule_inputs import check_money_rules  # noqa: PLC0415 - heavy, and seldom needed
+
+        check_money_rules(loaded.settings.budget)
     asked = path_or_name or "base"
     if as_json:
         show_json({"config": asked, "hash": loaded.hash, "ok": True})

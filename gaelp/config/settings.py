@@ -18,6 +18,7 @@ __all__ = [
     "ApiSettings",
     "ApprovalSettings",
     "BudgetSettings",
+    "CampaignBudgetSettings",
     "EvaluationSettings",
     "GateSettings",
     "LoggingSettings",
@@ -100,12 +101,33 @@ class ApprovalSettings(Frozen):
     trust: Path | None = Field(description="none: approvers.yaml below the home; keep it elsewhere where money moves")
 
 
+# A number that JSON and both databases hold; what a campaign may lose can be nothing, what a conversion is worth not.
+ConversionValue = Annotated[int, Field(gt=0, lt=2**63)]
+LossCap = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class CampaignBudgetSettings(Frozen):
+    """What holds for one campaign instead of what holds for all, in micros of the account's currency."""
+
+    conversion_value_micros: ConversionValue | None = None
+    loss_cap_micros: LossCap | None = None
+
+
 class BudgetSettings(Frozen):
-    """Where the books are kept: ledger, order book, approvals and audit log."""
+    """Where the books are kept (ledger, order book, approvals, audit log), and the rules that money keeps to.
+
+    The values are needed where a platform is named; what a conversion is worth nobody can guess.
+    """
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
     database_url: SecretStr | None = Field(description="of a PostgreSQL; none: SQLite files below the home")
+    rules: Text = Field(description="which file of configs/budget/ (or path) holds the rules of a campaign")
+    signals: Text = Field(description="which file there says how campaigns are watched")
+    plan: Text | None = Field(description="which file there spreads a day's money over its hours; none: evenly")
+    conversion_value_micros: ConversionValue | None
+    loss_cap_micros: LossCap | None = Field(description="the most that seven days of a campaign may lose")
+    campaigns: dict[str, CampaignBudgetSettings] = Field(description="campaigns with values of their own, by name")
 
     @field_validator("database_url")
     @classmethod

@@ -1,7 +1,8 @@
 """The safety watch: one pass over all that must not be left alone; what it finds is told to people.
 
-Gates and approvals that nobody answers, books and platform that drift apart, alerts that nobody acknowledges. Each is
-looked at even if another cannot be; what cannot be looked at is the worst of it, and told as critical.
+Gates and approvals that nobody answers, books and platform that drift apart, money that breaks its rules, alerts that
+nobody acknowledges. Each is looked at even if another cannot be; what cannot be looked at is the worst of it, and told
+as critical.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +32,7 @@ from gaelp.observability import mask_text
 from gaelp.observability.alert_routes import open_dispatcher
 from gaelp.observability.alerts import Alert, Channel, Delivery, Severity
 from gaelp.phases.gate_approval import gate_approvals
-from gaelp.platforms import Guard, Reconciliation, reconcile
+from gaelp.platforms import Guard, MoneyRulesReport, Reconciliation, apply_money_rules, reconcile
 
 __all__ = ["GuardOpener", "WatchReport", "left_alone", "watch"]
 
@@ -47,6 +48,7 @@ class WatchReport(Frozen):
     gates: tuple[str, ...] = ()
     approvals: tuple[str, ...] = ()
     reconciliation: Reconciliation | None = None  # none: no platform, or its part failed
+    money_rules: MoneyRulesReport | None = None  # as above
     failures: tuple[str, ...] = ()
 
 
@@ -60,13 +62,14 @@ def watch(
     with one.part("approvals"):
         one.look_at_approvals()
     with one.part("reconciliation"):
-        one.reconcile(open_guard)
+        one.look_at_platform(open_guard)
     with one.part("escalation"):
         one.escalate()
     return WatchReport(
         gates=tuple(one.gates),
         approvals=tuple(one.approvals),
         reconciliation=one.reconciliation,
+        money_rules=one.money_rules,
         failures=tuple(dict.fromkeys(one.failures)),
     )
 
@@ -80,6 +83,7 @@ class _Pass:
         self.gates: list[str] = []
         self.approvals: list[str] = []
         self.reconciliation: Reconciliation | None = None
+        self.money_rules: MoneyRulesReport | None = None
         self.failures: list[str] = []
         self._open_gates: set[str] | None = None
 
@@ -128,13 +132,17 @@ class _Pass:
                 case "expired":
                     self._tell_request("info", request, _ran_out(request, policy))
 
-    def reconcile(self, open_guard: GuardOpener) -> None:
-        """Bring books and platform together; what fails in it has been told already."""
+    def look_at_platform(self, open_guard: GuardOpener) -> None:
+        """Bring books and platform together, then judge what is spent; what fails in either has been told already."""
         if self._settings.platform.name is None:
             return
         with open_guard() as guard:
-            self.reconciliation = reconcile(guard)
-            self.failures += self.reconciliation.failures
+            with self.part("reconciliation"):
+                self.reconciliation = reconcile(guard)
+                self.failures += self.reconciliation.failures
+            with self.part("money rules"):
+                self.money_rules = apply_money_rules(guard, self._settings.budget)
+                self.failures += self.money_rules.failures
 
     def escalate(self) -> None:
         """Take critical alerts further that nobody has acknowledged."""

@@ -2,15 +2,19 @@
 
 from gaelp.platforms.guard import ALL_CAPS, Authority, Guard
 from gaelp.platforms.guarded import guarded
+from gaelp.platforms.hour_book import create_hour_book
+from gaelp.platforms.money_rules import MoneyRulesReport, apply_money_rules
 from gaelp.platforms.order import Order, action_of
 from gaelp.platforms.order_book import OrderRow, create_order_book, find_order, open_orders
 from gaelp.platforms.pausing import pause, pause_all
 from gaelp.platforms.platform import (
     AdPlatform,
+    CampaignHour,
     CampaignState,
     CostReport,
     DayCost,
     Done,
+    HourReport,
     Outcome,
     Rejected,
     Unknown,
@@ -21,11 +25,14 @@ __all__ = [
     "ALL_CAPS",
     "AdPlatform",
     "Authority",
+    "CampaignHour",
     "CampaignState",
     "CostReport",
     "DayCost",
     "Done",
     "Guard",
+    "HourReport",
+    "MoneyRulesReport",
     "Order",
     "OrderRow",
     "Outcome",
@@ -33,6 +40,8 @@ __all__ = [
     "Rejected",
     "Unknown",
     "action_of",
+    "apply_money_rules",
+    "create_hour_book",
     "create_order_book",
     "find_order",
     "guarded",

@@ -32,6 +32,7 @@ __all__ = [
     "check_platform",
     "costs_are_a_dated_report",
     "enable_and_pause_change_the_status_alone",
+    "hours_are_a_dated_report",
     "it_has_the_shape_of_a_platform",
     "publishing_leaves_the_status_alone",
     "several_are_paused_at_once",
@@ -151,6 +152,20 @@ def costs_are_a_dated_report(platform: AdPlatform) -> None:
     _expect(not wrong and all(cost.micros >= 0 for cost in report.costs), f"costs are {report.costs}")
 
 
+def hours_are_a_dated_report(platform: AdPlatform) -> None:
+    """The report says when it was made, and holds each hour once, none before those asked for, and whole counts."""
+    since = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=3)
+    report = platform.read_hours(since)
+    _expect(report.as_of.utcoffset() is not None, f"as_of={report.as_of} has no time zone")
+    _expect(report.as_of <= datetime.now(UTC) + timedelta(minutes=1), f"as_of={report.as_of} is yet to come")
+    for hour in report.hours:
+        counts = (hour.cost_micros, hour.impressions, hour.clicks, hour.conversions)
+        _expect(all(type(count) is int and count >= 0 for count in counts), f"counts that cannot be: {hour}")
+        _expect(hour.start.utcoffset() is not None and hour.start >= since, f"asked since {since}, got {hour}")
+    names = [(hour.campaign, hour.start) for hour in report.hours]
+    _expect(len(names) == len(set(names)), f"an hour stands twice among {names}")
+
+
 CHECKS: tuple[Check, ...] = (
     it_has_the_shape_of_a_platform,
     a_new_campaign_is_paused,
@@ -163,6 +178,7 @@ CHECKS: tuple[Check, ...] = (
     what_was_done_is_found_by_its_key,
     a_rejected_call_has_no_effect,
     costs_are_a_dated_report,
+    hours_are_a_dated_report,
 )
 
 

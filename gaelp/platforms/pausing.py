@@ -20,10 +20,14 @@ _SHOWN_CHARACTERS = 300
 
 
 class Running(NamedTuple):
-    """The campaigns that are not known to be paused, and in words what cannot be paused for want of a name."""
+    """The campaigns that are not known to be paused, and in words what cannot be paused for want of a name.
+
+    Beside them those that are paused.
+    """
 
     states: tuple[CampaignState, ...]
     nameless: tuple[str, ...]
+    paused: tuple[CampaignState, ...]
 
 
 def pause(platform: AdPlatform, campaign: str) -> Outcome:
@@ -67,15 +71,16 @@ def running(platform: AdPlatform) -> Running:
     """What may be spending: every campaign that is not known to be paused."""
     states: list[CampaignState] = []
     nameless: list[str] = []
+    paused: list[CampaignState] = []
     for state in platform.read_campaigns():
         name = getattr(state, "campaign", None)
         if is_paused(state):
-            continue
-        if isinstance(name, str) and name:
+            paused.append(state)
+        elif isinstance(name, str) and name:
             states.append(state)
         else:
             nameless.append(f"the list holds what is no campaign with a name, {mask(state)!r}"[:_SHOWN_CHARACTERS])
-    return Running(tuple(states), tuple(nameless))
+    return Running(tuple(states), tuple(nameless), tuple(paused))
 
 
 def pause_each(platform: AdPlatform, campaigns: tuple[str, ...]) -> dict[str, Outcome]:

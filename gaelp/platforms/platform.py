@@ -11,7 +11,18 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 from gaelp.content import Creative
 from gaelp.money import Micros
 
-__all__ = ["AdPlatform", "CampaignState", "CostReport", "DayCost", "Done", "Outcome", "Rejected", "Unknown"]
+__all__ = [
+    "AdPlatform",
+    "CampaignHour",
+    "CampaignState",
+    "CostReport",
+    "DayCost",
+    "Done",
+    "HourReport",
+    "Outcome",
+    "Rejected",
+    "Unknown",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,29 @@ class CostReport:
     costs: tuple[DayCost, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CampaignHour:
+    """One hour of a campaign by the account's clock; a conversion counts in the hour in which it was reported."""
+
+    campaign: str
+    start: datetime  # aware
+    cost_micros: Micros
+    impressions: int
+    clicks: int
+    conversions: int
+
+
+@dataclass(frozen=True, slots=True)
+class HourReport:
+    """All hours from some instant on, as the platform knew them at `as_of`; an hour that is not listed had nothing.
+
+    An hour that ended by `as_of` is whole: it is looked at once and not again.
+    """
+
+    as_of: datetime
+    hours: tuple[CampaignHour, ...]
+
+
 @runtime_checkable
 class AdPlatform(Protocol):
     """One account on one platform.
@@ -113,4 +147,8 @@ class AdPlatform(Protocol):
 
     def read_costs(self, first: date, last: date) -> CostReport:
         """The costs of the days from `first` to `last`, both included; raises if they cannot be told."""
+        ...
+
+    def read_hours(self, since: datetime) -> HourReport:
+        """The hours of every campaign that begin at `since` or later; raises if they cannot be told."""
         ...

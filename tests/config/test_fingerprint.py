@@ -32,6 +32,15 @@ PLAIN = {
     "alerts": {"first": {"webhook": None, "email": None}},
     "api": {"host": "localhost", "port": 80, "token": None},
 }
+BUDGET = {
+    "database_url": None,
+    "rules": "r",
+    "signals": "s",
+    "plan": None,
+    "conversion_value_micros": 5,
+    "loss_cap_micros": 6,
+    "campaigns": {"c": {"conversion_value_micros": 7, "loss_cap_micros": None}},
+}
 VALUES = {
     "home": "h",
     "run": {"name": "n", "seed": 1},
@@ -52,7 +61,7 @@ VALUES = {
     "training": {"agent": "a", "rounds": None, "curriculum": None, "threads": 1, "tracking": True},
     "gate": {"remind_hours": 1.0, "expire_hours": 100.0},
     "approvals": {"policy": "p", "trust": None},
-    "budget": {"database_url": None},
+    "budget": BUDGET,
     "platform": {"name": "n", "account": "a"},
     "alerts": {
         "first": CHANNELS,
@@ -113,6 +122,14 @@ ALLOWED = {
     "approvals.policy": WORDS,
     "approvals.trust": st.none() | WORDS,
     "budget.database_url": st.none() | WORDS.map("postgresql://{}".format),
+    "budget.rules": WORDS,
+    "budget.signals": WORDS,
+    "budget.plan": st.none() | WORDS,
+    "budget.conversion_value_micros": st.none() | COUNTS,
+    "budget.loss_cap_micros": st.none() | COUNTS,
+    "budget.campaigns": st.dictionaries(
+        WORDS, st.fixed_dictionaries({"conversion_value_micros": COUNTS, "loss_cap_micros": COUNTS}), max_size=2
+    ),
     "platform.name": st.sampled_from(["n", "google-ads", "meta-ads"]),
     "platform.account": WORDS,
     **{f"alerts.{circle}.{key}": values for circle in ("first", "second") for key, values in OF_CHANNELS.items()},

@@ -27,11 +27,13 @@ from gaelp.observability.alerts import Dispatcher
 from gaelp.platforms import (
     ALL_CAPS,
     Authority,
+    CampaignHour,
     CampaignState,
     CostReport,
     DayCost,
     Done,
     Guard,
+    HourReport,
     Order,
     Rejected,
     Unknown,
@@ -62,6 +64,7 @@ class PlatformDouble:
         self.faults, self.pause_faults, self.down = deque(), deque(), False
         self.one_at_a_time = RLock()
         self.campaigns, self.answers, self.calls, self.on_the_way, self.peaks, self.events = {}, {}, [], [], {}, []
+        self.hours, self.hours_lag = [], timedelta(0)
         if path is not None and path.exists():
             self._load()
 
@@ -154,6 +157,11 @@ class PlatformDouble:
                 sums[campaign, day] = sums.get((campaign, day), 0) + micros
         return CostReport(as_of, tuple(DayCost(campaign, day, micros) for (campaign, day), micros in sums.items()))
 
+    def read_hours(self, since):
+        self._read()
+        as_of = self.clock.now() - self.hours_lag
+        return HourReport(as_of, tuple(hour for hour in self.hours if since <= hour.start < as_of))
+
     def _read(self):
         with self.one_at_a_time:
             self._load()
@@ -187,6 +195,10 @@ class PlatformDouble:
         """Spend, or give back, whatever the rules say."""
         self.events.append((self.clock.now() + known_after, campaign, day, micros))
 
+    def report_hour(self, campaign, start, cost_micros=0, impressions=0, clicks=0, conversions=0):
+        """Let an hour have been so, whatever was charged."""
+        self.hours.append(CampaignHour(campaign, start, cost_micros, impressions, clicks, conversions))
+
     def spent(self, campaign=None, day=None):
         return sum(micros for _, name, on, micros in self.events if campaign in (None, name) and day in (None, on))
 
@@ -201,7 +213,7 @@ class PlatformDouble:
 
     # Outliving a process
 
-    _KEPT = ("campaigns", "answers", "calls", "on_the_way", "peaks", "events")
+    _KEPT = ("campaigns", "answers", "calls", "on_the_way", "peaks", "events", "hours")
 
     def _load(self):
         if self.path is not None and self.path.exists():

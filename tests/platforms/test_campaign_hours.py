@@ -1,0 +1,149 @@
+"""Hours by the account's clock: each is taken in once, in order, with its share of the plan, in any split."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gaelp.budget.pacing import EVEN
+from gaelp.budget.signals import load_signals
+from gaelp.errors import GaelpError
+from gaelp.platforms import CampaignHour
+from gaelp.platforms.campaign_hours import (
+    HoursSeen,
+    Pace,
+    caught_up,
+    first_seen,
+    first_whole_hour_end,
+    hour_start,
+    seen_paused,
+    seen_running,
+)
+
+START = datetime(2026, 11, 16, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+SIGNALS = load_signals()
+DAILY = 24_000
+BERLIN, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata")
+
+
+def pace(zone=UTC, daily=DAILY):
+    return Pace(EVEN, lambda _day: daily, zone)
+
+
+def listed(number, cost=1000, conversions=0, start=START):
+    return CampaignHour("spring", start + number * HOUR, cost, 100, 5, conversions)
+
+
+def began(at=START, zone=UTC):
+    return first_seen(at, zone, SIGNALS)
+
+
+def up_to(seen, hours, as_of, zone=UTC):
+    return caught_up(seen, hours, as_of, pace(zone), SIGNALS)
+
+
+def stored(seen):
+    return HoursSeen.model_validate_json(seen.model_dump_json())
+
+
+counts = st.tuples(st.integers(0, 10**9), st.integers(0, 10**5), st.integers(0, 10**3), st.integers(0, 20))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    hours=st.lists(st.none() | counts, min_size=1, max_size=60),
+    cuts=st.lists(st.integers(0, 60 * 61), max_size=8),
+    zone=st.sampled_from([UTC, BERLIN, KOLKATA]),
+)
+def test_any_split_of_the_hours_into_passes_gives_the_same_state(hours, cuts, zone):
+    first = hour_start(datetime(2026, 10, 24, 9, tzinfo=UTC), zone)  # Berlin's clocks change on the 25th
+    rows = [CampaignHour("spring", first + number * HOUR, *one) for number, one in enumerate(hours) if one]
+    end = first + (len(hours) + 1) * HOUR
+    whole = up_to(began(first, zone), rows, end, zone)
+    split = began(first, zone)
+    for cut in sorted(cuts):
+        as_of = min(first + timedelta(minutes=cut), end)
+        known = [row for row in rows if split.taken_until <= row.start < as_of]
+        split = stored(up_to(split, known, as_of, zone))
+    assert stored(up_to(split, rows, end, zone)) == stored(whole)
+
+
+def test_an_hour_is_taken_in_when_it_has_ended_and_not_again():
+    seen = up_to(began(), [listed(0), listed(1)], START + HOUR + timedelta(minutes=59))
+    assert (seen.window.episode_spend_micros, seen.taken_until) == (1000, START + HOUR)
+    again = up_to(seen, [listed(0, cost=9000), listed(1)], START + HOUR + timedelta(minutes=59))
+    assert again == seen
+    assert up_to(seen, [listed(1)], START + 2 * HOUR).window.episode_spend_micros == 2000
+
+
+def test_an_hour_that_is_not_listed_had_nothing():
+    seen = up_to(began(), [listed(2)], START + 4 * HOUR)
+    assert [hour[0] for hour in seen.window.hours] == [0, 0, 1000, 0]
+
+
+def test_a_report_that_went_back_in_time_changes_nothing():
+    seen = up_to(began(), [listed(0)], START + 2 * HOUR)
+    assert up_to(seen, [], START + HOUR) == seen
+
+
+@pytest.mark.parametrize(("day", "hours"), [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25), (date(2026, 6, 1), 24)])
+def test_the_plan_of_a_day_is_spent_by_its_end_where_clocks_change_too(day, hours):
+    midnight = datetime(day.year, day.month, day.day, tzinfo=BERLIN).astimezone(UTC)
+    seen = up_to(began(midnight, BERLIN), [], midnight + hours * HOUR, BERLIN)
+    assert len(seen.window.hours) == hours
+    assert DAILY - hours <= sum(hour[1] for hour in seen.window.hours) <= DAILY
+    assert (seen.window.day, seen.window.planned_left_micros) == (day, 0)
+    after = up_to(seen, [], midnight + (hours + 1) * HOUR, BERLIN)
+    assert after.window.day == day + timedelta(days=1)
+
+
+def test_hours_are_those_of_the_accounts_clock():
+    half_past = datetime(2026, 11, 16, 6, 30, tzinfo=UTC)  # noon in Kolkata
+    seen = began(half_past + timedelta(minutes=20), KOLKATA)
+    assert seen.taken_until == half_past
+    assert first_whole_hour_end(half_past + timedelta(minutes=20), KOLKATA) == half_past + 2 * HOUR
+    assert first_whole_hour_end(half_past, KOLKATA) == half_past + HOUR
+
+
+def test_of_the_hour_it_was_first_seen_in_the_money_counts_and_the_plan_from_then_on():
+    seen = up_to(began(START + timedelta(minutes=45)), [listed(0)], START + HOUR)
+    assert seen.window.hours == ((1000, 250, 0),)
+
+
+def test_the_time_a_campaign_stood_still_is_no_zeros_and_what_came_late_counts():
+    seen = up_to(began(), [listed(0), listed(1)], START + 2 * HOUR)
+    seen = up_to(seen_paused(seen), [listed(2), listed(6, cost=0, conversions=1)], START + 10 * HOUR)
+    assert seen.window.hours == ((1000, 1000, 0), (1000, 1000, 0), (1000, 1000, 0), (0, 0, 1))
+    assert seen.taken_until == START + 10 * HOUR
+    resumed = up_to(seen_running(seen, START + 20 * HOUR), [listed(20)], START + 22 * HOUR)
+    assert [hour[0] for hour in resumed.window.hours] == [1000, 1000, 1000, 0, 1000, 0]
+    assert (resumed.window.hours_since_pause, resumed.window.episode_spend_micros) == (2, 4000)
+
+
+def test_who_runs_on_does_not_begin_anew():
+    seen = up_to(began(), [listed(0)], START + HOUR)
+    assert seen_running(seen, START + 5 * HOUR) == seen
+
+
+def test_half_hours_of_an_hour_are_added_up():
+    halves = [listed(0), CampaignHour("spring", START + HOUR / 2, 500, 1, 1, 1)]
+    assert up_to(began(), halves, START + HOUR).window.hours == ((1500, 1000, 1),)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        [listed(0), listed(0)],
+        [listed(0, cost=-1)],
+        [listed(0, cost=1.0)],
+        [listed(0, cost=True)],
+        [listed(0, conversions=None)],
+        [listed(0, start=START.replace(tzinfo=None))],
+    ],
+)
+def test_a_report_that_cannot_be_is_refused(bad):
+    with pytest.raises(GaelpError, match="the report holds"):
+        up_to(began(), bad, START + HOUR)
