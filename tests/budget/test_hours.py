@@ -93,3 +93,18 @@ def test_a_day_without_plan_projects_what_was_spent(plan):
     window = SpendWindow(CAPS)
     window.observe(hour(70, 23, planned=plan), START.date(), START)
     assert figures(window)["projected_day_micros"] == 70
+
+
+def test_after_a_pause_pace_and_return_are_new_and_what_was_spent_and_lost_is_not():
+    state = observe(SpendWindow(CAPS), [(1000, 0)] * 10).state().anew()
+    assert figures(SpendWindow(CAPS, state))["known_hours"] == 0
+    seen = figures(observe(SpendWindow(CAPS, state), [(100, 1)] * 2, first=12))
+    assert (seen["known_hours"], seen["spend_12h_micros"], seen["week_roi"]) == (2, 200, 4)
+    assert (seen["week_loss_micros"], seen["episode_spend_micros"], seen["day_spend_micros"]) == (9200, 10_200, 10_200)
+    later = figures(observe(SpendWindow(CAPS, state), [(100, 0)] * 168, first=12))
+    assert (later["known_hours"], later["week_loss_micros"]) == (168, 16_800)
+
+
+def test_money_spent_before_a_pause_does_not_count_towards_the_sample():
+    state = observe(SpendWindow(CAPS), [(500, 0)] * 30).state().anew()
+    assert figures(observe(SpendWindow(CAPS, state), [(500, 0)] * 20, first=30))["break_even_conversions"] == 0

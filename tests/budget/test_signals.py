@@ -119,3 +119,29 @@ def test_hours_in_which_nothing_was_planned_and_nothing_happened_leave_the_scale
     before = watch.state().signals["spend"].z
     watched([nothing] * 50, watch, first=336)
     assert watch.state().signals["spend"].z == before
+
+
+def test_after_a_pause_what_was_found_is_settled_and_what_is_usual_is_known():
+    watch, _ = watched(hours(336))
+    _, found = watched(hours(24, seed=4, ctr=0.1, conversion_rate=0.0), watch, first=336)
+    assert (found[-1]["ctr_z"] > 4, found[-1]["expected_conversions_missed"] > 1) == (True, True)
+    anew = CampaignWatch(SETTINGS, watch.state().anew())
+    figures = {name: reading.value for name, reading in anew.readings().items()}
+    assert (figures["ctr_z"], figures["expected_conversions_missed"], figures["ctr_drift"]) == (0, 0, 0)
+    assert figures["ctr_points"] == found[-1]["ctr_points"]
+    _, again = watched(hours(24, seed=5, ctr=0.1, conversion_rate=0.0), anew, first=360)
+    assert max(figures["ctr_z"] for figures in again) > 2
+
+
+def test_clicks_without_any_impression_are_no_rate():
+    odd = HourCounts(
+        spend_micros=100,
+        planned_micros=100,
+        planned_left_micros=0,
+        day_planned_micros=2400,
+        impressions=0,
+        clicks=50,
+        conversions=0,
+    )
+    _, seen = watched([odd] * 5)
+    assert seen[-1]["ctr_points"] == 0

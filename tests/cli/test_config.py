@@ -24,6 +24,18 @@ def test_a_check_writes_nothing(here, gaelp):
     assert list(here.iterdir()) == []
 
 
+def test_where_money_can_move_a_value_that_is_missing_is_told_with_the_way_out(gaelp):
+    platform = ("--set", "platform.name=double", "--set", "platform.account=acc")
+    result = gaelp("config", "check", *platform, "--set", "budget.loss_cap_micros=1")
+    assert result.exit_code == 2
+    assert "budget.conversion_value_micros is not set" in result.stderr
+    values = ("--set", "budget.conversion_value_micros=1", "--set", "budget.loss_cap_micros=1")
+    assert gaelp("config", "check", *platform, *values).exit_code == 0
+    assert gaelp("config", "check", *platform, *values, "--set", "budget.rules=nowhere").exit_code == 2
+    own = "budget.campaigns={spring: {conversion_value_micros: 2, loss_cap_micros: 0}}"
+    assert gaelp("config", "check", *platform, "--set", own).exit_code == 0
+
+
 def test_show_gives_value_and_origin_of_every_key(gaelp):
     result = gaelp(
         "config", "show", "--config", "quick-test", "--origin", "--json", "--set", "run.seed=5", GAELP_HOME="h"

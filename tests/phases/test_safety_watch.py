@@ -296,6 +296,35 @@ def test_where_a_platform_is_named_books_and_platform_are_brought_together(site,
     assert {alert.severity for alert in door.heard.alerts} == {"critical"}
 
 
+def test_what_the_money_rules_find_is_part_of_the_watch(site, door):
+    opened = []
+
+    @contextmanager
+    def once():
+        opened.append(True)
+        yield door.guard
+
+    state = sys.modules["platform_double"].CampaignState("spring", "enabled", 5_000_000, NOW.date())
+    door.platform.campaigns["spring"] = state
+    door.platform.pause_faults.extend(["lose call"] * 3)  # of reconciliation, which finds it first
+    report = site.watch(*PLATFORM, open_guard=once)
+    assert opened == [True]
+    assert report.money_rules.paused == ("spring",)
+    assert "was never given a budget" in report.money_rules.failures[0]
+    assert set(report.money_rules.failures) <= set(report.failures)
+
+
+def test_the_money_rules_are_judged_although_reconciliation_failed(site, door, monkeypatch):
+    @contextmanager
+    def opened():
+        yield door.guard
+
+    monkeypatch.setattr("gaelp.phases.safety_watch.reconcile", lambda _guard: 1 / 0)
+    report = site.watch(*PLATFORM, open_guard=opened)
+    assert (report.reconciliation, report.money_rules.failures) == (None, ())
+    assert "'reconciliation' of the safety watch failed (ZeroDivisionError" in report.failures[0]
+
+
 def test_a_guard_that_cannot_be_opened_is_a_critical_alert_and_the_rest_is_done(site, hook):
     def broken():
         raise ComponentMissing("the platform cannot be used")

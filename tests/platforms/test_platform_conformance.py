@@ -2,12 +2,13 @@
 
 import importlib.util
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from gaelp.clock import SystemClock
-from gaelp.platforms import Done, Rejected
+from gaelp.platforms import CampaignHour, Done, HourReport, Rejected
 from gaelp.platforms.conformance import PlatformConformance, check_platform
 
 if "platform_double" not in sys.modules:
@@ -57,7 +58,21 @@ class FindsEverything(PlatformDouble):
         return Done()
 
 
-@pytest.mark.parametrize("kind", [ForgetsKeys, StartsEnabled, Rounds, PausesOnce, FindsEverything])
+class ReportsHoursTwice(PlatformDouble):
+    def read_hours(self, since):
+        hour = CampaignHour("one", since, 1, 1, 1, 1)
+        return HourReport(self.clock.now(), (hour, hour))
+
+
+class KnowsHoursToCome(PlatformDouble):
+    def read_hours(self, since):
+        return HourReport(self.clock.now() + timedelta(hours=1), ())
+
+
+KINDS = [ForgetsKeys, StartsEnabled, Rounds, PausesOnce, FindsEverything, ReportsHoursTwice, KnowsHoursToCome]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_platform_that_breaks_the_contract_is_noticed(kind):
     with pytest.raises(AssertionError):
         check_platform(lambda: kind(SystemClock()))
