@@ -14,11 +14,11 @@ from gaelp.clock import ManualClock
 from gaelp.errors import ActionError
 from gaelp.experience.collect import Collector
 from gaelp.training.arena import Round
-from gaelp.training.checkpoint_folder import CheckpointFolder
+from gaelp.training.checkpoint_folder import CheckpointFolder, latest_good
 from gaelp.training.guardrails import DEFAULT_GUARDRAILS, GuardrailSpec
 from gaelp.training.loop import LoopSpec, TrainingLoop
 from gaelp.training.recipe import load_recipe
-from gaelp.training.reports import Intervened, RoundDone, Stopped
+from gaelp.training.reports import Intervened, RoundDone, Saved, Stopped
 
 ROWS, SIZE, STEPS = 4, 2, 16
 NETWORK = {"network": {"hidden": [8]}}
@@ -150,13 +150,15 @@ def planted(value, *moments):
     return lambda actions, moment: [value if moment in moments else 0.5, *[0.5] * (ROWS - 1)]
 
 
-def expect_rollback(reports, guardrail, rate):
+def expect_rollback(trained, guardrail, rate):
     """The guardrail was the first to act, and what was learned then was learned with half the rate or less."""
+    reports, loop = trained
     first = only(reports, Intervened)[0]
     assert first.guardrail == guardrail
     assert first.action == f"rolled back to round {first.round - 1}, learning rate halved"
     after = reports[reports.index(first) :]
     assert all(report.metrics["learning_rate"] <= rate / 2 for report in only(after, RoundDone))
+    assert loop.learner.config.learning_rate.start <= rate / 2
     assert isinstance(reports[-1], Stopped)
 
 
@@ -170,9 +172,9 @@ def expect_stop(reports, guardrail, *, after_round, action="stop"):
 
 def test_a_policy_that_jumps_is_rolled_back_until_the_rate_is_low_enough(train):
     settings = ON_POLICY | constant(0.4) | {"epochs": 4}
-    reports, _ = train("ppo", settings, GameArena(NUMBERS, pay_near_zero), limits=["KL blow-up"])
-    expect_rollback(reports, "KL blow-up", 0.4)
-    assert reports[-1].kind == "finished"
+    trained = train("ppo", settings, GameArena(NUMBERS, pay_near_zero), limits=["KL blow-up"])
+    expect_rollback(trained, "KL blow-up", 0.4)
+    assert trained[0][-1].kind == "finished"
 
 
 @pytest.mark.parametrize(
@@ -188,8 +190,8 @@ def test_a_policy_that_jumps_is_rolled_back_until_the_rate_is_low_enough(train):
     ],
 )
 def test_a_policy_over_numbers_that_tries_nothing_else_is_rolled_back(train, name, settings, pay):
-    reports, _ = train(name, settings, GameArena(NUMBERS, pay), limits=["exploration collapse"])
-    expect_rollback(reports, "exploration collapse", settings["learning_rate"]["start"])
+    trained = train(name, settings, GameArena(NUMBERS, pay), limits=["exploration collapse"])
+    expect_rollback(trained, "exploration collapse", settings["learning_rate"]["start"])
 
 
 def test_the_least_spread_of_the_sac_recipe_stays_clear_of_the_limit(train):
@@ -205,22 +207,22 @@ def test_the_least_spread_of_the_sac_recipe_stays_clear_of_the_limit(train):
 @pytest.mark.parametrize("name", ["ppo", "a2c"])
 def test_a_policy_over_choices_that_tries_nothing_else_is_rolled_back(train, name):
     arena = GameArena(CHOICES, pay_first_choice)
-    reports, _ = train(name, ON_POLICY | constant(1.0), arena, limits=["entropy collapse"])
-    expect_rollback(reports, "entropy collapse", 1.0)
+    trained = train(name, ON_POLICY | constant(1.0), arena, limits=["entropy collapse"])
+    expect_rollback(trained, "entropy collapse", 1.0)
 
 
 @pytest.mark.parametrize(("name", "rate"), [("dqn", 1.0), ("qr_dqn", 1.0), ("sac", 0.5), ("td3", 1.0)])
 def test_values_that_feed_on_their_own_errors_are_rolled_back(train, name, rate):
     settings = REPLAY | constant(rate) | {"gamma": 1.0, "target_rate": 1.0, "gradient_steps": 4}
-    reports, _ = train(name, settings, GameArena(spaces_of(name), pay_too_much), limits=["value divergence"])
-    expect_rollback(reports, "value divergence", rate)
+    trained = train(name, settings, GameArena(spaces_of(name), pay_too_much), limits=["value divergence"])
+    expect_rollback(trained, "value divergence", rate)
 
 
 @pytest.mark.parametrize("name", ["ppo", "a2c", "dqn", "qr_dqn", "sac", "td3"])
 def test_a_gradient_that_explodes_is_rolled_back(train, name):
     arena = GameArena(spaces_of(name), pay_one, look=lambda moment: 1e6)
-    reports, _ = train(name, settings_of(name) | constant(1e-3), arena)
-    expect_rollback(reports, "exploding gradient", 1e-3)
+    trained = train(name, settings_of(name) | constant(1e-3), arena)
+    expect_rollback(trained, "exploding gradient", 1e-3)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +236,8 @@ def test_a_minibatch_whose_loss_or_gradient_is_not_finite_is_skipped_and_counted
     before, *after = [dict(report.skipped) for report in only(reports, RoundDone)]
     assert before == {}
     assert all(counts.keys() == {reason} and counts[reason] > 0 for counts in after)
+    in_all = latest_good(only(reports, Saved)[-1].path.parent).checkpoint.state["progress"]["skipped"]
+    assert in_all == {reason: sum(counts[reason] for counts in after)}
     assert not only(reports, Intervened)
     assert reports[-1].kind == "finished"
     assert all(tensor.isfinite().all() for tensor in loop.final_parameters().values())
