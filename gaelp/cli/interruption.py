@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["STOPPED", "forget_watched", "stop_message", "stopped_by_hand", "told_when_stopped", "undisturbed", "watch"]
+__all__ = ["STOPPED", "forget_watched", "only_noted", "stop_message", "stopped_by_hand", "told_when_stopped", "watch"]
 
 STOPPED = 130  # what shells report for a process that Ctrl-C ended
 
@@ -60,16 +60,21 @@ def told_when_stopped() -> Iterator[None]:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Ctrl-C does nothing inside."""
+def only_noted() -> Iterator[threading.Event]:
+    """Ctrl-C interrupts nothing inside; the event tells whether it was pressed.
+
+    Who pressed it may press it again while the process ends, which must not undo what was told: from the first time on
+    it stays without effect.
+    """
+    pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread is interrupted
+        yield pressed  # only the main thread is interrupted
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
     try:
-        yield
+        yield pressed
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, signal.SIG_IGN if pressed.is_set() else before)
 
 
 def _was_written(path: Path, since_ns: int) -> bool:

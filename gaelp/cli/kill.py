@@ -2,14 +2,16 @@
 
 import os
 import pwd
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from gaelp.budget.latch import LATCH_NAME, Latch, plain_reason
-from gaelp.cli.interruption import undisturbed
+from gaelp.cli.interruption import only_noted
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, say_error, show_json, show_table, show_text
 from gaelp.cli.signing import (
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["kill", "revive"]
 
 _PATIENCE_SECONDS = 30.0
+_GLANCE_SECONDS = 0.1
 _BY_HAND = "Until that is mended, pause the campaigns on the platform by hand, now"
 _NO_LEDGER_HERE = "No ledger was found here: where the books are elsewhere, their fence still stands."
 # What no stop needs: it must not be what keeps a stop from the database and the platform.
@@ -55,7 +58,7 @@ def kill(
     """
     # No check of the home, no logs, no tidy start: nothing that is not needed may stand between this and the latch.
     by, reason = _user(), plain_reason(" ".join([*(words or ()), reason])) or "pulled by hand"
-    with undisturbed():
+    with only_noted() as pressed:
         try:
             settings, no_alerts = _settings_to_stop_with(config, overrides or ())
             from gaelp.bootstrap import kill_switch  # noqa: PLC0415 - sqlalchemy takes its time
@@ -64,15 +67,14 @@ def kill(
         except Exception as problem:  # noqa: BLE001 - whatever it is, the latch can do without
             _latch_alone(problem, by, reason, lambda: probable_home(config, overrides or ()))
         report = switch.begin(by=by, reason=reason)
-    if report.is_trying:
-        report = _waited(switch, report)
-    with undisturbed():
+        if report.is_trying:
+            report = _waited(switch, report, pressed)
         try:
             _show_stop(report, as_json=as_json)
         finally:  # people are told, also where nobody reads the output
             _alert(settings, report, by, reason, no_alerts)
-    if not report.complete:
-        raise typer.Exit(1)
+        if not report.complete:
+            raise typer.Exit(1)
 
 
 def revive(
@@ -126,15 +128,15 @@ def _settings_to_stop_with(config: str | None, overrides: Sequence[str]) -> tupl
         return settings, str(problem)
 
 
-def _waited(switch: "KillSwitch", first: "StopReport") -> "StopReport":
+def _waited(switch: "KillSwitch", first: "StopReport", pressed: Event) -> "StopReport":
     """How the stop ends; Ctrl-C ends the waiting for it, not the stop."""
     known = f"This machine is stopped ({first.stop_id})" if first.stopped else "NOT STOPPED yet"
     trying = " and ".join(part.name for part in first.parts if part.outcome == "still trying")
     say(f"{known}. Waiting up to {_PATIENCE_SECONDS:.0f} s for {trying} ...")
-    try:
-        return switch.wait(_PATIENCE_SECONDS)
-    except KeyboardInterrupt:
-        return switch.report()
+    report, until = first, time.monotonic() + _PATIENCE_SECONDS
+    while report.is_trying and not pressed.is_set() and time.monotonic() < until:
+        report = switch.wait(_GLANCE_SECONDS)
+    return report
 
 
 def _show_stop(report: "StopReport", *, as_json: bool) -> None:
