@@ -124,6 +124,12 @@ class ApprovalStore:
             found = use_of(session, action_hash(action))
         return found[1] if found else None
 
+    def consumer_of(self, action: Action) -> str | None:
+        """What the approvals of an action were used up for; None if they were not."""
+        with self._database.reading() as session:
+            found = use_of(session, action_hash(action))
+        return found[0] if found else None
+
     def is_used(self, action: Action) -> bool:
         """Whether the approvals of an action were used up."""
         return self.use(action) is not None

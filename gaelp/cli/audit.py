@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaelp.cli.keys import PassphraseFileOption, TrustOption, load_trusted, open_key
-from gaelp.cli.ledger_audit import LIMIT_SET, compare_limits
+from gaelp.cli.ledger_audit import LIMIT_SET, compare_limits, promised_rows
 from gaelp.cli.ledger_records import check_kept
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
@@ -170,16 +170,23 @@ def _refuse_weak_uses(settings: Settings, trusted: "Trust") -> None:
 def _refuse_other_limits(rows: "tuple[AuditRow, ...]", settings: Settings) -> str:
     """Name every limit that books and log do not tell the same of; else why the books could not be asked, if so."""
     from gaelp.bootstrap import open_books  # noqa: PLC0415 - sqlalchemy takes its time
-    from gaelp.budget.ledger import LedgerBroken, signed_changes  # noqa: PLC0415 - as above
+    from gaelp.budget.ledger import LedgerBroken, known_books_id, signed_changes  # noqa: PLC0415 - as above
     from gaelp.budget.ledger.limits import limits_in_force  # noqa: PLC0415 - as above
 
     try:
         ledger = open_books(settings)
     except GaelpError as problem:
+        if told := promised_rows(rows):
+            raise Refused(
+                f"the log is whole, but it tells of {len(told)} uses of signatures for limits and orders, and the books"
+                f" that must know of them cannot be opened: {problem}. If they are lost, stop spending (`gaelp kill`)"
+                " and put back the newest copy; they are not begun anew"
+            ) from problem
         return str(problem)
     with closing(ledger):
         try:
-            found = list(compare_limits(rows, limits_in_force(ledger), signed_changes(ledger)))
+            in_force, signed = limits_in_force(ledger), signed_changes(ledger)
+            found = list(compare_limits(rows, in_force, signed, known_books_id(ledger)))
         except LedgerBroken as damage:
             raise Refused(f"the log is whole, but the books are not: {damage}") from damage
     for finding in found:

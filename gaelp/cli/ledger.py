@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaelp.cli import ledger_limits
+from gaelp.cli.ledger_records import check_books_to_begin
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -38,13 +39,16 @@ def create(
     - `gaelp ledger create 123-456-7890 --currency USD --time-zone America/New_York`
 
     Then set its limits with `gaelp ledger limit`: without one, nothing may be spent. Currency and time zone never
-    change. Calling it again changes nothing.
+    change. Calling it again changes nothing. Refused where the ledger is gone and the audit log tells of signatures
+    that were used for it: put back a copy.
     """
     from gaelp.bootstrap import create_books  # noqa: PLC0415 - sqlalchemy takes time that `--help` need not spend
     from gaelp.budget.ledger import AdAccount  # noqa: PLC0415 - as above
 
     opened = AdAccount(account, currency, time_zone)
-    create_books(prepare(config, overrides).settings, opened).close()
+    settings = prepare(config, overrides).settings
+    check_books_to_begin(settings)
+    create_books(settings, opened).close()
     if as_json:
         show_json({"account": account, "currency": currency, "time_zone": time_zone})
     else:

@@ -15,16 +15,21 @@ if TYPE_CHECKING:
     from gaelp.approvals import AuditRow
     from gaelp.budget.ledger import SignedChange
 
-__all__ = ["LIMIT_SET", "REOPENED", "compare_limits", "newest_limits", "signed_rows"]
+__all__ = ["LIMIT_SET", "REOPENED", "compare_limits", "newest_limits", "promised_rows", "signed_rows"]
 
 LIMIT_SET, REOPENED = "limit.set", "cap.reopened"
+_REQUESTED, _USED = "approval.requested", "approval.used"
 
 
 def compare_limits(
-    rows: "Iterable[AuditRow]", limits: Mapping[str, Money], signed: "Iterable[SignedChange]"
+    rows: "Iterable[AuditRow]", limits: Mapping[str, Money], signed: "Iterable[SignedChange]", books: str
 ) -> Iterator[str]:
-    """Each contradiction, in words: limits in force by their cap (`kind:subject`), signed changes as the books have."""
+    """Each contradiction, in words: limits in force by their cap (`kind:subject`), signed changes as the books have.
+
+    `books` is the name of the books, as they have it themselves.
+    """
     told = _told(rows)
+    yield from _compare_books(told, books)
     yield from _compare_signed(told, {change.action_hash: change for change in signed})
     yield from _unsigned_after_signed(told)
     yield from _compare_in_force(told, limits)
@@ -35,9 +40,33 @@ def newest_limits(rows: "Iterable[AuditRow]") -> dict[str, Money | None]:
     return {str(body.get("cap")): _limit(body) for row, body in _told(rows) if row.kind == LIMIT_SET}
 
 
-def signed_rows(rows: "Iterable[AuditRow]") -> list[int]:
-    """The rows that tell of changes which people signed for."""
-    return [row.seq for row, body in _told(rows) if body.get("signed") is True]
+def signed_rows(rows: "Iterable[AuditRow]") -> dict[int, str]:
+    """The rows that tell of changes which people signed for, with the hash of the action."""
+    return {row.seq: str(body.get("action_hash")) for row, body in _told(rows) if body.get("signed") is True}
+
+
+def promised_rows(rows: "Iterable[AuditRow]") -> list[int]:
+    """The rows that tell of real money which the books must know of: signed limits, and approvals used for a budget."""
+    kept = list(rows)
+    live = set()
+    for row in kept:
+        if row.kind == _REQUESTED:
+            body = _as_body(row.body)
+            request = body.get("request")
+            action = request.get("action") if isinstance(request, dict) else None
+            if isinstance(action, dict) and (action.get("kind"), action.get("world")) == ("budget", "live"):
+                live.add(str(body.get("action_hash")))
+    used = [row.seq for row in kept if row.kind == _USED and str(_as_body(row.body).get("action_hash")) in live]
+    return sorted({*signed_rows(kept), *used})
+
+
+def _compare_books(told: "list[tuple[AuditRow, dict[str, Any]]]", books: str) -> Iterator[str]:
+    for row, body in told:
+        if (named := body.get("books", books)) != books:
+            yield (
+                f"row {row.seq}: {row.kind} of {body.get('cap')} was made in the books {named}, these are"
+                f" {books or 'without a name'}: others were put in their place"
+            )
 
 
 def _compare_signed(told: "list[tuple[AuditRow, dict[str, Any]]]", known: "dict[str, SignedChange]") -> Iterator[str]:

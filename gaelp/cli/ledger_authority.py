@@ -4,7 +4,8 @@ The order is always the same, because each step rests on the one before: everyth
 the signatures are used up; then the books are changed, in a transaction that checks again and remembers the signatures;
 then the audit log is told. So no signature is used for what cannot be done, and nothing is recorded that has not
 happened. A crash between two steps is mended by repeating the command: used approvals are given again to the same
-action, the books make a signed change once, and the log is told of every signed change in the books that it lacks.
+action on the same books, which make a signed change once, and the log is told of every signed change in the books that
+it lacks. Books that lack what the log tells of are older or other ones, and nothing is raised on them.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gaelp.cli.ledger_audit import LIMIT_SET
 from gaelp.cli.ledger_records import (
+    check_books,
     check_log,
     check_log_unsigned,
     done_then_recorded,
@@ -103,19 +105,24 @@ def _with_signatures(
     authority: "tuple[str, ApprovalPolicy, Signature]",
     make: "Callable[[SignedChange | None], Made]",
 ) -> Made:
-    from gaelp.budget.ledger import SignedChange, signed_changes  # noqa: PLC0415 - sqlalchemy takes its time
+    from gaelp.budget.ledger import SignedChange, books_id, signed_changes  # noqa: PLC0415 - sqlalchemy takes its time
 
     name, policy, signature = authority
     check_log(settings, ledger)
+    check_books(settings, ledger)
+    books = books_id(ledger)
+    used_for = f"books {books}: "
     action = _action(change)
 
     def open_action(store: "ApprovalStore") -> "Action":
         done = {known.action_hash for known in signed_changes(ledger)}
         change.still_wanted()  # after the look at what is done: whoever finished in between is noticed
-        return first_open(store, action, policy, signature.trusted, done)
+        return first_open(store, action, policy, signature.trusted, done, used_for=used_for)
 
-    granted = require_signed(settings, policy, open_action, signature, lambda given: _needed(change, given, policy))
-    body = signed_body(change.told(change.before), name, granted)
+    granted = require_signed(
+        settings, policy, open_action, signature, lambda given: _needed(change, given, policy), used_for=used_for
+    )
+    body = signed_body({**change.told(change.before), "books": books}, name, granted)
     made = make(SignedChange(granted.action_hash, name, change.kind, json.dumps(body)))
     done_then_recorded(change.words, lambda: record(settings, ledger))
     return made

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gaelp.cli.ledger_audit import LIMIT_SET, newest_limits, signed_rows
+from gaelp.cli.ledger_audit import LIMIT_SET, newest_limits, promised_rows, signed_rows
 from gaelp.cli.signing import machine_user
 from gaelp.clock import SystemClock
 from gaelp.config.places import shown
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from gaelp.budget.ledger import Ledger, SignedChange
 
 __all__ = [
+    "check_books",
+    "check_books_to_begin",
     "check_kept",
     "check_log",
     "check_log_unsigned",
@@ -33,6 +35,9 @@ __all__ = [
     "signed_body",
     "unsigned_body",
 ]
+
+
+_MOST_ROWS = 10  # that a message names
 
 
 def unsigned_body(settings: Settings, told: dict[str, str]) -> dict[str, Any]:
@@ -88,14 +93,55 @@ def check_kept(settings: Settings) -> None:
         check_log(settings, ledger)
 
 
-def check_log_unsigned(settings: Settings, what: str) -> None:
-    """Refuse what lets more be spent without signatures, where the audit log tells of signed changes."""
+def check_books(settings: Settings, ledger: "Ledger") -> None:
+    """Refuse to let more be spent on books that lack a signed change of the audit log: others, or an older copy."""
+    from gaelp.budget.ledger import signed_changes  # noqa: PLC0415 - sqlalchemy takes its time
+
+    told, known = signed_rows(_rows_of(settings)), {change.action_hash for change in signed_changes(ledger)}
+    if unknown := [seq for seq, wanted in told.items() if wanted not in known]:
+        raise Refused(
+            f"the audit log tells of {len(told)} changes that people signed for, and these books do not remember"
+            f" {len(unknown)} of them (rows {_listed(unknown)}): they were begun anew, changed, or are an older copy, so"
+            " what was spent is not in them either, and nothing is raised or reopened. Put back the newest copy of the"
+            " ledger. Lowering a limit goes on"
+        )
+
+
+def check_books_to_begin(settings: Settings) -> None:
+    """Refuse to begin books where there are none, while the audit log tells of what people signed for in others."""
+    from gaelp.budget.ledger import has_books, ledger_place  # noqa: PLC0415 - sqlalchemy takes its time
+
+    place = ledger_place(settings)
+    if has_books(place):
+        return
+    if told := promised_rows(_rows_of(settings)):
+        where = shown(place) if isinstance(place, Path) else "the PostgreSQL database"
+        raise Refused(
+            f"there are no books in {where}, and the audit log tells of {len(told)} uses of signatures for them (rows"
+            f" {_listed(told)}): the books are lost, with all that was spent. They are not begun anew beside this log."
+            " Put back the newest copy of the ledger. To begin anew on purpose, leave this home as it is, as evidence;"
+            " name a new one (GAELP_HOME, and another database where they are in PostgreSQL), let the approvers be"
+            " trusted there (`gaelp keys trust`), and have every limit signed again"
+        )
+
+
+def _rows_of(settings: Settings) -> "tuple[AuditRow, ...]":
+    """The audit log as it is; none where it was not begun."""
     from gaelp.approvals import AuditLog, approvals_place, is_begun, open_database  # noqa: PLC0415 - as above
 
     place = approvals_place(settings)
-    if is_begun(place) and (rows := signed_rows(AuditLog(open_database(place)).rows())):
+    return AuditLog(open_database(place, create=False)).rows() if is_begun(place) else ()
+
+
+def _listed(rows: list[int]) -> str:
+    return ", ".join(map(str, rows[:_MOST_ROWS])) + (" and more" if len(rows) > _MOST_ROWS else "")
+
+
+def check_log_unsigned(settings: Settings, what: str) -> None:
+    """Refuse what lets more be spent without signatures, where the audit log tells of signed changes."""
+    if rows := signed_rows(_rows_of(settings)):
         raise Refused(
-            f"{what} is not done without signatures: row {rows[-1]} of the audit log tells that people have signed for"
+            f"{what} is not done without signatures: row {max(rows)} of the audit log tells that people have signed for"
             " limits, and from then on more takes signatures. If the books do not remember it, they were changed or are"
             " other ones: run `gaelp audit verify`. Else have it signed, such as with `--config production`"
         )

@@ -64,12 +64,14 @@ def require_signed(
     action_of: "Callable[[ApprovalStore], Action]",
     signature: Signature,
     what_is_needed: Callable[[int], str],
+    *,
+    used_for: str = "",
 ) -> "Authorisation":
     """Raise unless enough people have signed exactly this action, which is then used up.
 
     The key at hand signs first. `what_is_needed` says, given how many people have signed, what it is about; what the
     policy still asks for is added to that. Where the approvals were used up already, by another who signed at the same
-    moment or before a crash, the answer is the same again.
+    moment or before a crash, the answer is the same again, but only for what they were `used_for`.
     """
     from gaelp.approvals import ApprovalStore, approvals_place  # noqa: PLC0415 - cryptography takes its time
     from gaelp.cli.ledger_records import check_kept  # noqa: PLC0415 - it needs this module
@@ -86,7 +88,7 @@ def require_signed(
         if undecided and found.missing and not store.is_used(action):
             people = len({entry.approval.statement.approver for entry in found.of("approves")})
             raise WaitingForPerson(f"{what_is_needed(people)}. {still_needed(found)}")
-    granted = store.consume(action, policy, signature.trusted, consumer=f"{action.kind} {action.subject}"[:200])
+    granted = store.consume(action, policy, signature.trusted, consumer=_consumer(action, used_for))
     granted.check(action, clock.now())
     return granted
 
@@ -100,12 +102,19 @@ def still_needed(found: "Tally") -> str:
 
 
 def first_open(
-    store: "ApprovalStore", action: "Action", policy: "ApprovalPolicy", trusted: "Trust", done: Container[str]
+    store: "ApprovalStore",
+    action: "Action",
+    policy: "ApprovalPolicy",
+    trusted: "Trust",
+    done: Container[str],
+    *,
+    used_for: str,
 ) -> "Action":
     """The action under the lowest number that is still open: what is done twice is asked twice.
 
     One whose approvals were used and that is not among the hashes of what is `done` is open while they are in force: a
-    crash came between, and repeating it has to get through.
+    crash came between, and repeating it has to get through. Not so if they were used for anything else, such as other
+    books that stood in this place: there it may well have been done.
     """
     from gaelp.approvals import action_hash  # noqa: PLC0415 - cryptography takes its time
 
@@ -115,7 +124,8 @@ def first_open(
         if action_hash(numbered) in done:
             continue
         if used := store.use(numbered):
-            if SystemClock().now() < used.expires_at:
+            same = store.consumer_of(numbered) == _consumer(numbered, used_for)
+            if same and SystemClock().now() < used.expires_at:
                 return numbered
         elif store.state(numbered, policy, trusted) not in ("expired", "rejected"):
             return numbered
@@ -128,6 +138,11 @@ def machine_user() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return f"user {os.getuid()}"
+
+
+def _consumer(action: "Action", used_for: str) -> str:
+    """What approvals are used up for: the same again gets the same answer, anything else none."""
+    return f"{used_for}{action.kind} {action.subject}"[:200]
 
 
 def _sign(store: "ApprovalStore", action: "Action", policy: "ApprovalPolicy", signature: Signature) -> None:

@@ -1,5 +1,6 @@
 """Limits of books under signatures: what is asked for, what is refused, and what the audit log says afterwards."""
 
+import contextlib
 import getpass
 import json
 import sqlite3
@@ -9,6 +10,8 @@ import pytest
 
 import gaelp.budget.ledger as books
 from gaelp.approvals import ApprovalStore
+from gaelp.budget.latch import Latch
+from gaelp.budget.ledger import AdAccount, create_ledger, open_account
 from gaelp.budget.ledger.engine import connect_engine
 from gaelp.cli import ledger_authority
 from gaelp.clock import SystemClock
@@ -336,10 +339,9 @@ def test_a_limit_without_a_row_and_a_row_without_a_limit_are_named(gaelp, home, 
     assert ("no row of the log tells of it" if statement else "none is in force, row") in result.stderr
 
 
-@pytest.mark.usefixtures("signed")
 def test_where_the_books_cannot_be_opened_it_is_said_that_limits_were_not_compared(gaelp, home):
-    for path in home.glob("ledger.db*"):
-        path.unlink()
+    assert gaelp(*DAY, "50").exit_code == 0
+    lose_books(home)
     result = gaelp("audit", "verify")
     assert (result.exit_code, "NOT compared with the books" in result.stderr) == (0, True)
     assert json.loads(gaelp("audit", "verify", "--json").stdout)["limits_compared"] is False
@@ -359,6 +361,86 @@ def test_a_step_that_could_not_be_recorded_is_recorded_by_the_next_command(gaelp
     away.rename(log)
     assert gaelp(*DAY, "10").exit_code == 0
     assert [(row["before"], row["limit"]) for row in told(gaelp)][2:] == [("$40.00", "$20.00"), ("$20.00", "$10.00")]
+    assert gaelp("audit", "verify").exit_code == 0
+
+
+# Books that are lost, begun anew or replaced by a copy
+
+
+def lose_books(home):
+    for path in home.glob("ledger.db*"):
+        path.unlink()
+
+
+def create(gaelp, *more):
+    return gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "America/New_York", *more)
+
+
+@pytest.mark.usefixtures("signed")
+@pytest.mark.parametrize("left", ["nothing", "an empty file"])
+def test_lost_books_are_not_begun_anew_while_the_log_tells_of_signatures(gaelp, home, left):
+    lose_books(home)
+    if left == "an empty file":
+        (home / "ledger.db").touch()
+    result = create(gaelp, "--config", "production")
+    assert (result.exit_code, "Put back the newest copy" in result.stderr) == (3, True), result.stderr
+    assert "have every limit signed again" in result.stderr
+    assert gaelp("ledger", "show").exit_code == 2
+
+
+@pytest.mark.usefixtures("signed")
+def test_a_log_of_signatures_without_its_books_does_not_verify(gaelp, home):
+    lose_books(home)
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, "cannot be opened" in result.stderr) == (3, True), result.stderr
+
+
+def test_lost_books_are_begun_anew_where_nobody_has_signed(gaelp, home):
+    assert gaelp(*DAY, "50").exit_code == 0
+    lose_books(home)
+    assert create(gaelp).exit_code == 0
+
+
+@pytest.mark.usefixtures("signed")
+@pytest.mark.parametrize("which", ["begun anew", "an older copy"])
+def test_used_signatures_set_no_limit_of_other_books(gaelp, home, sign, which):
+    lose_books(home)
+    with contextlib.closing(create_ledger(home / "ledger.db", Latch(home / "STOPPED"))) as other:
+        open_account(other, AdAccount("acc", "USD", "America/New_York"))
+        if which == "an older copy":
+            [used] = told(gaelp, "approval.used")
+            same = used["consumer"].split()[1].rstrip(":")
+            with other.engine.begin() as connection:
+                connection.exec_driver_sql(f"UPDATE ledger_identity SET books = '{same}'")
+    result = gaelp(*DAY, "50", *LIVE)
+    assert (result.exit_code, "these books do not remember 1 of them" in result.stderr) == (3, True), result.stderr
+    assert sign("ann", *DAY, "60", *LIVE).exit_code == 3
+    assert day_limit(gaelp) is None
+    assert gaelp("audit", "verify").exit_code == 3
+
+
+def test_a_crash_after_the_signatures_were_used_is_not_mended_in_other_books(gaelp, home, sign, monkeypatch):
+    assert sign("ann", *DAY, "50", *LIVE).exit_code == 4
+    with monkeypatch.context() as power_cut:
+        power_cut.setattr(books, "set_limit", lambda *_, **__: 1 / 0)
+        assert sign("bob", *DAY, "50", *LIVE).exit_code == 1
+    by_hand(home, "UPDATE ledger_identity SET books = 'other'")  # as in books that were begun anew
+    result = gaelp(*DAY, "50", *LIVE)
+    assert (result.exit_code, day_limit(gaelp)) == (4, None), result.stderr
+    assert "0 have signed" in result.stderr
+
+
+@pytest.mark.usefixtures("signed")
+def test_a_signed_limit_names_its_books(gaelp, home):
+    by_hand(home, "UPDATE ledger_identity SET books = 'other'")
+    result = gaelp("audit", "verify")
+    assert (result.exit_code, "these are other: others were put" in result.stderr) == (3, True), result.stderr
+
+
+def test_books_from_before_they_had_a_name_are_given_one(gaelp, home, sign):
+    by_hand(home, "DROP TABLE ledger_identity")
+    assert [sign(name, *DAY, "50", *LIVE).exit_code for name in ("ann", "bob")] == [4, 0]
+    assert len(told(gaelp)[0]["books"]) == 32
     assert gaelp("audit", "verify").exit_code == 0
 
 

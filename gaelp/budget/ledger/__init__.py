@@ -2,8 +2,9 @@
 
 from gaelp.budget.ledger.accounts import AdAccount, known_account, open_account
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
-from gaelp.budget.ledger.connection import LEDGER_NAME, Ledger, create_ledger, ledger_place, open_ledger
+from gaelp.budget.ledger.connection import LEDGER_NAME, Ledger, create_ledger, has_books, ledger_place, open_ledger
 from gaelp.budget.ledger.fence import lower_fence, raise_fence, read_fence
+from gaelp.budget.ledger.identity import books_id, known_books_id
 from gaelp.budget.ledger.limits import (
     LimitSet,
     Seen,
@@ -56,13 +57,16 @@ __all__ = [
     "Verification",
     "WrongState",
     "adjust",
+    "books_id",
     "check_limit",
     "check_reopen",
     "check_unsigned",
     "create_ledger",
     "expire",
     "find_transfer",
+    "has_books",
     "known_account",
+    "known_books_id",
     "known_limit",
     "ledger_place",
     "lower_fence",

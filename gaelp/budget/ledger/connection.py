@@ -1,5 +1,6 @@
 """An open ledger: its database, the latch, the clock, and the kinds of transaction that the functions beside it use."""
 
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from gaelp.config.private_files import make_private_folder
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 
-__all__ = ["LEDGER_NAME", "Ledger", "create_ledger", "ledger_place", "open_ledger"]
+__all__ = ["LEDGER_NAME", "Ledger", "create_ledger", "has_books", "ledger_place", "open_ledger"]
 
 LEDGER_NAME = "ledger.db"  # below the home folder
 
@@ -113,8 +114,23 @@ def create_ledger(
                 text("INSERT INTO ledger_format (version) VALUES (:version)"), {"version": FORMAT_VERSION}
             )
             connection.execute(text("INSERT INTO ledger_fence (id, stop_id, record) VALUES (1, '', '')"))
+            connection.execute(
+                text("INSERT INTO ledger_identity (id, books) VALUES (1, :books)"), {"books": uuid.uuid4().hex}
+            )
     engine.dispose()  # what is handed out is opened, and checked, like any other
     return open_ledger(place, latch, clock=clock, at_point=at_point)
+
+
+def has_books(place: Path | str) -> bool:
+    """Whether there are books at a path or Postgres URL; none are begun by looking."""
+    if isinstance(place, Path) and not place.is_file():
+        return False
+    engine = connect_engine(place)
+    try:
+        with _told_in_our_words(), engine.connect() as connection:
+            return inspect(connection.execution_options(**{READ_ONLY: True})).has_table("ledger_format")
+    finally:
+        engine.dispose()
 
 
 def open_ledger(

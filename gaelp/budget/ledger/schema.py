@@ -5,7 +5,7 @@ Amounts are whole micros. On SQLite the tables are STRICT, so that no float can 
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, MetaData, Table, Text, text
 
-__all__ = ["FORMAT_VERSION", "MAX_AMOUNT_MICROS", "SIGNED_TABLE", "metadata"]
+__all__ = ["FORMAT_VERSION", "IDENTITY_TABLE", "MAX_AMOUNT_MICROS", "SIGNED_TABLE", "metadata"]
 
 FORMAT_VERSION = 1
 
@@ -34,6 +34,14 @@ def _table(name: str, *parts: Column[str] | Column[int] | CheckConstraint | Inde
 
 
 _table("ledger_format", Column("version", _BIG, primary_key=True, autoincrement=False))
+
+# One row: which books these are. What was signed for in others, or used up for them, does not count here.
+IDENTITY_TABLE = _table(
+    "ledger_identity",
+    Column("id", _BIG, primary_key=True, autoincrement=False),
+    _text("books"),
+    CheckConstraint("id = 1", name="identity_is_one_row"),
+)
 
 _table("ledger_account", Column("id", Text, primary_key=True), _text("currency"), _text("time_zone"))
 

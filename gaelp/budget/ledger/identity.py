@@ -1,0 +1,35 @@
+"""Which books these are: a random name that they are given once, so that others in their place can be told from them."""
+
+import uuid
+
+from sqlalchemy import Connection, inspect, text
+
+from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.schema import IDENTITY_TABLE
+
+__all__ = ["books_id", "known_books_id"]
+
+_FIND = text("SELECT books FROM ledger_identity WHERE id = 1")
+_INSERT = text("INSERT INTO ledger_identity (id, books) VALUES (1, :books) ON CONFLICT DO NOTHING")
+
+
+def books_id(ledger: Ledger) -> str:
+    """The name of these books; those that were begun before books had one are given theirs now."""
+    if known := known_books_id(ledger):
+        return known
+    with ledger.alone() as connection:
+        IDENTITY_TABLE.create(connection, checkfirst=True)
+        connection.execute(_INSERT, {"books": uuid.uuid4().hex})
+        return _found(connection)
+
+
+def known_books_id(ledger: Ledger) -> str:
+    """The name of these books, empty where they have none; nothing is written."""
+    with ledger.snapshot() as connection:
+        return _found(connection)
+
+
+def _found(connection: Connection) -> str:
+    if not inspect(connection).has_table(IDENTITY_TABLE.name):
+        return ""
+    return str(connection.execute(_FIND).scalar_one_or_none() or "")
