@@ -6,10 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from gaelp.approvals import ApprovalStore, approvals_place, sign
 from gaelp.bootstrap import create_books, kill_switch, open_books, opened_guard
 from gaelp.budget.ledger import AdAccount, Cap, CapKind, set_limit
+from gaelp.cli.ledger_records import order_findings
+from gaelp.cli.main import app
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
 from gaelp.errors import BadInput, Refused
@@ -89,6 +92,20 @@ def test_a_signed_order_reaches_the_platform_and_the_books(settings, trusted):
     with closing(open_books(settings)) as ledger, ledger.snapshot() as connection:
         reserved = connection.exec_driver_sql("SELECT reserved_micros FROM ledger_cap WHERE kind = 'total'").scalar()
     assert reserved == 10_000_000  # twice the budget: the platform may overdeliver
+
+
+def test_both_verifications_name_an_order_that_was_changed_by_hand(settings, trusted):
+    assert ordered(settings, trusted) == Done()
+    with closing(open_books(settings)) as ledger:
+        assert order_findings(settings, ledger) == ()
+        with ledger.engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE platform_order SET daily_micros = 1")
+    given = [word for value in (f"home={settings.home}", *NAMED) for word in ("--set", value)]
+    for command, exit_code in (("ledger", 1), ("audit", 3)):
+        result = CliRunner().invoke(app, [command, "verify", *given])
+        assert result.exit_code == exit_code, result.output
+        assert "order b1" in result.output
+        assert "daily_micros" in result.output
 
 
 def test_an_order_that_nobody_signed_reaches_nothing(settings, trusted):

@@ -168,6 +168,15 @@ class ApprovalStore:
             append(session, USED, used_body(wanted, consumer, granted), at)
         return granted
 
+    def note_refused(self, kind: str, action: Action, why: str) -> None:
+        """Tell the log, once, that an action came to nothing after its approvals were used; not if they were not."""
+        wanted = action_hash(action)
+        with self._database.writing() as session:
+            query = "SELECT 1 FROM audit WHERE kind = ? AND body LIKE ?"
+            told = session.execute(query, (kind, f'%"action_hash":"{wanted}"%')).fetchone()
+            if told is None and use_of(session, wanted) is not None:
+                append(session, kind, {"action_hash": wanted, "why": why}, self._clock.now())
+
     def verify(self, trust: Trust) -> None:
         """Refuse if tables and audit log differ, or if a decision or a use is not what people signed."""
         with self._database.reading() as session:

@@ -8,7 +8,7 @@ import typer
 
 from gaelp.cli.keys import PassphraseFileOption, TrustOption, load_trusted, open_key
 from gaelp.cli.ledger_audit import LIMIT_SET, compare_limits, promised_rows
-from gaelp.cli.ledger_records import check_kept
+from gaelp.cli.ledger_records import check_kept, order_findings
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -66,8 +66,8 @@ def verify(
 
     **Example**: `gaelp audit verify --heads /mnt/elsewhere/heads.jsonl`
 
-    Names every use of approvals that the policy in force here would not have granted, and every limit of the books that
-    is another one than the log tells of. Exits 0 if the log is whole and there is none, else 3.
+    Names every use of approvals that the policy in force here would not have granted, and every limit and order of the
+    books that is another one than the log tells of. Exits 0 if the log is whole and there is none, else 3.
     """
     settings = prepare(config, overrides).settings
     trusted = load_trusted(trust_file, settings)
@@ -187,14 +187,16 @@ def _refuse_other_limits(rows: "tuple[AuditRow, ...]", settings: Settings) -> st
         try:
             in_force, signed = limits_in_force(ledger), signed_changes(ledger)
             found = list(compare_limits(rows, in_force, signed, known_books_id(ledger)))
+            orders = order_findings(settings, ledger)
+            found += [f"{one.where}: {one.what}: {one.found}; expected: {one.expected}" for one in orders]
         except LedgerBroken as damage:
             raise Refused(f"the log is whole, but the books are not: {damage}") from damage
     for finding in found:
         say(f"Notice: {finding}.")
     if found:
         raise Refused(
-            f"the log is whole, but {len(found)} limits or signed changes of the books are not what it tells, named"
-            " above. Stop spending (`gaelp kill`), keep both databases as evidence, and ask who wrote to them"
+            f"the log is whole, but {len(found)} limits, signed changes or orders of the books are not what it tells,"
+            " named above. Stop spending (`gaelp kill`), keep both databases as evidence, and ask who wrote to them"
         )
     return ""
 

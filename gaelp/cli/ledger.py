@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaelp.cli import ledger_limits
-from gaelp.cli.ledger_records import check_books_to_begin
+from gaelp.cli.ledger_records import check_books_to_begin, order_findings
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -89,15 +89,17 @@ def show(config: ConfigOption = None, overrides: SetOption = None, as_json: Json
 
 @app.command()
 def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
-    """Recompute every balance, and hold accounts, limits, caps and days against each other; exit 1 if anything differs.
+    """Recompute every balance; hold accounts, limits, caps, days and orders against each other; exit 1 if any differs.
 
     **Example**: `gaelp ledger verify --json`
     """
     from gaelp.bootstrap import open_books  # noqa: PLC0415 - as above
     from gaelp.budget import ledger as books  # noqa: PLC0415 - as above
 
-    with closing(open_books(prepare(config, overrides).settings)) as ledger:
+    settings = prepare(config, overrides).settings
+    with closing(open_books(settings)) as ledger:
         found = books.verify(ledger)
+        found = found.model_copy(update={"findings": (*found.findings, *order_findings(settings, ledger))})
     if as_json:
         show_json({"balances": found.balances, **found.model_dump(mode="json")})
     else:

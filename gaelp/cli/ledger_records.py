@@ -21,7 +21,7 @@ from gaelp.money import Money
 
 if TYPE_CHECKING:
     from gaelp.approvals import AuditLog, AuditRow, Authorisation
-    from gaelp.budget.ledger import Ledger, SignedChange
+    from gaelp.budget.ledger import Finding, Ledger, SignedChange
 
 __all__ = [
     "check_books",
@@ -30,6 +30,7 @@ __all__ = [
     "check_log",
     "check_log_unsigned",
     "done_then_recorded",
+    "order_findings",
     "record",
     "record_unsigned_limit",
     "signed_body",
@@ -101,8 +102,8 @@ def check_books(settings: Settings, ledger: "Ledger") -> None:
     if unknown := [seq for seq, wanted in told.items() if wanted not in known]:
         raise Refused(
             f"the audit log tells of {len(told)} changes that people signed for, and these books do not remember"
-            f" {len(unknown)} of them (rows {_listed(unknown)}): they were begun anew, changed, or are an older copy, so"
-            " what was spent is not in them either, and nothing is raised or reopened. Put back the newest copy of the"
+            f" {len(unknown)} of them (rows {_listed(unknown)}): they were begun anew, changed, or are an older copy,"
+            " so what was spent is not in them either, and nothing is raised or reopened. Put back the newest copy of the"
             " ledger. Lowering a limit goes on"
         )
 
@@ -123,6 +124,18 @@ def check_books_to_begin(settings: Settings) -> None:
             " name a new one (GAELP_HOME, and another database where they are in PostgreSQL), let the approvers be"
             " trusted there (`gaelp keys trust`), and have every limit signed again"
         )
+
+
+def order_findings(settings: Settings, ledger: "Ledger") -> "tuple[Finding, ...]":
+    """What the order book, the ledger and the audit log of these settings contradict each other in."""
+    from gaelp.budget.ledger import Finding  # noqa: PLC0415 - sqlalchemy takes its time
+    from gaelp.platforms.verify_orders import verify_orders  # noqa: PLC0415 - as above
+
+    try:
+        return verify_orders(ledger, lambda: _rows_of(settings))
+    except (GaelpError, ValueError, KeyError, TypeError) as problem:
+        # A log that cannot be read proves no order; `gaelp audit verify` says what is wrong with it.
+        return (Finding(where="orders", what="audit log", expected="one that can be read", found=str(problem)[:300]),)
 
 
 def _rows_of(settings: Settings) -> "tuple[AuditRow, ...]":

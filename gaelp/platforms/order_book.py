@@ -7,7 +7,7 @@ whatever a crash leaves in the ledger can be told from here.
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, MetaData, Row, Table, Text, text
+from sqlalchemy import BigInteger, CheckConstraint, Column, Connection, Integer, MetaData, Row, Table, Text, text
 
 from gaelp.budget.ledger import KeyReused, Ledger
 from gaelp.errors import GaelpError
@@ -16,7 +16,9 @@ from gaelp.platforms.order import Order
 
 __all__ = [
     "NOT_READ_BACK",
+    "ORDER_TABLE",
     "OrderRow",
+    "all_orders",
     "create_order_book",
     "find_order",
     "known_campaigns",
@@ -33,12 +35,14 @@ Ending = Literal["done", "rejected"]
 
 NOT_READ_BACK = "it was not read back yet"  # the detail of what is done, until somebody has looked
 
+ORDER_TABLE = "platform_order"
+
 _metadata = MetaData()
 _BIG = Integer().with_variant(BigInteger, "postgresql")
 _COLUMNS = "key, account_id, campaign, kind, body, renews, daily_micros, day, amount_micros, outcome, detail"
 
 Table(
-    "platform_order",
+    ORDER_TABLE,
     _metadata,
     Column("key", Text, primary_key=True),
     *(Column(name, Text, nullable=False) for name in ("account_id", "campaign", "kind", "body", "renews", "day")),
@@ -66,6 +70,7 @@ _NOTE = text("UPDATE platform_order SET detail = :detail WHERE key = :key AND ou
 _SELECT = f"SELECT {_COLUMNS} FROM platform_order"  # noqa: S608 - constants of this module
 _FIND = text(f"{_SELECT} WHERE key = :key")
 _CAMPAIGNS = text("SELECT DISTINCT campaign FROM platform_order WHERE account_id = :account_id ORDER BY campaign")
+_ALL = text(f"{_SELECT} ORDER BY number, key")
 _OPEN = text(f"{_SELECT} WHERE account_id = :account_id AND outcome = '' ORDER BY number, key")
 _OF_DAY = text(f"{_SELECT} WHERE account_id = :account_id AND day = :day ORDER BY number, key")
 _OF_CAMPAIGN = text(f"{_SELECT} WHERE account_id = :account_id AND campaign = :campaign ORDER BY number DESC, key")
@@ -150,6 +155,11 @@ def find_order(ledger: Ledger, key: str) -> OrderRow | None:
     with ledger.snapshot() as connection:
         row = connection.execute(_FIND, {"key": key}).one_or_none()
     return None if row is None else _row(row)
+
+
+def all_orders(connection: Connection) -> list[OrderRow]:
+    """Every order, oldest first, inside a transaction."""
+    return [_row(row) for row in connection.execute(_ALL)]
 
 
 def open_orders(ledger: Ledger, account_id: str) -> list[OrderRow]:

@@ -411,7 +411,7 @@ def test_used_signatures_set_no_limit_of_other_books(gaelp, home, sign, which):
             [used] = told(gaelp, "approval.used")
             same = used["consumer"].split()[1].rstrip(":")
             with other.engine.begin() as connection:
-                connection.exec_driver_sql(f"UPDATE ledger_identity SET books = '{same}'")
+                connection.exec_driver_sql("UPDATE ledger_identity SET books = ?", (same,))
     result = gaelp(*DAY, "50", *LIVE)
     assert (result.exit_code, "these books do not remember 1 of them" in result.stderr) == (3, True), result.stderr
     assert sign("ann", *DAY, "60", *LIVE).exit_code == 3

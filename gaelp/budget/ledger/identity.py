@@ -1,4 +1,4 @@
-"""Which books these are: a random name that they are given once, so that others in their place can be told from them."""
+"""Which books these are: a random name that they are given once, so that others in their place are told from them."""
 
 import uuid
 

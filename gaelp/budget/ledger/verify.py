@@ -36,9 +36,8 @@ class Verification(Frozen):
     """What was recomputed; the books balance if there are no findings, of which no more than 1000 are kept."""
 
     checked: ClassVar[str] = (
-        "balances, states, days, currencies, accounts, caps and the fence; whether limits are those that were set is"
-        " told by the audit log"
-        " (`gaelp audit verify`)"
+        "balances, states, days, currencies, accounts, caps, the fence and orders; whether limits are those that were"
+        " set is told by the audit log (`gaelp audit verify`)"
     )
 
     transfers: int

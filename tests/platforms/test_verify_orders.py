@@ -1,0 +1,81 @@
+"""Orders, ledger and audit log are held against each other: what was done to one of them is named."""
+
+import pytest
+
+from gaelp.approvals import AuditLog, open_database
+from gaelp.budget.ledger import verify
+from gaelp.errors import Refused
+from gaelp.platforms import Done, guarded
+from gaelp.platforms.verify_orders import verify_orders
+
+
+@pytest.fixture
+def ordered(door, double):
+    """A door through which a budget, its enabling and a publication have passed."""
+    for one in (double.order(), double.order("e1", kind="enable"), double.order("p1", kind="publish")):
+        assert guarded(door.guard, double.approve(door, one)) == Done()
+    return door
+
+
+def log_of(door):
+    return AuditLog(open_database(door.folder / "approvals.db")).rows()
+
+
+def found(door):
+    return [(one.where, one.what) for one in verify_orders(door.ledger, lambda: log_of(door))]
+
+
+def by_hand(door, *statements):
+    with door.ledger.engine.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
+def test_orders_that_nobody_touched_are_in_order(ordered):
+    assert found(ordered) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "where", "what"),
+    [
+        ("UPDATE platform_order SET daily_micros = 1 WHERE key = 'b1'", "order b1", "daily_micros"),
+        ("UPDATE platform_order SET body = replace(body, '5000000', '6000000')", "order b1", "approval"),
+        ("UPDATE platform_order SET body = 'x' WHERE key = 'b1'", "order b1", "body"),
+        ("UPDATE platform_order SET campaign = 'autumn' WHERE key = 'b1'", "order b1", "campaign"),
+        ("UPDATE platform_order SET day = '2026-01-01' WHERE key = 'b1'", "order b1", "day, of its transfer"),
+        ("UPDATE platform_order SET amount_micros = 7 WHERE key = 'b1'", "order b1", "amount, of its transfer"),
+        ("UPDATE platform_order SET outcome = 'rejected' WHERE key = 'b1'", "order b1", "outcome"),
+        ("DELETE FROM platform_order WHERE key = 'b1'", "b1", "order of this transfer"),
+        ("DROP TABLE platform_order", "platform_order", "table"),
+        ("DELETE FROM ledger_transfer WHERE key = 'b1'", "order b1", "transfer of what was done"),
+    ],
+)
+def test_what_was_changed_by_hand_is_named(ordered, statement, where, what):
+    by_hand(ordered, statement)
+    assert (where, what) in found(ordered)
+
+
+def test_books_that_are_older_than_the_log_are_named_by_each_order_that_they_lack(ordered):
+    tables = ("platform_order", "ledger_transfer", "ledger_entry", "ledger_cap")
+    by_hand(ordered, *("DELETE FROM " + table for table in tables))  # noqa: S608 - names of this test
+    assert verify(ordered.ledger).balances  # by themselves they are in order
+    assert [where for where, _ in found(ordered)] == ["b1", "e1", "p1"]
+
+
+def test_an_order_that_nobody_approved_is_named(ordered):
+    by_hand(
+        ordered,
+        "INSERT INTO platform_order (key, account_id, campaign, kind, body, renews, daily_micros, day,"
+        " amount_micros, number, outcome, detail) SELECT 'b2', account_id, campaign, kind,"
+        " replace(body, '\"b1\"', '\"b2\"'), renews, daily_micros, day, amount_micros, number + 9, '', ''"
+        " FROM platform_order WHERE key = 'b1'",
+    )
+    assert found(ordered) == [("order b2", "approval")]
+
+
+def test_an_order_that_the_door_refused_after_its_approval_was_used_is_no_finding(door, double):
+    door.judge.find("block")
+    with pytest.raises(Refused):
+        guarded(door.guard, double.approve(door, double.order("p1", kind="publish")))
+    assert [row.kind for row in log_of(door)][-2:] == ["approval.used", "order.refused"]
+    assert found(door) == []
