@@ -103,8 +103,8 @@ def check_books(settings: Settings, ledger: "Ledger") -> None:
         raise Refused(
             f"the audit log tells of {len(told)} changes that people signed for, and these books do not remember"
             f" {len(unknown)} of them (rows {_listed(unknown)}): they were begun anew, changed, or are an older copy,"
-            " so what was spent is not in them either, and nothing is raised or reopened. Put back the newest copy of the"
-            " ledger. Lowering a limit goes on"
+            " so what was spent is not in them either, and nothing is raised or reopened. Put back the newest copy of"
+            " the ledger. Lowering a limit goes on"
         )
 
 
