@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from gaelp.config.settings import Settings
 from gaelp.config.suggest import nearest
 from gaelp.errors import ComponentMissing, ConfigError
-from gaelp.platforms.calling import in_words
+from gaelp.platforms.calling import ends_the_program, in_words
 from gaelp.platforms.platform import AdPlatform
 
 __all__ = ["GROUP", "Connector", "connect_platform", "platform_names"]
@@ -49,7 +49,9 @@ def _connected(point: EntryPoint, settings: Settings) -> AdPlatform:
     source = f"platform {point.name!r} ({point.value})"
     try:
         platform = point.load()(settings)
-    except Exception as problem:  # noqa: BLE001 - whatever it is, it is told; as the cause it would show its secrets
+    except BaseException as problem:  # whatever it is, it is told; as the cause it would show its secrets
+        if ends_the_program(problem):
+            raise
         raise ComponentMissing(
             f"{source} cannot be used, {in_words(problem)}; mend its settings or reinstall it"
         ) from None

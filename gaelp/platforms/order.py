@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
 from gaelp.approvals import Action
 from gaelp.approvals.words import Label
@@ -12,11 +12,13 @@ from gaelp.config.base import Frozen
 from gaelp.config.names import Name
 from gaelp.content import Creative, creative_hash
 
-__all__ = ["Order", "OrderKey", "OrderKind", "action_of"]
+__all__ = ["Order", "OrderKey", "OrderKind", "WholeMicros", "action_of"]
 
 OrderKind = Literal["budget", "enable", "publish"]
 # Short enough to stand in the subject of an action beside the campaign.
 OrderKey = Annotated[Label, Field(max_length=100)]
+# Strict, because True, 5000000.0 and "5000000" are no amounts, whoever made them of one.
+WholeMicros = Annotated[int, Field(strict=True, gt=0)]
 
 
 class Order(Frozen):
@@ -29,7 +31,7 @@ class Order(Frozen):
     key: OrderKey
     kind: OrderKind
     campaign: Name
-    daily_micros: PositiveInt
+    daily_micros: WholeMicros
     until: date
     run_id: Label
     requester: Name

@@ -1,6 +1,7 @@
 """Pausing, which always passes: no approval, no reservation, no ledger, no kill switch stands before it."""
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -8,8 +9,7 @@ from threading import Thread
 from typing import NamedTuple
 
 from gaelp.errors import GaelpError
-from gaelp.observability.redact import mask
-from gaelp.platforms.calling import attempt, in_words
+from gaelp.platforms.calling import attempt, ends_the_program, in_words, shown
 from gaelp.platforms.platform import AdPlatform, CampaignState, Done, Outcome, Unknown
 
 __all__ = ["Running", "is_paused", "pause", "pause_all", "pause_each", "running"]
@@ -22,12 +22,13 @@ _SHOWN_CHARACTERS = 300
 class Running(NamedTuple):
     """The campaigns that are not known to be paused, and in words what cannot be paused for want of a name.
 
-    Beside them those that are paused.
+    Beside them those that are paused; `repeated` are the names that stand more than once in the whole list.
     """
 
     states: tuple[CampaignState, ...]
     nameless: tuple[str, ...]
     paused: tuple[CampaignState, ...]
+    repeated: frozenset[str] = frozenset()
 
 
 def pause(platform: AdPlatform, campaign: str) -> Outcome:
@@ -53,7 +54,9 @@ def pause_all(platform: AdPlatform, known: Iterable[str] = ()) -> None:
         found = running(platform)
         names |= dict.fromkeys(state.campaign for state in found.states)
         trouble += found.nameless
-    except Exception as error:  # noqa: BLE001 - whatever it is, the known ones are paused first and then it is told
+    except BaseException as error:  # whatever it is, the known ones are paused first and then it is told
+        if ends_the_program(error):
+            raise
         trouble.append(f"the list of campaigns could not be read ({in_words(error)})")
     for campaign, outcome in pause_each(platform, tuple(names)).items():
         if not isinstance(outcome, Done):
@@ -72,15 +75,31 @@ def running(platform: AdPlatform) -> Running:
     states: list[CampaignState] = []
     nameless: list[str] = []
     paused: list[CampaignState] = []
+    names: Counter[str] = Counter()
     for state in platform.read_campaigns():
-        name = getattr(state, "campaign", None)
-        if is_paused(state):
+        name, stands_still = _seen(state)
+        names.update([name])
+        if stands_still:
             paused.append(state)
-        elif isinstance(name, str) and name:
+        elif name:
             states.append(state)
         else:
-            nameless.append(f"the list holds what is no campaign with a name, {mask(state)!r}"[:_SHOWN_CHARACTERS])
-    return Running(tuple(states), tuple(nameless), tuple(paused))
+            nameless.append(f"the list holds what is no campaign with a name, {shown(state)}"[:_SHOWN_CHARACTERS])
+    repeated = frozenset(name for name, count in names.items() if count > 1)
+    return Running(tuple(states), tuple(nameless), tuple(paused), repeated)
+
+
+def _seen(state: CampaignState) -> tuple[str, bool]:
+    """The name of an entry, empty if it has none, and whether it is paused; an entry that cannot be asked is not."""
+    name = ""
+    try:
+        given = getattr(state, "campaign", None)
+        name = given if isinstance(given, str) else ""
+        return name, is_paused(state)
+    except BaseException as error:
+        if ends_the_program(error):
+            raise
+        return name, False
 
 
 def pause_each(platform: AdPlatform, campaigns: tuple[str, ...]) -> dict[str, Outcome]:

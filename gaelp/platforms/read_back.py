@@ -4,7 +4,7 @@ from datetime import date
 
 from gaelp.errors import GaelpError, Refused
 from gaelp.money import Micros
-from gaelp.platforms.calling import in_words
+from gaelp.platforms.calling import ends_the_program, in_words, shown
 from gaelp.platforms.findings import Finding, pause_and_tell
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import NOT_READ_BACK, OrderRow, note_read_back, orders_of_campaign
@@ -12,7 +12,9 @@ from gaelp.platforms.pausing import is_paused
 from gaelp.platforms.platform import CampaignState
 from gaelp.platforms.unknown_outcomes import was_sent
 
-__all__ = ["check_again", "check_written", "difference"]
+__all__ = ["REPEATED", "check_again", "check_written", "difference"]
+
+REPEATED = "the platform lists it more than once, wanted was one campaign of the name"
 
 _RELEASED = "enable it with a new order once the stop is released"
 
@@ -24,10 +26,13 @@ def check_written(guard: Guard, row: OrderRow) -> CampaignState:
     """
     state, wrong, unread = None, None, ""
     try:
-        listed = (one for one in guard.platform.read_campaigns() if getattr(one, "campaign", None) == row.campaign)
-        state = next(listed, None)
-        wrong = difference(state, (row.daily_micros,), date.fromisoformat(row.day))
-    except Exception as error:  # noqa: BLE001 - raised below, in words: the cause itself may hold a secret
+        listed = [one for one in guard.platform.read_campaigns() if getattr(one, "campaign", None) == row.campaign]
+        state = listed[0] if listed else None
+        # What is listed twice may spend twice, and nobody knows which of them a pause or a budget reaches.
+        wrong = REPEATED if len(listed) > 1 else difference(state, (row.daily_micros,), date.fromisoformat(row.day))
+    except BaseException as error:  # raised below, in words: the cause itself may hold a secret
+        if ends_the_program(error):
+            raise
         unread = in_words(error)
     if unread:
         why = f"{row.campaign} was changed by {row.key} and could not be read back ({unread})"
@@ -59,6 +64,8 @@ def difference(state: CampaignState | None, allowed: tuple[Micros, ...], through
     wanted = " or ".join(str(micros) for micros in sorted(set(allowed))) or "none"
     if state is None:
         return f"the platform has no such campaign, wanted was a daily budget of {wanted} micros"
+    if type(state.daily_micros) is not int:  # 1.0 and True are equal to 1, and are no amounts
+        return f"the platform has a daily budget of {shown(state.daily_micros)}, wanted was {wanted} micros"
     if state.daily_micros not in allowed:
         return f"the platform has a daily budget of {state.daily_micros} micros, wanted was {wanted}"
     if state.through > through:
@@ -69,8 +76,8 @@ def difference(state: CampaignState | None, allowed: tuple[Micros, ...], through
 def _check_stopped(guard: Guard, row: OrderRow, state: CampaignState) -> None:
     """Refused if it runs in spite of the kill switch, or if the order was to let it run."""
     if not is_paused(state):
-        status = getattr(state, "status", None)
-        why = f"{row.campaign}: {row.key} was carried out and it is {status!r} while the kill switch is set"
+        status = shown(getattr(state, "status", None))
+        why = f"{row.campaign}: {row.key} was carried out and it is {status} while the kill switch is set"
         finding = Finding(row.campaign, "runs-while-stopped", why, violation=None)
         raise _refused(guard, row, finding, _RELEASED)
     if row.kind == "enable":

@@ -12,7 +12,7 @@ from gaelp.budget.platform_budget import day_worst_micros
 from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
 from gaelp.money import Micros
-from gaelp.platforms.calling import in_words
+from gaelp.platforms.calling import ends_the_program, in_words, shown
 from gaelp.platforms.cost_booking import Booking, book_costs, reserved_micros
 from gaelp.platforms.findings import Finding, Paused, pause_and_record, tell_paused
 from gaelp.platforms.guard import Guard, on_record, tell
@@ -20,7 +20,7 @@ from gaelp.platforms.guarded import guarded
 from gaelp.platforms.order_book import open_orders, orders_of_day, record_outcome
 from gaelp.platforms.pausing import running
 from gaelp.platforms.platform import CampaignState, Done, Outcome, Rejected, Unknown
-from gaelp.platforms.read_back import difference
+from gaelp.platforms.read_back import REPEATED, difference
 from gaelp.platforms.renewal import budget_in_force, renewal_of
 from gaelp.platforms.unknown_outcomes import resolve, transfer_of, was_sent
 
@@ -65,7 +65,9 @@ class _Pass:
         """Do something whose failure is told and does not end the pass."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - whatever it is, the parts that can be done are done, and it is told
+        except BaseException as error:  # whatever it is, the parts that can be done are done, and it is told
+            if ends_the_program(error):
+                raise
             what = f"{name} could not be done ({in_words(error)}): mend that, then reconcile again"
             self.fail(what)
 
@@ -158,20 +160,31 @@ def _compare(one: _Pass) -> None:
     findings = []
     for state in found.states:
         if stopped:  # a call that was under way when the stop came may have arrived after the pause
-            why = f"{state.campaign} is {getattr(state, 'status', None)!r} while the kill switch is set"
+            why = f"{state.campaign} is {_status(state)} while the kill switch is set"
             findings.append(Finding(state.campaign, "runs-while-stopped", why, violation=None))
-        elif wrong := _compared(one.guard, state):
+        elif wrong := REPEATED if state.campaign in found.repeated else _compared(one.guard, state):
             findings.append(Finding(state.campaign, "read-back-differs", f"{state.campaign}: {wrong}"))
     one.pause(findings)
     for what in found.nameless:
         one.fail(f"{what}: mend the connector, and see on the platform whether it runs")
 
 
+def _status(state: CampaignState) -> str:
+    try:
+        return shown(state.status)
+    except BaseException as error:  # a word that cannot be had must not keep a campaign from being paused
+        if ends_the_program(error):
+            raise
+        return "of unknown status"
+
+
 def _compared(guard: Guard, state: CampaignState) -> str | None:
     """What is wrong with one campaign, in words; what cannot be compared is not known to be as it was ordered."""
     try:
         return _wrong(guard, state)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the others are compared, and this one is paused
+    except BaseException as error:  # whatever it is, the others are compared, and this one is paused
+        if ends_the_program(error):
+            raise
         return f"it cannot be compared with what was ordered ({in_words(error)})"
 
 

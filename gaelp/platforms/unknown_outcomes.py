@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from gaelp.budget.ledger import State, Transfer, UnknownTransfer, find_transfer, void
-from gaelp.platforms.calling import in_words, understood
+from gaelp.platforms.calling import ends_the_program, in_words, understood
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import NOT_READ_BACK, OrderRow, record_outcome
 from gaelp.platforms.platform import Done, Outcome, Rejected, Unknown
@@ -67,10 +67,12 @@ def _found(guard: Guard, transfer: Transfer) -> Outcome:
     """What the platform says about a key; no trace means no effect only when none can come any more."""
     try:
         found = guard.platform.look_up(transfer.key)
-    except Exception as error:  # noqa: BLE001 - not to know is an answer here
+        if found is not None:
+            return understood(found)
+    except BaseException as error:  # not to know is an answer here
+        if ends_the_program(error):
+            raise
         return Unknown(f"it could not be looked up: {in_words(error)}")
-    if found is not None:
-        return understood(found)
     # It was sent before its time to send was over: that is the latest moment from which a trace may be missing.
     latest = datetime.fromtimestamp(transfer.expires_at_ms / 1000, UTC) + guard.trace_within
     if guard.ledger.clock.now() < latest:
