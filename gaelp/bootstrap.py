@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gaelp.budget.kill_switch import KillSwitch, fence_at
+from gaelp.budget.kill_switch import KillSwitch, fence_at, told_for_a_stop
 from gaelp.budget.latch import LATCH_NAME, Latch
 from gaelp.budget.ledger import (
     AdAccount,
@@ -150,18 +150,26 @@ def should_have_books(settings: Settings) -> bool:
 
 
 def _pause_everything(settings: Settings) -> None:
-    """Pause what the platform lists; where that fails, what the order book knows as well."""
+    """Pause what the platform lists; where that fails, what the order book knows as well.
+
+    If the order book cannot be read either, both are told, and first which campaigns may still run.
+    """
     from gaelp.platforms import pause_all  # noqa: PLC0415 - see the top
+    from gaelp.platforms.calling import in_words  # noqa: PLC0415 - as above
     from gaelp.platforms.catalog import connect_platform  # noqa: PLC0415 - as above
     from gaelp.platforms.order_book import known_campaigns  # noqa: PLC0415 - as above
 
     platform = connect_platform(settings)
     try:
         pause_all(platform)
-    except GaelpError:
+    except GaelpError as trouble:
         # Only now: a database that is busy or gone must not hold up the pause.
-        with closing(open_books(settings)) as ledger:
-            known = known_campaigns(ledger, str(settings.platform.account))
+        try:
+            with told_for_a_stop("name the campaigns that it knows"), closing(open_books(settings)) as ledger:
+                known = known_campaigns(ledger, str(settings.platform.account))
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it must not hide what may still run
+            why = str(problem) if isinstance(problem, GaelpError) else in_words(problem)
+            raise GaelpError(f"{trouble}; what else may run could not be looked up ({why})") from problem
         pause_all(platform, known)
 
 

@@ -19,7 +19,16 @@ from gaelp.clock import Clock, SystemClock
 from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
 
-__all__ = ["Fence", "KillSwitch", "PartReport", "StopReport", "StopState", "fence_at", "fence_of"]
+__all__ = [
+    "Fence",
+    "KillSwitch",
+    "PartReport",
+    "StopReport",
+    "StopState",
+    "fence_at",
+    "fence_of",
+    "told_for_a_stop",
+]
 
 # Together well below the second in which a stop has to be done.
 _PARTS_WAIT_SECONDS = 0.4
@@ -40,7 +49,7 @@ def fence_of(ledger: Ledger) -> Fence:
     """The fence of an open ledger."""
 
     def raise_(record: StopRecord) -> None:
-        with _told_for_a_stop():
+        with told_for_a_stop():
             raise_fence(ledger, record)
 
     return Fence(lambda: read_fence(ledger), raise_, lambda stop_id: lower_fence(ledger, stop_id))
@@ -54,7 +63,7 @@ def fence_at(open_it: Callable[[], Ledger]) -> Fence:
             return one.read()
 
     def raise_(record: StopRecord) -> None:
-        with _told_for_a_stop(), _opened(open_it) as one:
+        with told_for_a_stop(), _opened(open_it) as one:
             one.raise_(record)
 
     def lower(stop_id: str) -> bool:
@@ -74,14 +83,14 @@ def _opened(open_it: Callable[[], Ledger]) -> Iterator[Fence]:
 
 
 @contextmanager
-def _told_for_a_stop() -> Iterator[None]:
+def told_for_a_stop(did_not: str = "take it") -> Iterator[None]:
     """Without the ledger's "no money is granted": who stops would take that for the stop."""
     try:
         yield
     except LedgerUnavailable as problem:
         cause = str(getattr(problem.__cause__, "orig", None) or problem.__cause__ or problem).strip()
         first_line = next(iter(cause.splitlines()), type(problem).__name__)
-        raise GaelpError(f"the ledger's database did not take it ({first_line})") from problem
+        raise GaelpError(f"the ledger's database did not {did_not} ({first_line})") from problem
 
 
 class PartReport(Frozen):

@@ -1,28 +1,35 @@
-"""From the platform's costs to the books: final days are posted, revised ones adjusted, unreserved ones reported.
+"""From the platform's costs to the books: final days are posted, revised ones adjusted, unreserved ones booked at once.
 
-A day's reservation is kept whole until its cost is final: what is given back too early may be spent twice.
+A day's reservation is kept whole until its cost is final: what is given back too early may be spent twice. Where
+nothing was reserved there is nothing to give back, and the caps must know at once.
 """
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from gaelp.budget.ledger import State, Transfer, adjust, post
+from gaelp.budget.ledger import LedgerUnavailable, State, Transfer, adjust, adjustments_of, open_unreserved, post
+from gaelp.errors import GaelpError
 from gaelp.money import Micros, Money
+from gaelp.platforms.calling import in_words
+from gaelp.platforms.cost_reading import Costs
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import OrderRow, orders_of_day
-from gaelp.platforms.platform import CostReport
 from gaelp.platforms.unknown_outcomes import transfer_of
 
 __all__ = ["Booking", "book_costs", "reserved_micros"]
+
+_MOST_CHARACTERS = 100  # what a key may take up of the one of its adjustments
 
 
 @dataclass(frozen=True, slots=True)
 class Booking:
     """What was done for one campaign-day; `problem` says in words what is wrong with its cost.
 
-    `final_at` is there if its reservation is kept because a report of that instant or later is needed to post it.
+    `final_at` is there if its reservation is kept because a report of that instant or later is needed to post it;
+    `failure` says why nothing could be booked.
     """
 
     campaign: str
@@ -31,19 +38,47 @@ class Booking:
     adjusted_micros: Micros = 0
     problem: str = ""
     final_at: datetime | None = None
+    failure: str = ""
 
 
-def book_costs(guard: Guard, report: CostReport, days: Iterable[date]) -> list[Booking]:
-    """Bring the books of these days in line with a report; running it again changes nothing."""
-    costs = {(cost.day, cost.campaign): cost.micros for cost in report.costs}
-    bookings = []
+@dataclass(frozen=True, slots=True)
+class _Day:
+    """One campaign-day: its orders, what the platform says it cost, and when it said so."""
+
+    guard: Guard
+    campaign: str
+    day: date
+    rows: list[OrderRow]
+    cost_micros: Micros
+    as_of: datetime
+
+    @property
+    def own_key(self) -> str:
+        """The key of the transfer that takes what no order of the day can."""
+        whose = f"{self.guard.account.id}/{self.campaign}"
+        if len(whose) > _MOST_CHARACTERS:
+            whose = hashlib.sha256(whose.encode(errors="backslashreplace")).hexdigest()
+        return f"unreserved/{self.day.isoformat()}/{whose}"
+
+
+def book_costs(guard: Guard, costs: Costs, as_of: datetime, days: Iterable[date]) -> Iterator[Booking]:
+    """Bring the books of these days in line with a report; running it again changes nothing.
+
+    A campaign-day that cannot be booked keeps no other from it, unless the ledger is away.
+    """
     for day in days:
-        rows = orders_of_day(guard.ledger, guard.account.id, day.isoformat())
-        campaigns = {row.campaign for row in rows} | {campaign for on, campaign in costs if on == day}
-        for campaign in sorted(campaigns):
-            mine = [row for row in rows if row.campaign == campaign]
-            bookings.append(_book(guard, (campaign, day), costs.get((day, campaign), 0), mine, report.as_of))
-    return bookings
+        try:
+            rows = orders_of_day(guard.ledger, guard.account.id, day.isoformat())
+        except LedgerUnavailable:
+            raise
+        except GaelpError as problem:
+            yield Booking("", day, failure=f"the costs of {day} are not booked ({in_words(problem)})")
+            continue
+        for campaign in sorted({row.campaign for row in rows} | {name for name, on in costs.micros if on == day}):
+            cost_micros = costs.of(campaign, day)
+            if cost_micros is not None:  # else its room is kept, and the report's problems are told
+                mine = [row for row in rows if row.campaign == campaign]
+                yield _told(_Day(guard, campaign, day, mine, cost_micros, as_of))
 
 
 def reserved_micros(transfers: Iterable[Transfer]) -> Micros:
@@ -51,49 +86,68 @@ def reserved_micros(transfers: Iterable[Transfer]) -> Micros:
     return sum(one.amount_micros for one in transfers if one.state not in (State.VOIDED, State.EXPIRED))
 
 
-def _book(guard: Guard, of: tuple[str, date], cost_micros: Micros, rows: list[OrderRow], as_of: datetime) -> Booking:
-    campaign, day = of
-    found = [(row, transfer_of(guard, row.key)) for row in rows]
-    transfers = [transfer for _, transfer in found if transfer is not None]
-    reserved = reserved_micros(transfers)
-    problem = (
-        f"{campaign} cost {cost_micros} micros on {day}, reserved were {reserved}" if cost_micros > reserved else ""
-    )
-    final_at = _end_of(day, guard) + guard.final_after
-    if as_of < final_at:
-        waits = any(not one.state.is_final for one in transfers)
-        return Booking(campaign, day, problem=problem, final_at=final_at if waits else None)
-    posted, left = 0, cost_micros - sum(one.posted_micros + one.adjusted_micros for one in transfers)
+def _told(one: _Day) -> Booking:
+    try:
+        return _book(one)
+    except LedgerUnavailable:
+        raise
+    except GaelpError as problem:
+        failure = (
+            f"{one.campaign} cost {one.cost_micros} micros on {one.day}, which is not booked ({in_words(problem)})"
+        )
+        # What nobody ordered is a violation and has to stand still, booked or not.
+        return Booking(one.campaign, one.day, problem="" if one.rows else failure, failure=failure)
+
+
+def _book(one: _Day) -> Booking:
+    guard = one.guard
+    found = [(row, transfer) for row in one.rows if (transfer := transfer_of(guard, row.key)) is not None]
+    ordered = [transfer for _, transfer in found]
+    own = transfer_of(guard, one.own_key)
+    reserved = reserved_micros(ordered)
+    problem = f"{one.campaign} cost {one.cost_micros} micros on {one.day}, reserved were {reserved}"
+    problem = problem if one.cost_micros > reserved else ""
+    final_at = datetime.combine(one.day + timedelta(days=1), time(), ZoneInfo(guard.account.time_zone))
+    final_at += guard.final_after
+    if ordered and one.as_of < final_at:
+        waits = any(not transfer.state.is_final for transfer in ordered)
+        return Booking(one.campaign, one.day, problem=problem, final_at=final_at if waits else None)
+    booked = [*ordered, *([own] if own else [])]
+    posted, left = 0, one.cost_micros - sum(each.posted_micros + each.adjusted_micros for each in booked)
     unknown_micros = 0  # room of orders that may yet turn out to be what cost the money
     for row, transfer in found:
-        if transfer is None or transfer.state.is_final:
+        if transfer.state.is_final:
             continue
         if row.outcome != "done":
             unknown_micros += transfer.amount_micros
             continue
         share = min(max(left, 0), transfer.amount_micros)
-        post(guard.ledger, transfer.key, Money(share, transfer.currency))
-        posted, left = posted + share, left - share
+        is_new = post(guard.ledger, transfer.key, Money(share, transfer.currency)).is_new
+        posted, left = posted + (share if is_new else 0), left - share
     covered = 0 <= left <= unknown_micros
-    adjusted = 0 if covered else _adjust(guard, [one.key for one in transfers], left, as_of)
-    return Booking(campaign, day, posted, adjusted, problem)
+    adjusted = 0 if covered else _adjust(one, [each.key for each in booked], left)
+    return Booking(one.campaign, one.day, posted, adjusted, problem)
 
 
-def _adjust(guard: Guard, keys: list[str], left: Micros, as_of: datetime) -> Micros:
-    """Book a difference on what is finished, refunds no further than what was paid; the answer is what was booked."""
-    booked = 0
-    finished = [one for one in (transfer_of(guard, key) for key in keys) if one is not None and one.state.is_final]
-    finished.sort(key=lambda one: one.state is not State.POSTED)  # on what was carried out, if there is such
-    for transfer in finished:
+def _adjust(one: _Day, keys: list[str], left: Micros) -> Micros:
+    """Book a difference on what is finished, refunds no further than what was paid; the answer is what was booked.
+
+    Cost for which nothing is finished gets a transfer of its own: it has happened all the same.
+    """
+    ledger, booked = one.guard.ledger, 0
+    finished = [(each, count) for each, count in (adjustments_of(ledger, key) for key in keys) if each.state.is_final]
+    finished.sort(key=lambda pair: pair[0].state is not State.POSTED)  # on what was carried out, if there is such
+    if left > 0 and not finished:
+        caps = one.guard.caps_of(one.campaign)
+        open_unreserved(ledger, one.own_key, account_id=one.guard.account.id, day=one.day, caps=caps)
+        finished = [adjustments_of(ledger, one.own_key)]
+    for transfer, count in finished:
         share = max(left, -(transfer.posted_micros + transfer.adjusted_micros))
         if share:
-            # The same report gives the same key, so that two who book it at once book it once.
-            key = f"{transfer.key}/cost/{int(as_of.timestamp() * 1000)}/{share}"
-            difference = Money(share, transfer.currency)
-            adjust(guard.ledger, key, transfer_key=transfer.key, difference=difference, reason="cost was revised")
-            booked, left = booked + share, left - share
+            # Numbered, so that two who book the same difference at once book it once, and a cost that comes back to
+            # what it was is a difference anew.
+            key, difference = f"{transfer.key}/cost/{count + 1}", Money(share, transfer.currency)
+            reason = f"cost as of {one.as_of.isoformat()}"
+            receipt = adjust(ledger, key, transfer_key=transfer.key, difference=difference, reason=reason)
+            booked, left = booked + (share if receipt.is_new else 0), left - share
     return booked
-
-
-def _end_of(day: date, guard: Guard) -> datetime:
-    return datetime.combine(day + timedelta(days=1), time(), ZoneInfo(guard.account.time_zone))

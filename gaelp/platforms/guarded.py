@@ -12,6 +12,7 @@ from functools import partial
 
 from gaelp.approvals import Action, Authorisation
 from gaelp.budget.ledger import (
+    LedgerBroken,
     LedgerUnavailable,
     Reservation,
     State,
@@ -26,6 +27,7 @@ from gaelp.content import Creative, creative_hash
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 from gaelp.money import Micros, Money
 from gaelp.platforms.calling import attempt, in_words
+from gaelp.platforms.cost_booking import reserved_micros
 from gaelp.platforms.findings import Finding, pause_and_tell
 from gaelp.platforms.guard import Guard, tell
 from gaelp.platforms.order import Order, action_of
@@ -41,7 +43,7 @@ from gaelp.platforms.platform import Done, Outcome, Rejected, Unknown
 from gaelp.platforms.read_back import check_again, check_written
 from gaelp.platforms.refusals import Stage, tell_refusal
 from gaelp.platforms.renewal import check_renewal
-from gaelp.platforms.unknown_outcomes import conclude, held_transfer, resolve
+from gaelp.platforms.unknown_outcomes import conclude, held_transfer, resolve, transfer_of
 
 __all__ = ["guarded"]
 
@@ -112,6 +114,8 @@ def _refuse_if_stopped(guard: Guard) -> None:
 
 
 def _check_order(guard: Guard, order: Order) -> None:
+    if type(order.daily_micros) is not int:  # a copy of an order is not checked when it is made
+        raise BadInput(f"{order.key} has a daily budget of {order.daily_micros!r}: give whole micros, as an int")
     if order.until < guard.today():
         raise BadInput(f"{order.key} may run until {order.until}, today is {guard.today()}: order it for later days")
     if order.daily_micros % guard.terms.step_micros:
@@ -174,13 +178,16 @@ def _reserve(passage: _Passage) -> OrderRow:
 def _worst_case(guard: Guard, order: Order, day: date) -> Micros:
     """What the order may cost today beyond what its campaign has reserved for certain; at least a micro.
 
-    Only orders that are done count as reserved already: one that is still unknown may give its room back. The micro
-    makes every order a transfer, so that the ledger knows of each whether it was sent.
+    Only orders that are done count as reserved already: one that is still unknown may give its room back. And only as
+    far as the ledger holds it: the order book alone proves no room. The micro makes every order a transfer, so that the
+    ledger knows of each whether it was sent.
     """
-    earlier, others = [], dict[str, Micros]()
+    earlier, held, others = [], 0, dict[str, Micros]()
     for row in orders_of_day(guard.ledger, guard.account.id, day.isoformat()):
         if row.campaign == order.campaign:
-            earlier += [row.daily_micros] if row.outcome == "done" else []
+            if row.outcome == "done":
+                earlier.append(row.daily_micros)
+                held += _held_micros(guard, row)
         elif row.outcome == "done" or (row.outcome == "" and held_transfer(guard, row.key)):
             others[row.campaign] = max(others.get(row.campaign, 0), row.daily_micros)
     change = change_budget(
@@ -189,7 +196,19 @@ def _worst_case(guard: Guard, order: Order, day: date) -> Micros:
         others=[PlatformBudget(terms=guard.terms, daily_micros=micros) for micros in others.values()],
         cap_micros=guard.day_cap_micros,
     )
-    return max(change.extra_micros, 1)
+    return max(change.extra_micros, change.day_reserve_micros - held, 1)
+
+
+def _held_micros(guard: Guard, row: OrderRow) -> Micros:
+    """What the ledger set aside for an order; LedgerBroken if the order book says another amount."""
+    transfer = transfer_of(guard, row.key)
+    if transfer is None or transfer.amount_micros != row.amount_micros:
+        seen = "nothing" if transfer is None else transfer.amount_micros
+        raise LedgerBroken(
+            f"the order {row.key!r} has reserved {row.amount_micros} micros by the order book, {seen} by the ledger:"
+            " somebody has changed one of them; run `gaelp ledger verify`, and go back to a copy that is in order"
+        )
+    return reserved_micros([transfer])
 
 
 def _mark(passage: _Passage) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Connection, Integer, MetaData, Row, Table, Text, text
 
-from gaelp.budget.ledger import KeyReused, Ledger
+from gaelp.budget.ledger import KeyReused, Ledger, LedgerBroken
 from gaelp.errors import GaelpError
 from gaelp.money import Micros
 from gaelp.platforms.order import Order
@@ -36,6 +36,8 @@ Ending = Literal["done", "rejected"]
 NOT_READ_BACK = "it was not read back yet"  # the detail of what is done, until somebody has looked
 
 ORDER_TABLE = "platform_order"
+_SAID_TWICE = ("key", "campaign", "kind", "renews", "daily_micros")  # in the order, and in columns to search by
+_MEND = "somebody has changed the order book; go back to a copy that `gaelp ledger verify` finds in order"
 
 _metadata = MetaData()
 _BIG = Integer().with_variant(BigInteger, "postgresql")
@@ -110,7 +112,7 @@ def create_order_book(ledger: Ledger) -> None:
 def record_order(ledger: Ledger, order: Order, *, account_id: str, day: str, amount_micros: Micros) -> OrderRow:
     """Write down what is about to be reserved; where room was taken under the key already, that stands."""
     values = {
-        **order.model_dump(include={"key", "campaign", "kind", "renews", "daily_micros"}),
+        **order.model_dump(include=set(_SAID_TWICE)),
         "account_id": account_id,
         "body": order.body,
         "day": day,
@@ -188,4 +190,17 @@ def orders_of_campaign(ledger: Ledger, account_id: str, campaign: str) -> list[O
 
 
 def _row(row: Row[Any]) -> OrderRow:
-    return OrderRow(*row)
+    """A row whose columns say what its order says; the columns can be edited by hand, the order is what people signed.
+
+    What is refused here neither counts as reserved nor is sent, and `reconcile` pauses what it cannot compare.
+    """
+    read = OrderRow(*row)
+    try:
+        order = read.order
+    except ValueError:
+        raise LedgerBroken(f"the order {read.key!r} of the order book holds no order: {_MEND}") from None
+    for name in _SAID_TWICE:
+        said, stored = getattr(order, name), getattr(read, name)
+        if said != stored:
+            raise LedgerBroken(f"the order {read.key!r} says {name}={said!r}, its row says {stored!r}: {_MEND}")
+    return read

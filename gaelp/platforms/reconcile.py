@@ -14,6 +14,7 @@ from gaelp.errors import GaelpError
 from gaelp.money import Micros
 from gaelp.platforms.calling import ends_the_program, in_words, shown
 from gaelp.platforms.cost_booking import Booking, book_costs, reserved_micros
+from gaelp.platforms.cost_reading import read_report
 from gaelp.platforms.findings import Finding, Paused, pause_and_record, tell_paused
 from gaelp.platforms.guard import Guard, on_record, tell
 from gaelp.platforms.guarded import guarded
@@ -215,13 +216,26 @@ def _book(one: _Pass) -> None:
     report = guard.platform.read_costs(days[0], days[-1])
     if report.as_of > guard.ledger.clock.now():
         raise GaelpError(f"the costs are as of {report.as_of.isoformat()}, which is yet to come: check the clocks")
-    bookings = book_costs(guard, report, days)
+    costs = read_report(report, days)
+    for problem in costs.problems:
+        one.fail(f"the report of costs makes no sense: {problem}; its room is kept: look at it on the platform")
+    bookings: list[Booking] = []
+    try:
+        bookings.extend(book_costs(guard, costs, report.as_of, days))
+    finally:  # what was booked before the ledger went away is told, and what ran too far is paused
+        _conclude(one, bookings, report.as_of)
+
+
+def _conclude(one: _Pass, bookings: Sequence[Booking], as_of: datetime) -> None:
     one.posted_micros += sum(booking.posted_micros for booking in bookings)
     one.adjusted_micros += sum(booking.adjusted_micros for booking in bookings)
     problems = [Finding(booking.campaign, _BEYOND, booking.problem) for booking in bookings if booking.problem]
     # Once told, a past day must not keep a campaign from running after somebody has looked at it.
-    one.pause([found for found in problems if not on_record(guard, found.campaign, _BEYOND, found.why)])
-    one.notes += _not_final(bookings, report.as_of)
+    one.pause([found for found in problems if not on_record(one.guard, found.campaign, _BEYOND, found.why)])
+    for booking in bookings:
+        if booking.failure:
+            one.fail(f"{booking.failure}: mend that, then reconcile again")
+    one.notes += _not_final(bookings, as_of)
 
 
 def _not_final(bookings: Sequence[Booking], as_of: datetime) -> list[str]:

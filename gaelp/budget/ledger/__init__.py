@@ -25,9 +25,10 @@ from gaelp.budget.ledger.refusals import (
     WrongState,
 )
 from gaelp.budget.ledger.reservations import Reservation, mark_in_flight, reserve
-from gaelp.budget.ledger.settlement import adjust, expire, post, void
+from gaelp.budget.ledger.settlement import adjust, adjustments_of, expire, post, void
 from gaelp.budget.ledger.signed import SignedChange, check_unsigned, signed_changes
 from gaelp.budget.ledger.transfers import Receipt, State, Transfer, find_transfer, transfers_in
+from gaelp.budget.ledger.unreserved import open_unreserved
 from gaelp.budget.ledger.verify import Finding, Verification, verify
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "Verification",
     "WrongState",
     "adjust",
+    "adjustments_of",
     "books_id",
     "check_limit",
     "check_reopen",
@@ -73,6 +75,7 @@ __all__ = [
     "mark_in_flight",
     "open_account",
     "open_ledger",
+    "open_unreserved",
     "overview",
     "post",
     "raise_fence",

@@ -15,7 +15,7 @@ from gaelp.budget.ledger.words import check_word
 from gaelp.errors import BadInput
 from gaelp.money import Micros, Money
 
-__all__ = ["Bucket", "Cap", "CapKind", "buckets_of", "settle_room", "take_room"]
+__all__ = ["Bucket", "Cap", "CapKind", "buckets_of", "open_bucket", "settle_room", "take_room"]
 
 
 class CapKind(StrEnum):
@@ -89,11 +89,16 @@ def take_room(connection: Connection, bucket: Bucket, amount: Money, account_id:
     values = {"id": bucket.id, "micros": amount.micros, "currency": amount.currency, "account_id": account_id}
     if connection.execute(_TAKE, values).rowcount == 1:
         return
-    opened = {"id": bucket.id, "day": bucket.day, "kind": bucket.cap.kind, "subject": bucket.cap.subject}
-    connection.execute(_OPEN, opened)  # by us or, at the same moment, by another: either way it may be there now
+    open_bucket(connection, bucket)  # by us or, at the same moment, by another: either way it may be there now
     if connection.execute(_TAKE, values).rowcount == 1:
         return
     raise CapReached(_why_refused(connection, bucket, amount, account_id))
+
+
+def open_bucket(connection: Connection, bucket: Bucket) -> None:
+    """Make the bucket from the limit of its cap where it is missing; without a limit there is none."""
+    names = {"id": bucket.id, "day": bucket.day, "kind": bucket.cap.kind, "subject": bucket.cap.subject}
+    connection.execute(_OPEN, names)
 
 
 def settle_room(connection: Connection, bucket: Bucket, *, reserved_micros: Micros, posted_micros: Micros) -> None:

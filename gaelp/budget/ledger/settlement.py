@@ -14,7 +14,7 @@ from gaelp.budget.ledger.words import check_amount, check_word
 from gaelp.errors import BadInput, MoneyError
 from gaelp.money import MAX_MICROS, Micros, Money
 
-__all__ = ["adjust", "expire", "post", "void"]
+__all__ = ["adjust", "adjustments_of", "expire", "post", "void"]
 
 _MOST_AT_ONCE = 1000
 
@@ -37,6 +37,7 @@ _INSERT_ADJUSTMENT = text(
     "INSERT INTO ledger_adjustment (key, transfer_key, micros, reason, created_at_ms)"
     " VALUES (:key, :transfer_key, :micros, :reason, :now_ms) ON CONFLICT (key) DO NOTHING"
 )
+_COUNT_ADJUSTMENTS = text("SELECT COUNT(*) FROM ledger_adjustment WHERE transfer_key = :key")
 _FIND_ADJUSTMENT = text("SELECT transfer_key, micros FROM ledger_adjustment WHERE key = :key")
 _ADJUST = text(
     "UPDATE ledger_transfer SET adjusted_micros = adjusted_micros + :micros"  # noqa: S608 - a constant of the package
@@ -89,6 +90,16 @@ def adjust(ledger: Ledger, key: str, *, transfer_key: str, difference: Money, re
         transfer = Transfer.from_row(row)
         _settle(ledger, connection, transfer, reserved_micros=0, posted_micros=difference.micros)
     return Receipt(key, transfer.state, is_new=True)
+
+
+def adjustments_of(ledger: Ledger, key: str) -> tuple[Transfer, int]:
+    """A transfer and how often it was adjusted, as of one moment.
+
+    That number in the key of the next adjustment lets two who book at once book it once.
+    """
+    with ledger.snapshot() as connection:
+        transfer = get_transfer(connection, key)
+        return transfer, int(connection.execute(_COUNT_ADJUSTMENTS, {"key": key}).scalar_one())
 
 
 def _finish(ledger: Ledger, key: str, state: State, actual: Money | None) -> Receipt:

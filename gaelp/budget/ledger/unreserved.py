@@ -1,0 +1,73 @@
+"""Cost that nobody reserved for: a transfer of its own that never held room, on which the cost is then adjusted.
+
+It has happened, so no cap can refuse it. It counts under every cap that has a limit, which is breached and closes if
+there is no room. A cap without a limit grants nothing anyway, and has no row to count in.
+"""
+
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection, text
+
+from gaelp.budget.ledger.accounts import AdAccount, find_account
+from gaelp.budget.ledger.caps import Cap, buckets_of, open_bucket
+from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.journal import held, released, write_movements
+from gaelp.budget.ledger.transfers import Transfer, caps_as_json, get_transfer
+from gaelp.budget.ledger.words import check_word
+from gaelp.errors import BadInput
+
+__all__ = ["open_unreserved"]
+
+_LEAST_MICROS = 1  # a transfer has an amount; this one was never held
+
+_INSERT = text(
+    "INSERT INTO ledger_transfer (key, account_id, currency, amount_micros, caps, day, state, posted_micros,"
+    " adjusted_micros, created_at_ms, expires_at_ms)"
+    " VALUES (:key, :account_id, :currency, :amount_micros, :caps, :day, 'voided', 0, 0, :at_ms, :at_ms)"
+    " ON CONFLICT (key) DO NOTHING"
+)
+_HAS_LIMIT = text(
+    "SELECT 1 FROM ledger_limit WHERE kind = :kind AND subject = :subject AND currency = :currency"
+    " AND account_id IN (:account_id, '')"
+)
+
+
+def open_unreserved(ledger: Ledger, key: str, *, account_id: str, day: date, caps: tuple[Cap, ...]) -> Transfer:
+    """The transfer that takes the cost of a day for which nothing was reserved; made where it is missing.
+
+    It belongs to that day of the account, however late the cost is known. Asking again gives the same transfer.
+    """
+    check_word(key, "the key of a cost without a reservation")
+    with ledger.transaction() as connection:
+        account = find_account(connection, account_id)
+        counted = tuple(cap for cap in caps if _has_limit(connection, cap, account))
+        if not counted:
+            raise BadInput(f"{key} cannot be booked, none of its caps has a limit in {account.currency}: set one")
+        values = {
+            "key": key,
+            "account_id": account.id,
+            "currency": account.currency,
+            "amount_micros": _LEAST_MICROS,
+            "caps": caps_as_json(counted),
+            "day": day.isoformat(),
+            "at_ms": min(ledger.now_ms(), _last_ms(day, account)),
+        }
+        if connection.execute(_INSERT, values).rowcount == 1:
+            for bucket in buckets_of(counted, day.isoformat()):
+                open_bucket(connection, bucket)
+            # Held and released in one step: the journal of what was voided tells of room that was held once.
+            write_movements(connection, key, ledger.now_ms(), held(_LEAST_MICROS), released(_LEAST_MICROS))
+            ledger.at_point("journal written")
+        return get_transfer(connection, key)
+
+
+def _has_limit(connection: Connection, cap: Cap, account: AdAccount) -> bool:
+    names = {"kind": cap.kind, "subject": cap.subject, "currency": account.currency, "account_id": account.id}
+    return connection.execute(_HAS_LIMIT, names).first() is not None
+
+
+def _last_ms(day: date, account: AdAccount) -> int:
+    """The last millisecond of a day of the account: what is booked later still belongs to it."""
+    end = datetime.combine(day + timedelta(days=1), time(), ZoneInfo(account.time_zone))
+    return int(end.timestamp() * 1000) - 1
