@@ -167,7 +167,7 @@ def _pause_everything(settings: Settings) -> None:
         try:
             with told_for_a_stop("name the campaigns that it knows"), closing(open_books(settings)) as ledger:
                 known = known_campaigns(ledger, str(settings.platform.account))
-        except Exception as problem:  # noqa: BLE001 - whatever it is, it must not hide what may still run
+        except Exception as problem:  # whatever it is, it must not hide what may still run
             why = str(problem) if isinstance(problem, GaelpError) else in_words(problem)
             raise GaelpError(f"{trouble}; what else may run could not be looked up ({why})") from problem
         pause_all(platform, known)

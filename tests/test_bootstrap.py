@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from gaelp.approvals import ApprovalStore, approvals_place, sign
 from gaelp.bootstrap import create_books, kill_switch, open_books, opened_guard
-from gaelp.budget.ledger import AdAccount, Cap, CapKind, set_limit
+from gaelp.budget.ledger import AdAccount, Cap, CapKind, LedgerUnavailable, set_limit
 from gaelp.cli.ledger_records import order_findings
 from gaelp.cli.main import app
 from gaelp.clock import SystemClock
@@ -150,6 +150,29 @@ def test_what_the_order_book_knows_is_paused_where_the_platform_gives_no_list(se
     monkeypatch.undo()
     state = trusted.PlatformDouble(SystemClock(), path=Path(settings.home) / "double.pickle")
     assert state.campaigns["spring"].status == "paused"
+
+
+def test_a_stop_names_what_may_still_run_although_the_ledger_is_away_too(settings, trusted, monkeypatch):
+    ordered(settings, trusted)
+    ordered(settings, trusted, kind="enable", key="e1")
+
+    def fail(*_given, **_named):
+        raise OSError("no answer")
+
+    def no_database(*_given, **_named):
+        words = "no money is granted; try again with the same key"
+        raise LedgerUnavailable(words) from OSError("attempt to write a readonly database")
+
+    monkeypatch.setattr(trusted.PlatformDouble, "pause", fail)
+    switch = kill_switch(settings)
+    monkeypatch.setattr("gaelp.bootstrap.open_ledger", no_database)
+    switch.stop(by="ann", reason="drill")
+    [pause] = [part for part in switch.wait(10).parts if part.name == "pause"]
+    assert pause.outcome == "failed"
+    assert pause.detail.startswith("not everything is paused (spring: ")
+    assert "could not be looked up (the ledger's database did not name the campaigns" in pause.detail
+    assert "readonly database" in pause.detail
+    assert "granted" not in pause.detail
 
 
 def test_what_a_platform_says_holds_no_secret_although_nobody_set_up_the_log(settings, trusted, monkeypatch):
