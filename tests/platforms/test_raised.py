@@ -36,7 +36,7 @@ except GaelpError as error:
 """
 
 
-class Mute(Exception):  # noqa: N818 - it is no error of ours
+class Mute(Exception):
     """Cannot say what it is."""
 
     def __str__(self):
