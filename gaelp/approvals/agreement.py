@@ -55,8 +55,8 @@ def check_agreement(session: Session, wanted: str) -> None:
 
 def _check_agreement(session: Session, wanted: str) -> None:
     _check_no_gap(session)
-    told = {body for row in _told(session, wanted) if parse(body := _whole_body(row))["action_hash"] == wanted}
-    if told != _stored(session, wanted):
+    told = [_whole_body(row) for row in _told(session, wanted) if _about(row) == wanted]
+    if sorted(told) != sorted(_stored(session, wanted)):
         raise Refused(
             f"the tables and the audit log do not tell the same of action {wanted[:12]}: decisions or uses were changed"
             " or taken out"
@@ -65,9 +65,13 @@ def _check_agreement(session: Session, wanted: str) -> None:
 
 def check_all(session: Session) -> None:
     """Refuse if tables and log differ on any action."""
-    stored = {wanted for (wanted,) in session.execute("SELECT action_hash FROM requests").fetchall()}
-    told = {parse(_whole_body(row))["action_hash"] for row in _told(session, "")}
-    for wanted in sorted(stored | told):
+    query = (
+        "SELECT action_hash FROM requests UNION SELECT action_hash FROM approvals UNION SELECT action_hash FROM uses"
+    )
+    stored = {wanted for (wanted,) in session.execute(query).fetchall()}
+    for wanted in sorted(stored | {_about(row) for row in _told(session, "")}, key=repr):
+        if not isinstance(wanted, str):
+            raise Refused(f"a table names the action {wanted!r:.40}, which is no text: it was changed")
         _check_agreement(session, wanted)
 
 
@@ -79,8 +83,8 @@ def check_nonces(session: Session) -> None:
         if row.kind == USED:
             body = parse(_whole_body(row))
             told |= {(nonce, body["action_hash"]) for nonce in body["authorisation"]["nonces"]}
-    if wrong := sorted(kept ^ told):
-        nonce, wanted = wrong[0]
+    if wrong := sorted(kept ^ told, key=repr):
+        nonce, wanted = map(str, wrong[0])
         seen = "is not kept, though the log tells of its use" if wrong[0] in told else "is kept, without one in the log"
         raise Refused(f"used_nonces: nonce {nonce[:12]} of action {wanted[:12]} {seen}; {len(wrong)} rows differ")
 
@@ -98,6 +102,8 @@ def check_decisions(session: Session, trust: Trust) -> None:
                     " the signature of a key that was trusted then: it is forged, or the list of approvers was changed"
                 )
         if use := use_of(session, wanted):
+            if any(approval.statement.decision == "reject" for approval in approvals):
+                raise Refused(f"action {wanted[:12]} was rejected, and yet there is a use of it: it was never granted")
             _check_use(wanted, use[1], [entry for entry in approvals if _held(entry, request, trust, use[1])])
 
 
@@ -109,8 +115,13 @@ def _held(approval: Approval, request: ApprovalRequest, trust: Trust, granted: A
 
 
 def _check_use(wanted: str, granted: Authorisation, held: list[Approval]) -> None:
-    nonces = {approval.statement.nonce for approval in held}
-    if granted.action_hash != wanted or not granted.nonces or not nonces.issuperset(granted.nonces):
+    said = {approval.statement.nonce: approval.statement for approval in held}
+    rests = granted.action_hash == wanted and granted.nonces and set(granted.nonces) <= set(said)
+    if (
+        not rests
+        or set(granted.approvers) != {said[nonce].approver for nonce in granted.nonces}
+        or granted.expires_at > min(said[nonce].expires_at for nonce in granted.nonces)
+    ):
         raise Refused(
             f"the use of action {wanted[:12]} at {granted.granted_at.isoformat()} does not rest on approvals that were"
             " in force then: it was never granted"
@@ -120,7 +131,8 @@ def _check_use(wanted: str, granted: Authorisation, held: list[Approval]) -> Non
 def _check_no_gap(session: Session) -> None:
     rows, last = session.execute("SELECT COUNT(*), MAX(seq) FROM audit").fetchone()
     if rows and last != rows - 1:
-        raise Refused(f"the audit log lacks {last + 1 - rows} rows")
+        lacks = f"lacks {last + 1 - rows} rows" if isinstance(last, int) else f"has a row with the number {last!r:.40}"
+        raise Refused(f"the audit log {lacks}")
 
 
 def _told(session: Session, wanted: str) -> list[AuditRow]:
@@ -135,14 +147,23 @@ def _whole_body(row: AuditRow) -> bytes:
     return row.body.encode("utf-8")
 
 
-def _stored(session: Session, wanted: str) -> set[bytes]:
+def _about(row: AuditRow) -> str:
+    """The hash of the action that a row of one of our kinds tells of."""
+    body = parse(_whole_body(row))
+    wanted = body.get("action_hash") if isinstance(body, dict) else None
+    if not isinstance(wanted, str):
+        raise Refused(f"row {row.seq} of the audit log is {row.kind} and names no action: GAELP did not write it")
+    return wanted
+
+
+def _stored(session: Session, wanted: str) -> list[bytes]:
     request, use = request_of(session, wanted), use_of(session, wanted)
     bodies = [decided_body(wanted, approval) for approval in approvals_of(session, wanted)]
     if request:
         bodies.append(requested_body(wanted, request))
     if use:
         bodies.append(used_body(wanted, *use))
-    return {canonical(body) for body in bodies}
+    return [canonical(body) for body in bodies]
 
 
 def _value(model: BaseModel) -> object:

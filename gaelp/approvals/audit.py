@@ -101,6 +101,8 @@ class AuditLog:
 def append(session: Session, kind: str, body: dict[str, Any], at: datetime) -> AuditRow:
     """Add one row inside a transaction that writes; it stands or falls with the rest of that transaction."""
     last = session.execute("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
+    if last and not isinstance(last[0], int):
+        raise DataError(f"the last row of the audit log has the number {last[0]!r:.40}: it was changed")
     seq, previous = (last[0] + 1, last[1]) if last else (0, START)
     when = require_aware(at).astimezone(UTC).isoformat(timespec="microseconds")
     text = canonical(body).decode("ascii")

@@ -19,7 +19,7 @@ from gaelp.config.fingerprint import fingerprint
 from gaelp.config.names import Name, Slug
 from gaelp.errors import Refused
 
-__all__ = ["Authorisation", "Tally", "Terms", "require", "state_of", "tally"]
+__all__ = ["Authorisation", "Tally", "Terms", "check_granted", "require", "state_of", "tally"]
 
 
 class Terms(Frozen):
@@ -123,6 +123,21 @@ def require(
         expires_at=min(entry.approval.statement.expires_at for entry in valid),
         terms=Terms.of(policy, trust),
     )
+
+
+def check_granted(
+    action: Action, granted: Authorisation, approvals: Iterable[Approval], policy: ApprovalPolicy, trust: Trust
+) -> None:
+    """Refuse an authorisation that these approvals do not give as of its own time: somebody wrote it by hand."""
+    if action.world == "sandbox":
+        return  # no real money moves, and its policies change more often
+    again = require(action, approvals, policy, trust, granted.granted_at)
+    kept = {"action_hash", "approvers", "nonces", "signed"}
+    if again.model_dump(include=kept) != granted.model_dump(include=kept) or granted.expires_at > again.expires_at:
+        raise Refused(
+            f"the stored use of action {action_hash(action)[:12]} at {granted.granted_at.isoformat()} is not what its"
+            " approvals give: it was never granted. Run `gaelp audit verify`, and ask for a new action."
+        )
 
 
 def state_of(

@@ -22,7 +22,7 @@ from gaelp.approvals.agreement import (
 )
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.audit import append
-from gaelp.approvals.authorise import Authorisation, Tally, require, state_of, tally
+from gaelp.approvals.authorise import Authorisation, Tally, check_granted, require, state_of, tally
 from gaelp.approvals.database import Database, open_database
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
 from gaelp.approvals.standing import Circumstances, standing
@@ -142,6 +142,8 @@ class ApprovalStore:
     def consume(self, action: Action, policy: ApprovalPolicy, trust: Trust, *, consumer: str) -> Authorisation:
         """Use the approvals of an action up, for good: the same consumer gets the same answer again, no other any.
 
+        A use that is stored is believed only if the approvals of the action give it, as of its own time.
+
         `consumer` is the idempotency key of what is about to be done.
         """
         if not (consumer.isprintable() and 1 <= len(consumer) <= _CONSUMER_MAX):
@@ -150,10 +152,12 @@ class ApprovalStore:
         with self._database.writing() as session:
             request = known_request(session, action)
             check_agreement(session, wanted)
-            if use := use_of(session, wanted):
-                return _same_consumer(use, consumer, wanted)
-            at = self._clock.now()
             approvals = approvals_of(session, wanted)
+            if use := use_of(session, wanted):
+                again = _same_consumer(use, consumer, wanted)
+                check_granted(action, again, approvals, policy, trust)
+                return again
+            at = self._clock.now()
             if state_of(request, approvals, policy, trust, at) == "expired":
                 raise Refused(
                     f"the request for action {wanted[:12]} ran out at {request.expires_at(policy).isoformat()}:"

@@ -1,5 +1,7 @@
 """What the tables of requests, approvals and uses hold, read back with suspicion."""
 
+from typing import TypeVar
+
 from pydantic import BaseModel
 
 from gaelp.approvals.action import Action, action_hash
@@ -21,6 +23,8 @@ __all__ = [
     "used_nonces",
 ]
 
+Model = TypeVar("Model", bound=BaseModel)
+
 
 def known_request(session: Session, action: Action) -> ApprovalRequest:
     """The request for an action; Refused if nobody asked for it."""
@@ -40,7 +44,7 @@ def request_of(session: Session, wanted: str) -> ApprovalRequest | None:
 
 
 def _read_request(body: str, key: str) -> ApprovalRequest:
-    request = read_model(ApprovalRequest, body.encode("utf-8"))
+    request = _read(ApprovalRequest, body)
     if action_hash(request.action) != key:
         raise DataError(f"the request stored for action {key[:12]} is about another one: it was changed")
     return request
@@ -64,19 +68,32 @@ def is_known(session: Session, approval: Approval) -> bool:
 
 def approvals_of(session: Session, wanted: str) -> tuple[Approval, ...]:
     """Every decision on the action with that hash."""
-    query = "SELECT body FROM approvals WHERE action_hash = ? ORDER BY nonce"
-    return tuple(read_model(Approval, body.encode("utf-8")) for (body,) in session.execute(query, (wanted,)))
+    query = "SELECT nonce, body FROM approvals WHERE action_hash = ? ORDER BY nonce"
+    return tuple(_read_approval(body, nonce) for nonce, body in session.execute(query, (wanted,)))
+
+
+def _read_approval(body: str, key: str) -> Approval:
+    approval = _read(Approval, body)
+    if approval.statement.nonce != key:
+        raise DataError(f"the decision stored under nonce {key!r:.14} has another one: it was copied or changed")
+    return approval
 
 
 def use_of(session: Session, wanted: str) -> tuple[str, Authorisation] | None:
     """Who used the action with that hash, and what was granted."""
     found = session.execute("SELECT consumer, body FROM uses WHERE action_hash = ?", (wanted,)).fetchone()
-    return (found[0], read_model(Authorisation, found[1].encode("utf-8"))) if found else None
+    return (found[0], _read(Authorisation, found[1])) if found else None
 
 
 def used_nonces(session: Session) -> frozenset[str]:
     """The nonces of every approval that was used."""
     return frozenset(nonce for (nonce,) in session.execute("SELECT nonce FROM used_nonces"))
+
+
+def _read(kind: type[Model], body: object) -> Model:
+    if not isinstance(body, str):  # SQLite keeps bytes in a column of text
+        raise DataError(f"a stored {kind.__name__} is {type(body).__name__}, not text: it was changed")
+    return read_model(kind, body.encode("utf-8"))
 
 
 def as_text(model: BaseModel) -> str:

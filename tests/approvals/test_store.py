@@ -296,18 +296,28 @@ def test_a_forged_decision_in_tables_and_log_is_neither_used_nor_verified(store,
         store.verify(office.trust)
 
 
-@pytest.mark.parametrize("change", [{"nonces": ("ab" * 16,)}, {"nonces": ()}, {"late": True}, {"decision": "reject"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"nonces": ("ab" * 16,)},
+        {"nonces": ()},
+        {"late": True},
+        {"decision": "reject"},
+        {"approvers": ("ann", "bob")},
+        {"until_hours": 9},  # the approval holds for 8
+    ],
+)
 def test_a_use_that_nobody_approved_does_not_verify(store, tmp_path, office, change):
     store.request(office.action)
     approval = office.decided("ann", office.action, decision=change.get("decision", "approve"))
     granted = Authorisation(
         action_hash=action_hash(office.action),
-        approvers=("ann",),
+        approvers=change.get("approvers", ("ann",)),
         nonces=change.get("nonces", (approval.statement.nonce,)),
         policy_hash="00" * 32,
         signed=True,
         granted_at=office.now + timedelta(hours=9 if "late" in change else 1),
-        expires_at=office.now + timedelta(hours=10),
+        expires_at=office.now + timedelta(hours=change.get("until_hours", 8)),
     )
     slipped_in(tmp_path / "approvals.db", office, approval, granted)
     with pytest.raises(Refused, match="never granted"):
