@@ -4,8 +4,10 @@ Every hour takes the way it takes in production: the same windows, detectors, re
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 
@@ -15,14 +17,15 @@ from gaelp.budget.rule_judge import decide
 from gaelp.budget.rules import RuleSet
 from gaelp.budget.signals import CampaignWatch, SignalSettings, WatchState
 
-__all__ = ["STATED_HOURS", "HealthyTrial", "fault_trial", "healthy_trial"]
+__all__ = ["FALSE_KILLS_MAX", "STATED_HOURS", "HealthyTrial", "fault_trial", "healthy_trial", "not_kept"]
 
+FALSE_KILLS_MAX = 0.01  # a campaign-month
 STATED_HOURS = {
-    "ten_times_the_bid": ("all", 12),
-    "pacing_stuck_open": ("all", 48),
-    "pacing_stuck_shut": ("first_word", 14),
-    "click_fraud": ("busy", 24),
-    "tracking_outage": ("busy", 24),
+    "ten_times_the_bid": {"all": 12},
+    "pacing_stuck_open": {"all": 48, "first_word": 14},
+    "pacing_stuck_shut": {"first_word": 14},
+    "click_fraud": {"busy": 24},
+    "tracking_outage": {"busy": 24},
 }
 """For which campaigns a fault is caught within how many hours, in 19 of 20 of them; first_word is told, not stopped."""
 
@@ -107,6 +110,23 @@ def fault_trial(
     return {name: _fault_figures(name, caught) for name, caught in found.items()}
 
 
+def not_kept(healthy: HealthyTrial, faults: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """What is stated of the rules and was not measured, each in one line; nothing if all of it was."""
+    share = healthy.killed / healthy.months
+    kills = f"false kills: {share:.2%} of {healthy.months} campaign-months; stated: at most {FALSE_KILLS_MAX:.0%}"
+    late = [
+        f"{fault} ({one['for']}): 95% after {_hours_or_never(one['seen'])}; stated: within {one['p95_hours']} hours"
+        for fault, figures in faults.items()
+        for one in figures["stated"]
+        if not one["kept"]
+    ]
+    return (*([kills] if share > FALSE_KILLS_MAX else []), *late)
+
+
+def _hours_or_never(seen: float | None) -> str:
+    return "no number of hours" if seen is None else f"{seen:g} hours"
+
+
 @dataclass(frozen=True)
 class _Caught:
     stop_hours: float
@@ -126,9 +146,13 @@ def _fault_figures(name: str, caught: list[_Caught]) -> dict[str, object]:
         "first_word": _spread([one.word_hours for one in caught]),
         **{size: _spread([one.stop_hours for one in caught if size in one.sizes]) for size in ("busy", "pilot_sized")},
     }
-    whom, hours = STATED_HOURS[name]
-    seen = figures[whom]["p95_hours"]
-    return {**figures, "stated": {"for": whom, "p95_hours": hours, "kept": seen is not None and seen <= hours}}
+    return {**figures, "stated": [_stated(whom, hours, figures[whom]) for whom, hours in STATED_HOURS[name].items()]}
+
+
+def _stated(whom: str, hours: int, figures: dict[str, float | None]) -> dict[str, object]:
+    """Whether a stated hour was kept; if no such campaign was seen, or too many were never caught, it was not."""
+    seen = figures["p95_hours"]
+    return {"for": whom, "p95_hours": hours, "seen": seen, "kept": seen is not None and seen <= hours}
 
 
 class _Run:
