@@ -21,10 +21,10 @@ PIPELINE := run --config quick-test --approve auto
 PHASES := phase 1 (simulation) and its gate, approved by this command; to come: 2 history, 3 pilot, 4 scale
 
 .DELETE_ON_ERROR:
-.PHONY: help run test test-all check format bench bench-peers clean
+.PHONY: help run test test-all check format bench bench-peers planted-bugs clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: $(STAMP) ## Check this machine, then run what exists of the four phases
 	@$(BIN)/gaelp doctor
@@ -55,6 +55,9 @@ bench: $(STAMP) ## Measure market, training, ledger and pipeline: one JSON objec
 bench-peers: ## Build the environments of the peers that `make bench` compares with (minutes, once)
 	@'$(PYTHON)' -m venv bench/.peers/rtbgym
 	@bench/.peers/rtbgym/bin/python -m pip install -qq -r bench/rtbgym-requirements.txt
+
+planted-bugs: $(STAMP) ## Plant bugs one by one and see the tests catch each (ARGS=ledger: one list of them)
+	@$(BIN)/python bench/planted_bugs.py $(ARGS)
 
 clean: ## Remove .venv and caches; runs under .gaelp/ stay
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
