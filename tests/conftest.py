@@ -18,15 +18,26 @@ def _ctrl_c_reaches_what_is_started_here():
     signal.signal(signal.SIGINT, before)
 
 
+def _loaded(path):
+    """A module of the tests, loaded once for all folders of tests."""
+    name = Path(path).stem
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).resolve().parent / path)
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
 @pytest.fixture(scope="session")
 def databases():
-    """tests/budget/ledger_databases.py, loaded once for all folders of tests, so that they share one Postgres."""
-    if "ledger_databases" not in sys.modules:
-        path = Path(__file__).resolve().parent / "budget" / "ledger_databases.py"
-        spec = importlib.util.spec_from_file_location("ledger_databases", path)
-        sys.modules["ledger_databases"] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules["ledger_databases"]
+    """tests/budget/ledger_databases.py; loaded once, so that all tests share one Postgres."""
+    return _loaded("budget/ledger_databases.py")
+
+
+@pytest.fixture(scope="session")
+def random_walks():
+    """tests/random_walks.py."""
+    return _loaded("random_walks.py")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -60,10 +60,22 @@ def fresh_place(kind, folder=None):
     if kind == "sqlite":
         return Path(folder or quick_folder()) / f"ledger-{uuid.uuid4().hex[:8]}.db"
 
+    return fresh_schema(postgres_url())
+
+
+def fresh_schema(url):
+    """A URL that leads to an empty schema on the Postgres at this one."""
     schema = f"t{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(postgres_url(), autocommit=True) as connection:
+    with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {schema}")
-    return f"{postgres_url()}&options=-csearch_path%3D{schema}"
+    return f"{url}&options=-csearch_path%3D{schema}"
+
+
+def drop_schema(place):
+    """Take away what stands at a URL of fresh_place, so that a long run does not pile it up."""
+    with psycopg.connect(place, autocommit=True) as connection:
+        connection.execute("SET client_min_messages = warning")
+        connection.execute(f"DROP SCHEMA {place.rpartition('%3D')[2]} CASCADE")
 
 
 def usd(micros):

@@ -4,6 +4,7 @@ Loaded by its path from test_ledger_stateful.py; the machine is made for one rea
 """
 
 from datetime import timedelta
+from functools import partial
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -98,8 +99,8 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger, self.clock = type(self).fresh()
         self.model = Model()
 
-    def step(self, act, expected):
-        type(self).count()
+    def step(self, what, act, expected):
+        type(self).count(*what)
         assert outcome(act) == expected
 
     def day(self):
@@ -109,7 +110,8 @@ class LedgerMachine(RuleBasedStateMachine):
     def reserve(self, key, micros, caps):
         expected = self.expected_reserve(key, micros, caps)
         request = Reservation(key, "acc", usd(micros), caps)
-        self.step(lambda: reserve(self.ledger, request, time_to_send=TIME_TO_SEND), expected)
+        act = partial(reserve, self.ledger, request, time_to_send=TIME_TO_SEND)
+        self.step(("reserve", key, micros, caps), act, expected)
 
     def expected_reserve(self, key, micros, caps):
         if self.model.stopped:
@@ -147,7 +149,7 @@ class LedgerMachine(RuleBasedStateMachine):
             expected = WrongState
         else:
             transfer["state"], expected = "in_flight", ("in_flight", True)
-        self.step(lambda: mark_in_flight(self.ledger, key), expected)
+        self.step(("mark_in_flight", key), lambda: mark_in_flight(self.ledger, key), expected)
 
     @rule(key=KEYS, micros=st.integers(0, 120))
     def post(self, key, micros):
@@ -162,7 +164,7 @@ class LedgerMachine(RuleBasedStateMachine):
             expected = ("posted", False) if transfer["posted"] == micros else KeyReused
         else:
             expected = WrongState
-        self.step(lambda: post(self.ledger, key, usd(micros)), expected)
+        self.step(("post", key, micros), lambda: post(self.ledger, key, usd(micros)), expected)
 
     @rule(key=KEYS)
     def void(self, key):
@@ -173,7 +175,7 @@ class LedgerMachine(RuleBasedStateMachine):
             transfer["state"], expected = "voided", ("voided", True)
         else:
             expected = ("voided", False) if transfer["state"] == "voided" else WrongState
-        self.step(lambda: void(self.ledger, key), expected)
+        self.step(("void", key), lambda: void(self.ledger, key), expected)
 
     @rule(name=st.sampled_from("xyz"), key=KEYS, micros=st.integers(-60, 60).filter(bool))
     def adjust(self, name, key, micros):
@@ -192,13 +194,12 @@ class LedgerMachine(RuleBasedStateMachine):
             transfer["cost"] += micros
             self.model.booked(transfer)
             expected = (transfer["state"], True)
-        self.step(
-            lambda: adjust(self.ledger, name, transfer_key=key, difference=usd(micros), reason="revised"), expected
-        )
+        act = partial(adjust, self.ledger, name, transfer_key=key, difference=usd(micros), reason="revised")
+        self.step(("adjust", name, key, micros), act, expected)
 
     @rule(minutes=st.sampled_from([1, 5, 10, 60, 600, 1440]))
     def time_passes(self, minutes):
-        type(self).count()
+        type(self).count("time_passes", minutes)
         self.clock.advance(timedelta(minutes=minutes))
         due = {
             key
@@ -211,7 +212,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(cap=st.sampled_from(sorted(LIMITS)), micros=st.integers(0, 400))
     def set_limit(self, cap, micros):
-        type(self).count()
+        type(self).count("set_limit", cap, micros)
         self.model.limits[cap] = micros
         for bucket, state in self.model.buckets.items():
             if bucket.cap == cap and (not bucket.day or bucket.day >= self.day()):
@@ -223,8 +224,8 @@ class LedgerMachine(RuleBasedStateMachine):
     def reopen(self, data):
         if not self.model.buckets:
             return
-        type(self).count()
         bucket = data.draw(st.sampled_from(sorted(self.model.buckets)))
+        type(self).count("reopen", bucket)
         state = self.model.buckets[bucket]
         if self.model.used(bucket) > state[0]:
             try:
@@ -237,7 +238,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(on=st.booleans(), wall=st.sampled_from(["latch", "fence", "both"]))
     def kill_switch(self, on, wall):
-        type(self).count()
+        type(self).count("kill_switch", on, wall)
         record = StopRecord("s", self.clock.now().isoformat(), "model", "drill")
         if on:
             if wall != "fence":

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
 from sqlalchemy import text
 
 from gaelp.budget.latch import Latch
@@ -27,12 +28,13 @@ def model():
 
 
 @pytest.fixture
-def walk(model, place, tmp_path):
-    """Make at least that many random steps on one database, emptied for each new walk."""
+def walk(model, random_walks, place, tmp_path):
+    """Make at least that many different random steps on one database, emptied for each new machine."""
     shared = create_ledger(place, Latch(tmp_path / "STOPPED"))
-    steps = 0
+    steps = random_walks.Steps()
 
     def fresh():
+        steps.begin()
         shared.latch.path.unlink(missing_ok=True)
         with shared.engine.begin() as connection:
             for table in TABLES:
@@ -46,32 +48,59 @@ def walk(model, place, tmp_path):
             set_limit(ledger, cap, Money(micros, "USD"), account_id=owner)
         return ledger, clock
 
-    def count():
-        nonlocal steps
-        steps += 1
-
-    def run(at_least):
-        machine = type("Machine", (model.LedgerMachine,), {"fresh": staticmethod(fresh), "count": staticmethod(count)})
-        plan = settings(
-            max_examples=20,
-            stateful_step_count=50,
-            deadline=None,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        )
-        while steps < at_least:
-            run_state_machine_as_test(machine, settings=plan)
-        return steps
+    def run(at_least, first_seed):
+        methods = {"fresh": staticmethod(fresh), "count": staticmethod(steps.make)}
+        machine = type("Machine", (model.LedgerMachine,), methods)
+        return random_walks.walk(machine, steps, at_least, first_seed=first_seed, examples=20, length=50)
 
     yield run
     shared.close()
 
 
 def test_2000_random_steps_agree_with_the_model(walk):
-    assert walk(2000) >= 2000
+    assert walk(2000, first_seed=0) >= 2000
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_25000_random_steps_agree_with_the_model(walk):
-    assert walk(25_000) >= 25_000
+def test_25000_different_random_steps_agree_with_the_model(walk, random_walks):
+    assert walk(25_000, first_seed=random_walks.new_seed()) >= 25_000
+
+
+def test_a_walk_that_repeats_steps_is_told_and_a_failure_names_its_seed(random_walks):
+    steps = random_walks.Steps()
+    machine = small_machine(lambda _: steps.make("the same"), steps.begin)
+    with pytest.raises(AssertionError, match="the walk with the seed 8 only repeated"):
+        random_walks.walk(machine, steps, 100, first_seed=7, examples=2, length=3)
+
+    def fail(number):
+        assert number < 0
+
+    with pytest.raises(AssertionError) as failure:
+        random_walks.walk(small_machine(fail, steps.begin), steps, 10, first_seed=7, examples=2, length=3)
+    assert "seed 7;" in failure.value.__notes__[-1]
+
+
+def test_walks_with_other_seeds_make_other_steps_where_ci_is_set_too(random_walks):
+    settings.register_profile("as-in-ci", derandomize=True)
+    before = settings.get_current_profile_name()
+    settings.load_profile("as-in-ci")
+    try:
+        steps = random_walks.Steps()
+        machine = small_machine(steps.make, steps.begin)
+        assert random_walks.walk(machine, steps, 200, first_seed=1, examples=3, length=10) >= 200
+    finally:
+        settings.load_profile(before)
+
+
+def small_machine(do, begin):
+    class Small(RuleBasedStateMachine):
+        def __init__(self):
+            super().__init__()
+            begin()
+
+        @rule(number=st.integers(0, 10**6))
+        def step(self, number):
+            do(number)
+
+    return Small

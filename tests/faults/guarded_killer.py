@@ -1,7 +1,8 @@
 """Kills a process at each step of `guarded`, retries blindly in others, and prints as JSON what became of the order.
 
-Run as `python guarded_killer.py FOLDER [steps|points]` in a process of its own: it imports everything once and forks.
-No thread runs and no connection is open when it forks. `points` are those of the ledger's transactions on the way.
+Run as `python guarded_killer.py FOLDER steps|points [URL]` in a process of its own: it imports everything once and
+forks. No thread runs and no connection is open when it forks. `points` are those of the ledger's transactions on the
+way. With a URL, ledger and approvals are on that PostgreSQL, in a schema for each step.
 """
 
 import importlib.util
@@ -19,10 +20,16 @@ from gaelp.clock import ManualClock
 from gaelp.platforms import find_order, guarded, reconcile
 from gaelp.platforms.unknown_outcomes import transfer_of
 
-_path = Path(__file__).resolve().parents[1] / "platforms" / "platform_double.py"
-_spec = importlib.util.spec_from_file_location("platform_double", _path)
-double = sys.modules["platform_double"] = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(double)
+
+def _loaded(name, folder):
+    path = Path(__file__).resolve().parents[1] / folder / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+double, databases = _loaded("platform_double", "platforms"), _loaded("ledger_databases", "budget")
 
 STEPS = (
     "before switch",
@@ -60,7 +67,7 @@ class Deadly(double.PlatformDouble):
         return outcome
 
 
-def opened(folder, *, later=timedelta(0), at=""):
+def opened(folder, place, *, later=timedelta(0), at=""):
     clock = ManualClock(double.NOW + later)
     platform = Deadly(clock, path=folder / "platform")
     platform.at = at
@@ -71,7 +78,7 @@ def opened(folder, *, later=timedelta(0), at=""):
         if at == f"point {len(seen)}":
             die()
 
-    door = double.open_door(folder, clock=clock, platform=platform, at_point=at_point)
+    door = double.open_door(folder, place=place, clock=clock, platform=platform, at_point=at_point)
     door.guard = replace(door.guard, at_step=lambda step: die() if step == at else None)
     return door
 
@@ -89,19 +96,19 @@ def ended(work, *args, **options):
         os._exit(1)
 
 
-def attempt(folder, **options):
-    guarded(opened(folder, **options).guard, double.order())
+def attempt(folder, place, **options):
+    guarded(opened(folder, place, **options).guard, double.order())
 
 
-def one_point(folder, step):
+def one_point(folder, place, step):
     """Kill at one step, retry twice, reconcile much later: what is left."""
     folder.mkdir()
-    door = double.build_door(folder)
+    door = double.build_door(folder, place=place)
     double.approve(door, double.order())
     door.ledger.close()
-    killed = ended(attempt, folder, at=step)
-    retried = [ended(attempt, folder) for _ in range(2)]
-    door = opened(folder, later=timedelta(hours=2))
+    killed = ended(attempt, folder, place, at=step)
+    retried = [ended(attempt, folder, place) for _ in range(2)]
+    door = opened(folder, place, later=timedelta(hours=2))
     before = transfer_of(door.guard, "b1")
     held_while_unknown = find_order(door.ledger, "b1").outcome != "" or before.state is State.IN_FLIGHT
     failures = reconcile(door.guard).failures
@@ -122,14 +129,15 @@ def one_point(folder, step):
     return told
 
 
-def main(folder, which):
+def main(folder, which, url=None):
     told = []
     for number, step in enumerate(STEPS if which == "steps" else (f"point {n}" for n in range(1, 200))):
-        told.append(one_point(folder / str(number), step))
+        place = databases.fresh_schema(url) if url else None
+        told.append(one_point(folder / str(number), place, step))
         if not told[-1]["killed"]:
             break  # there are no more points on the way
     sys.stdout.write(json.dumps(told))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), *sys.argv[2:])

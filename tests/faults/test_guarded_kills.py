@@ -11,17 +11,21 @@ import pytest
 KILLER = Path(__file__).with_name("guarded_killer.py")
 
 
-def killed_at(which):
+def killed_at(which, url=None):
     with tempfile.TemporaryDirectory(prefix="gaelp-guarded-") as folder:
-        command = [sys.executable, str(KILLER), folder, which]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        command = [sys.executable, str(KILLER), folder, which, *([url] if url else [])]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
 
 
-@pytest.fixture(scope="module")
-def points():
-    return killed_at("steps")
+def url_of(kind, databases):
+    return databases.postgres_url() if kind == "postgres" else None
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def points(request, databases):
+    return killed_at("steps", url_of(request.param, databases))
 
 
 def test_it_was_killed_at_every_step_and_every_retry_came_back(points):
@@ -55,9 +59,9 @@ def test_the_books_balance_after_every_kill(points):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
-def test_killed_at_every_point_of_every_transaction_on_the_way():
-    found = killed_at("points")
+@pytest.mark.timeout(700)
+def test_killed_at_every_point_of_every_transaction_on_the_way(database_kind, databases):
+    found = killed_at("points", url_of(database_kind, databases))
     assert len(found) > 20
     assert not found[-1]["killed"]
     assert [point for point in found if point["sent"] > 1 or point["retried"] != [0, 0] or not point["balances"]] == []

@@ -324,20 +324,22 @@ def build_door(folder, *, place=None, clock=None, limits=None, **changes):
         for subject in CAMPAIGNS if of_campaign else ("all" if kind is CapKind.TOTAL else "acc",):
             owner = "" if kind is CapKind.TOTAL else "acc"
             set_limit(ledger, Cap(kind, subject), Money(micros, "USD"), account_id=owner)
-    return assemble(folder, ledger, account, clock, heard, judge, limits, **changes)
+    return assemble(folder, ledger, account, clock, heard, judge, limits, place=place, **changes)
 
 
-def open_door(folder, *, clock=None, limits=None, at_point=lambda _: None, **changes):
+def open_door(folder, *, place=None, clock=None, limits=None, at_point=lambda _: None, **changes):
     """The same again in another process."""
     clock = clock or ManualClock(NOW)
-    ledger = open_ledger(folder / "ledger.db", Latch(folder / "STOPPED"), clock=clock, at_point=at_point)
+    ledger = open_ledger(place or folder / "ledger.db", Latch(folder / "STOPPED"), clock=clock, at_point=at_point)
     limits = dict.fromkeys(ALL_CAPS, 100_000_000) | (limits or {})
-    return assemble(folder, ledger, AdAccount("acc", "USD", ZONE), clock, Heard(), StubJudge(), limits, **changes)
+    account = AdAccount("acc", "USD", ZONE)
+    return assemble(folder, ledger, account, clock, Heard(), StubJudge(), limits, place=place, **changes)
 
 
-def assemble(folder, ledger, account, clock, heard, judge, limits, *, platform=None, **changes):
+def assemble(folder, ledger, account, clock, heard, judge, limits, *, place=None, platform=None, **changes):
     platform = platform or PlatformDouble(clock)
-    store = ApprovalStore(folder / "approvals.db", clock)
+    # As in production: in PostgreSQL approvals stand beside the ledger, otherwise in a file of their own.
+    store = ApprovalStore(place if isinstance(place, str) else folder / "approvals.db", clock)
     switch = KillSwitch(ledger.latch, fence=fence_of(ledger), pause=lambda: pause_all(platform, CAMPAIGNS), clock=clock)
     guard = Guard(
         platform=platform,

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -18,7 +17,6 @@ from hypothesis.stateful import (
     multiple,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from gaelp.budget import kill_switch
@@ -51,20 +49,25 @@ FAULTS = ("", "", "", "reject", "lose answer", "lose call", "delay call", "raise
 
 
 class Spending(RuleBasedStateMachine):
-    """An advertiser in a hurry, a platform with a bad line, and a clock."""
+    """An advertiser in a hurry, a platform with a bad line, and a clock; `kind` of database, `steps` are counted."""
 
     orders = Bundle("orders")
+    kind = steps = None
 
     def __init__(self):
         super().__init__()
+        self.steps.begin()
         self.folder = databases.quick_folder() / uuid.uuid4().hex
         self.folder.mkdir()
-        self.door = double.build_door(self.folder, limits=LIMITS)
+        self.place = databases.fresh_place(self.kind, self.folder)
+        self.door = double.build_door(self.folder, place=self.place, limits=LIMITS)
         self.platform, self.clock, self.stopped, self.count = self.door.platform, self.door.clock, False, 0
 
     def teardown(self):
         self.door.ledger.close()
         shutil.rmtree(self.folder)
+        if self.kind == "postgres":
+            databases.drop_schema(self.place)
 
     def send(self, order, fault=""):
         """Order it; refusals are fine, a call while stopped is not."""
@@ -82,6 +85,7 @@ class Spending(RuleBasedStateMachine):
 
     @initialize(target=orders, cents=st.integers(300, 700))
     def both_run(self, cents):
+        self.steps.make("both_run", cents)
         return multiple(*(one for name in double.CAMPAIGNS for one in self.launched(name, cents, "")))
 
     @rule(
@@ -93,6 +97,7 @@ class Spending(RuleBasedStateMachine):
         fault=st.sampled_from(FAULTS),
     )
     def ordered(self, kind, campaign, cents, days, fault):
+        self.steps.make("ordered", kind, campaign, cents, days, fault)
         return self.order(kind, campaign, cents, days, fault)
 
     def order(self, kind, campaign, cents, days, fault):
@@ -112,6 +117,7 @@ class Spending(RuleBasedStateMachine):
         fault=st.sampled_from(FAULTS),
     )
     def launch(self, campaign, cents, fault):
+        self.steps.make("launch", campaign, cents, fault)
         return multiple(*self.launched(campaign, cents, fault))
 
     def launched(self, campaign, cents, fault):
@@ -126,24 +132,29 @@ class Spending(RuleBasedStateMachine):
 
     @rule(one=orders, fault=st.sampled_from(FAULTS))
     def retry(self, one, fault):
+        self.steps.make("retry", one.key, fault)
         self.send(one, fault)
 
     @rule(percent=st.sampled_from([10, 50, 100]), late_hours=st.integers(0, 24))
     def deliver(self, percent, late_hours):
+        self.steps.make("deliver", percent, late_hours)
         self.platform.deliver(percent, known_after=timedelta(hours=late_hours))
 
     @rule(minutes=st.sampled_from([1, 15, 40, 90, 600, 1440, 4320]))
     def wait(self, minutes):
+        self.steps.make("wait", minutes)
         self.clock.advance(timedelta(minutes=minutes))
 
     @rule()
     def reconcile(self):
+        self.steps.make("reconcile")
         self.platform.deliver(100)  # what can be spent before anybody looks, is
         reconcile(self.door.guard)
         self.platform.deliver(100)
 
     @rule(percent=st.integers(1, 100), back=st.integers(0, 6))
     def refund(self, percent, back):
+        self.steps.make("refund", percent, back)
         day = self.platform.today - timedelta(days=back)
         for campaign in double.CAMPAIGNS:
             if known := self.platform.spent(campaign, day) * percent // 100:
@@ -152,6 +163,7 @@ class Spending(RuleBasedStateMachine):
 
     @rule(campaign=st.sampled_from(double.CAMPAIGNS))
     def pause(self, campaign):
+        self.steps.make("pause", campaign)
         if campaign in self.platform.campaigns:
             pause(self.platform, campaign)
             assert self.platform.campaigns[campaign].status == "paused"
@@ -159,6 +171,7 @@ class Spending(RuleBasedStateMachine):
     @rule(days=st.integers(1, 5), percent=st.sampled_from([5, 40, 100]))
     def days_go_by(self, days, percent):
         """As in production: spent in the evening, reconciled after midnight."""
+        self.steps.make("days_go_by", days, percent)
         for _ in range(days):
             self.platform.deliver(percent)
             midnight = datetime.combine(self.platform.today + timedelta(days=1), time(0, 5), UTC)
@@ -169,6 +182,7 @@ class Spending(RuleBasedStateMachine):
     @precondition(lambda self: not self.stopped)
     @rule(campaign=st.sampled_from(double.CAMPAIGNS), for_long=st.sampled_from([False, False, True]))
     def stop(self, campaign, for_long):
+        self.steps.make("stop", campaign, for_long)
         self.door.guard.switch.stop(by="ann", reason="drill")
         self.stopped = True
         assert {state.status for state in self.platform.campaigns.values()} <= {"paused"}
@@ -178,6 +192,10 @@ class Spending(RuleBasedStateMachine):
 
     @precondition(lambda self: self.stopped)
     @rule()
+    def released(self):
+        self.steps.make("released")
+        self.release()
+
     def release(self):
         self.door.guard.switch.release(lambda _: None)
         self.stopped = False
@@ -208,23 +226,25 @@ def quick_stop(monkeypatch):
     monkeypatch.setattr(kill_switch, "_SETTLE_SECONDS", 0.0)
 
 
-def run(examples, steps):
-    chosen = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        derandomize=True,
-    )
-    run_state_machine_as_test(Spending, settings=chosen)
+@pytest.fixture
+def walk(random_walks, quick_stop):
+    """Make at least that many different random steps."""
+
+    def run(kind, at_least, *, first_seed, examples, length):
+        steps = random_walks.Steps()
+        machine = type("Machine", (Spending,), {"kind": kind, "steps": steps})
+        return random_walks.walk(machine, steps, at_least, first_seed=first_seed, examples=examples, length=length)
+
+    return run
 
 
-def test_what_is_spent_stays_within_every_cap(quick_stop):
-    run(15, 20)
+@pytest.mark.parametrize(("kind", "at_least"), [("sqlite", 240), ("postgres", 60)])
+def test_what_is_spent_stays_within_every_cap(walk, kind, at_least):
+    assert walk(kind, at_least, first_seed=0, examples=at_least // 16, length=20) >= at_least
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_what_is_spent_stays_within_every_cap_for_long(quick_stop):
-    run(100, 40)
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("kind", "at_least"), [("sqlite", 4_000), ("postgres", 1_000)])
+def test_what_is_spent_stays_within_every_cap_for_long(walk, random_walks, kind, at_least):
+    assert walk(kind, at_least, first_seed=random_walks.new_seed(), examples=25, length=40) >= at_least
