@@ -1,6 +1,6 @@
-"""Creatives with known labels: hand-written clean copy, hand-written violations, and seeded disguises of these.
+"""Creatives with known labels: clean_copy.txt, violations.txt, and seeded disguises of the latter.
 
-Every third text, with all its disguises, is held out: rules are written and mended without looking at that part.
+Every third text, with all its disguises, is held out and counted apart: what was fitted to the others shows there.
 """
 
 import random

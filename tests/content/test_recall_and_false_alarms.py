@@ -1,4 +1,4 @@
-"""How much is caught and how much is alarmed at, on creatives whose labels are older than the rules."""
+"""How much is caught and how much is alarmed at, on the labelled creatives, those held out counted apart."""
 
 from collections import Counter
 
