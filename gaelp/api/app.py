@@ -56,9 +56,22 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> FastAPI:
         check_caller(settings.api, request.method, request.headers)
 
     # The pages that FastAPI offers to read its schema with load their scripts from elsewhere.
-    app = FastAPI(title="GAELP", docs_url=None, redoc_url=None, lifespan=until_stops_are_done, redirect_slashes=False)
+    app = FastAPI(
+        title="GAELP",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=until_stops_are_done,
+        redirect_slashes=False,
+    )
+
+    async def schema() -> dict[str, Any]:
+        """Describe what is served."""
+        return app.openapi()
+
     app.add_api_route("/health", _health, methods=["GET"])
     app.add_api_route("/health", _health, methods=["HEAD"], include_in_schema=False)
+    app.add_api_route("/openapi.json", schema, dependencies=[Depends(known_caller)], include_in_schema=False)
     app.include_router(_guarded_routes(emergency, figures), dependencies=[Depends(known_caller)])
     return app
 
@@ -102,12 +115,13 @@ def _guarded_routes(emergency: EmergencyStop, figures: FiguresPage) -> APIRouter
 
 
 async def _body_of(request: Request) -> bytes:
+    """What was sent; of too large a body the beginning, for a stop is not refused over it."""
     body = b""
     try:
         async for part in request.stream():
             body += part
             if len(body) > _MAX_BODY_BYTES:
-                raise HTTPException(413, f"the body is larger than {_MAX_BODY_BYTES} bytes: {_WHAT_TO_SEND}")
+                return body[:_MAX_BODY_BYTES]
     except ClientDisconnect:
         log.warning("a caller hung up before its body had ended; nothing was done", path=request.url.path)
         raise HTTPException(400, f"the body has no end: {_WHAT_TO_SEND}") from None  # for whoever stands in between

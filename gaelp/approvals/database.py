@@ -176,7 +176,7 @@ class _SQLite:
         except sqlite3.Error as problem:
             damaged = getattr(problem, "sqlite_errorname", "") in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
             raise (Refused if damaged else GaelpError)(
-                f"{shown(self._path)}: the database says: {problem}. Nothing was written; see that it can be written"
+                f"{shown(self._path)}: the database says: {problem}. It was not written to; see that it can be written"
                 " and is whole, and if it is damaged go back to a copy that is not."
             ) from problem
 
@@ -223,7 +223,7 @@ class _Postgres:
                 yield _PostgresSession(connection)
         except psycopg.Error as problem:
             raise GaelpError(
-                f"PostgreSQL says: {str(problem).strip()}. Nothing was written; see that the server answers."
+                f"PostgreSQL says: {str(problem).strip()}. It was not written to; see that the server answers."
             ) from None
 
 

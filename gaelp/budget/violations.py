@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, TypeAdapter
 
 from gaelp.config.base import Frozen
+from gaelp.config.private_files import make_private_file
 from gaelp.errors import BadInput, ComponentMissing, Refused
 from gaelp.observability.redact import mask, mask_text
 
@@ -87,6 +88,7 @@ class ViolationStore:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._make_private()
         with self._transaction() as database:
             # executescript would commit the transaction it runs in; each statement is safe to repeat.
             for statement in (*_TABLES.split(";\n"), *_GUARDS.splitlines()):
@@ -150,6 +152,12 @@ class ViolationStore:
             counted[violation.severity, violation.resolution is None] += 1
         return counted
 
+    def _make_private(self) -> None:
+        try:
+            make_private_file(self._path)
+        except OSError as error:
+            raise self._unusable(error) from error
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
@@ -167,7 +175,7 @@ class ViolationStore:
         finally:
             database.close()  # what was not committed is gone with it
 
-    def _unusable(self, error: sqlite3.Error) -> ComponentMissing:
+    def _unusable(self, error: sqlite3.Error | OSError) -> ComponentMissing:
         return ComponentMissing(f"the record of violations in {self._path} cannot be used: {error}. Check the file.")
 
 

@@ -122,7 +122,11 @@ def trust(
     changed = _change(
         settings, trust_file, ("trust.added", body), lambda trusted, at: trusted.with_key(offered, tuple(roles), at)
     )
-    _tell(changed, f"{offered.name} may approve from now on, as {', '.join(roles)}.", as_json=as_json)
+    _tell(
+        changed,
+        f"{offered.name} is trusted from now on, as {', '.join(roles)}: signatures count where a policy asks for that.",
+        as_json=as_json,
+    )
 
 
 @app.command("revoke")

@@ -216,8 +216,8 @@ def done_then_recorded(words: str, write: Callable[[], None]) -> None:
         write()
     except (GaelpError, OSError) as problem:
         raise GaelpError(
-            f"DONE, BUT NOT RECORDED: {words}. The audit log could not be written: {problem}. Mend it, then repeat the"
-            " command: that changes nothing more and records the step from what the log knew"
+            f"DONE, BUT NOT RECORDED: {words}. That the audit log could not be written was told as: {problem} Mend it,"
+            " then repeat the command: that changes nothing more and records the step from what the log knew"
         ) from problem
 
 

@@ -19,8 +19,9 @@ from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import OrderRow, orders_of_day
 from gaelp.platforms.unknown_outcomes import transfer_of
 
-__all__ = ["Booking", "book_costs", "reserved_micros"]
+__all__ = ["UNRESERVED", "Booking", "book_costs", "reserved_micros"]
 
+UNRESERVED = "unreserved/"  # how the keys begin of transfers that take what no order of the day can
 _MOST_CHARACTERS = 100  # what a key may take up of the one of its adjustments
 
 
@@ -58,7 +59,7 @@ class _Day:
         whose = f"{self.guard.account.id}/{self.campaign}"
         if len(whose) > _MOST_CHARACTERS:
             whose = hashlib.sha256(whose.encode(errors="backslashreplace")).hexdigest()
-        return f"unreserved/{self.day.isoformat()}/{whose}"
+        return f"{UNRESERVED}{self.day.isoformat()}/{whose}"
 
 
 def book_costs(guard: Guard, costs: Costs, as_of: datetime, days: Iterable[date]) -> Iterator[Booking]:

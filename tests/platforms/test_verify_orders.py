@@ -3,9 +3,10 @@
 import pytest
 
 from gaelp.approvals import AuditLog, open_database
-from gaelp.budget.ledger import verify
+from gaelp.budget.ledger import Cap, CapKind, open_unreserved, verify
 from gaelp.errors import Refused
 from gaelp.platforms import Done, guarded
+from gaelp.platforms.cost_booking import UNRESERVED
 from gaelp.platforms.verify_orders import verify_orders
 
 
@@ -79,3 +80,12 @@ def test_an_order_that_the_door_refused_after_its_approval_was_used_is_no_findin
         guarded(door.guard, double.approve(door, double.order("p1", kind="publish")))
     assert [row.kind for row in log_of(door)][-2:] == ["approval.used", "order.refused"]
     assert found(door) == []
+
+
+def test_a_cost_that_nobody_ordered_has_a_transfer_and_no_order(ordered, double):
+    cap = (Cap(CapKind.ACCOUNT, ordered.guard.account.id), Cap(CapKind.CAMPAIGN, "spring"))
+    day = ordered.guard.today()
+    open_unreserved(ordered.ledger, f"{UNRESERVED}{day}/x", account_id=ordered.guard.account.id, day=day, caps=cap)
+    assert found(ordered) == []
+    open_unreserved(ordered.ledger, "another-key", account_id=ordered.guard.account.id, day=day, caps=cap)
+    assert found(ordered) == [("another-key", "order of this transfer")]
