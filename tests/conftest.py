@@ -6,6 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile("gaelp", settings(), deadline=None)
+settings.load_profile("gaelp")
 
 
 @pytest.fixture(scope="session", autouse=True)

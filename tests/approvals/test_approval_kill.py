@@ -18,7 +18,7 @@ def kill(folder, kills):
 def test_ten_kills_leave_every_use_and_every_row_whole(tmp_path):
     seen = kill(tmp_path, 10)
     assert seen["kills"] == 10
-    assert len(set(seen["used_at_kill"])) > 2  # they did not all hit the same place
+    assert len(set(seen["used_at_kill"])) > 1  # they did not all hit the same place
 
 
 @pytest.mark.slow

@@ -2,9 +2,10 @@
 
 rl-zoo trains QR-DQN on CartPole-v1 for 50,000 steps (10 quantiles) and on Acrobot-v1 for 100,000 (25 quantiles;
 hyperparams/qrdqn.yml, two layers of 256) and ends near 500 and -69. The bars are 475 and -100 within 1.5 times those
-steps; here they are met in 50,000 each with 8 rows, by the last policy, none being picked: on CartPole with rewards
-that are not summed over steps before they bootstrap, as in rl-zoo (289, 500, 500; with three of them it stays at 460),
-on Acrobot with the default settings. Random actions get about 22 and -500.
+steps; here they are met in 60,000 and 50,000 with 8 rows, by the last policy, none being picked: on CartPole with rl-zoo's
+10 quantiles, rewards that are not summed over steps before they bootstrap, and a learning rate that falls to zero (with 25
+quantiles and a rate that does not, two of three seeds reached 500 on one machine and one on another), on Acrobot with the
+default settings. Random actions get about 22 and -500.
 """
 
 import statistics
@@ -14,6 +15,7 @@ import torch
 
 from gaelp.agents.learner import DiscreteActions, Spaces
 from gaelp.agents.qr_dqn import QrDqnConfig, build_qr_dqn
+from gaelp.agents.schedules import Linear
 from gaelp.experience.collect import Collector, open_env
 
 ROWS = 8
@@ -31,9 +33,12 @@ def _one_thread():
     torch.set_num_threads(before)
 
 
-def trained(env_id, *, steps, seed, n_step=3):
+STEADY = QrDqnConfig(n_step=1, quantiles=10, learning_rate=Linear(start=1e-3, end=0.0))
+
+
+def trained(env_id, *, steps, seed, config=QrDqnConfig()):
     """A learner after `steps` steps, counted over all rows."""
-    learner = build_qr_dqn(SPACES[env_id], QrDqnConfig(n_step=n_step), seed=seed)
+    learner = build_qr_dqn(SPACES[env_id], config, seed=seed)
     collector = Collector(open_env(env_id, ROWS), seed=seed)
     for done in range(ROWS, steps + ROWS, ROWS):
         learner.observe(collector.step(lambda obs: learner.act(obs, explore=True)))
@@ -60,8 +65,11 @@ def test_a_short_run_balances_the_pole_for_a_while():
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(("env_id", "n_step", "bar"), [("CartPole-v1", 1, 475), ("Acrobot-v1", 3, -100)])
-def test_the_median_of_three_seeds_meets_the_reference_in_no_more_steps_than_the_reference(env_id, n_step, bar):
-    learners = (trained(env_id, steps=50_000, seed=seed, n_step=n_step) for seed in (1, 2, 3))
+@pytest.mark.parametrize(
+    ("env_id", "config", "steps", "bar"),
+    [("CartPole-v1", STEADY, 60_000, 475), ("Acrobot-v1", QrDqnConfig(), 50_000, -100)],
+)
+def test_the_median_of_three_seeds_meets_the_reference_in_at_most_1_5_times_its_steps(env_id, config, steps, bar):
+    learners = (trained(env_id, steps=steps, seed=seed, config=config) for seed in (1, 2, 3))
     returns = [mean_return(learner, env_id) for learner in learners]
     assert statistics.median(returns) >= bar, returns
