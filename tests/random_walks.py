@@ -7,7 +7,7 @@ import os
 import secrets
 
 import hypothesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 
@@ -45,6 +45,7 @@ def walk(machine, steps, at_least, *, first_seed, examples, length):
         database=None,
         derandomize=False,  # the profile that Hypothesis takes where CI is set would repeat one walk for ever
         suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate,),  # a shorter failure takes minutes to find, and what failed would not be told in time
     )
     seed = first_seed
     while steps.different < at_least:

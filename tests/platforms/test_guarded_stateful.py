@@ -38,7 +38,7 @@ double = _loaded("platform_double", "platforms")
 databases = _loaded("ledger_databases", "budget")
 
 LIMITS = {
-    CapKind.CAMPAIGN_DAY: 24_000_000,
+    CapKind.CAMPAIGN_DAY: 12_000_000,  # low, or the check of the account's day would stand in for it
     CapKind.CAMPAIGN: 60_000_000,
     CapKind.ACCOUNT_DAY: 30_000_000,
     CapKind.ACCOUNT: 100_000_000,
@@ -83,7 +83,7 @@ class Spending(RuleBasedStateMachine):
         sent = len(self.platform.sent("set_budget", "enable", "publish")) - before
         assert sent <= (0 if self.stopped else 1)
 
-    @initialize(target=orders, cents=st.integers(300, 700))
+    @initialize(target=orders, cents=st.integers(300, 600))
     def both_run(self, cents):
         self.steps.make("both_run", cents)
         return multiple(*(one for name in double.CAMPAIGNS for one in self.launched(name, cents, "")))
@@ -238,9 +238,9 @@ def walk(random_walks, quick_stop):
     return run
 
 
-@pytest.mark.parametrize(("kind", "at_least"), [("sqlite", 240), ("postgres", 60)])
+@pytest.mark.parametrize(("kind", "at_least"), [("sqlite", 200), ("postgres", 60)])
 def test_what_is_spent_stays_within_every_cap(walk, kind, at_least):
-    assert walk(kind, at_least, first_seed=0, examples=at_least // 16, length=20) >= at_least
+    assert walk(kind, at_least, first_seed=0, examples=at_least // 12, length=20) >= at_least
 
 
 @pytest.mark.slow
