@@ -25,8 +25,7 @@ class ValueBasedConfig(Frozen):
 
     Where no other reason is given, a default was measured: together these bring DQN and QR-DQN, on 8 rows, past 475 on
     CartPole-v1 and past -100 on Acrobot-v1 within half to all of the steps that rl-zoo's tuned settings take
-    (tests/learning); QR-DQN on CartPole-v1 only with other settings than these, in somewhat more steps. rl-zoo learns
-    one row with n_step=1 and hard targets.
+    (tests/learning); QR-DQN on CartPole-v1 only with rl-zoo's own settings, hard targets and n_step=1 among them.
     """
 
     network: NetworkSpec = NetworkSpec(hidden=(128, 128))

@@ -2,9 +2,9 @@
 
 rl-zoo trains QR-DQN on CartPole-v1 for 50,000 steps (10 quantiles) and on Acrobot-v1 for 100,000 (25 quantiles;
 hyperparams/qrdqn.yml, two layers of 256) and ends near 500 and -69. The bars are 475 and -100 within 1.5 times those
-steps; here they are met in 60,000 and 50,000 with 8 rows, by the last policy, none being picked: on CartPole with
-rl-zoo's 10 quantiles, rewards that are not summed over steps before they bootstrap, and a learning rate that falls to
-zero, on Acrobot with the default settings. Random actions get about 22 and -500.
+steps; here they are met in 50,000 each with 8 rows, by the last policy, none being picked: on CartPole with rl-zoo's
+own settings, on Acrobot with the default ones. Slow targets did not do on CartPole: of three seeds one or two ended at
+500, others near 100, and which of them depended on the processor. Random actions get about 22 and -500.
 """
 
 import statistics
@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from gaelp.agents.learner import DiscreteActions, Spaces
+from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.qr_dqn import QrDqnConfig, build_qr_dqn
-from gaelp.agents.schedules import Linear
+from gaelp.agents.schedules import Constant, Linear
 from gaelp.experience.collect import Collector, open_env
 
 ROWS = 8
@@ -33,7 +34,18 @@ def _one_thread():
 
 
 USUAL = QrDqnConfig()
-STEADY = QrDqnConfig(n_step=1, quantiles=10, learning_rate=Linear(start=1e-3, end=0.0))
+AS_IN_RL_ZOO = QrDqnConfig(
+    network=NetworkSpec(hidden=(256, 256)),
+    quantiles=10,
+    n_step=1,
+    learning_rate=Constant(start=2.3e-3),
+    epsilon=Linear(start=1.0, end=0.04, until=0.16),
+    batch_size=64,
+    train_every=256 // ROWS,
+    gradient_steps=128,
+    target_every=128,
+    target_rate=1.0,
+)
 
 
 def trained(env_id, *, steps, seed, config=USUAL):
@@ -67,9 +79,9 @@ def test_a_short_run_balances_the_pole_for_a_while():
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("env_id", "config", "steps", "bar"),
-    [("CartPole-v1", STEADY, 60_000, 475), ("Acrobot-v1", USUAL, 50_000, -100)],
+    [("CartPole-v1", AS_IN_RL_ZOO, 50_000, 475), ("Acrobot-v1", USUAL, 50_000, -100)],
 )
-def test_the_median_of_three_seeds_meets_the_reference_in_at_most_1_5_times_its_steps(env_id, config, steps, bar):
+def test_the_median_of_three_seeds_meets_the_reference_in_no_more_steps_than_the_reference(env_id, config, steps, bar):
     learners = (trained(env_id, steps=steps, seed=seed, config=config) for seed in (1, 2, 3))
     returns = [mean_return(learner, env_id) for learner in learners]
     assert statistics.median(returns) >= bar, returns
