@@ -8,7 +8,8 @@ import typer
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
-from gaelp.config import LoadedSettings, check_inputs, load_settings
+from gaelp.config import LoadedSettings, load_settings
+from gaelp.phases.inputs import check_inputs
 
 __all__ = ["app", "check", "show"]
 

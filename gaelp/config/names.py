@@ -1,7 +1,7 @@
 """Names that become files, folders or labels: what each may hold, said in words where one is refused."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 from gaelp.config.problems import describe_value
 from gaelp.errors import BadInput, ConfigError
 
-__all__ = ["Name", "Slug", "Text", "check_name"]
+__all__ = ["Name", "Slug", "Text", "check_name", "refuse_repeats"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NAME_IN_WORDS = (
@@ -44,3 +44,11 @@ def check_name(name: str, place: str, *, error: type[BadInput] = ConfigError) ->
         return _is_name(name)
     except ValueError as problem:
         raise error(f"{place}: {problem}") from None
+
+
+def refuse_repeats(kind: str, names: Iterable[str]) -> None:
+    """Raise from within a validator where two of a kind have the same name."""
+    listed = list(names)
+    for index, name in enumerate(listed):
+        if name in listed[:index]:
+            raise ValueError(f"two {kind}s are named {name!r}: every {kind} needs a name of its own")

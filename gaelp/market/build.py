@@ -4,15 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from gaelp.config.landscapes import LandscapeSet
 from gaelp.config.load import load_model
-from gaelp.config.market import MarketSpec
-from gaelp.config.personas import load_creatives, load_personas
 from gaelp.config.settings import Settings
 from gaelp.errors import DataError
 from gaelp.market.market import Market
 from gaelp.market.persona_ratings import rated_persona_table
+from gaelp.market.persona_spec import load_creatives, load_personas
 from gaelp.market.personas import PersonaTable, persona_table
+from gaelp.market.spec import LandscapeSet, MarketSpec
 
 __all__ = ["build_market", "configured_personas", "load_market_spec", "load_persona_table"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from gaelp.config.market import LandscapeSpec
 from gaelp.market.compiled import inlined
+from gaelp.market.spec import LandscapeSpec
 
 __all__ = [
     "CELLS_PER_LOG",

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.config.market import LandscapeSpec, MarketSpec
 from gaelp.errors import ActionError, DataError
 from gaelp.market.hour import run_hour
 from gaelp.market.landscape import GRID, Landscapes, build_landscapes
 from gaelp.market.personas import PersonaTable
+from gaelp.market.spec import LandscapeSpec, MarketSpec
 from gaelp.market.state import State, Tables, empty_state
 from gaelp.market.view import Action, Brief, Observation, Outcome
 from gaelp.market.world import DAY_HOURS, World, draw_world, price_profile_log, week_activity

@@ -3,9 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.config.market import RANDOMISABLE, MarketSpec
 from gaelp.market.compiled import compiled
 from gaelp.market.random import keyed, uniform
+from gaelp.market.spec import RANDOMISABLE, MarketSpec
+from gaelp.market.spec_ranges import value_at
 
 __all__ = ["PARAMETERS", "STREAM_RANDOMISE", "campaign_parameters"]
 
@@ -17,15 +18,10 @@ def campaign_parameters(spec: MarketSpec, keys: npt.NDArray[np.uint64]) -> npt.N
     """One record a campaign: the spec's value, or a draw from its range that depends on the campaign's key alone."""
     records = np.empty(len(keys), PARAMETERS)
     for purpose, path in enumerate(RANDOMISABLE):
-        low, high = spec.randomise.get(path, (_value_at(spec, path),) * 2)
+        low, high = spec.randomise.get(path, (value_at(spec, path),) * 2)
         draws = _uniforms(keys, purpose) if high > low else 0.0
         records[path.replace(".", "_")] = low + (high - low) * draws
     return records
-
-
-def _value_at(spec: MarketSpec, path: str) -> float:
-    section, key = path.split(".")
-    return float(getattr(getattr(spec, section), key))
 
 
 @compiled

@@ -15,9 +15,9 @@ from pydantic import BaseModel, Field, ValidationError
 
 from gaelp.config.base import Frozen
 from gaelp.config.loopback import is_loopback
-from gaelp.config.personas import CreativeSet, Persona, PersonaSet
 from gaelp.config.rating_service import RatingService
 from gaelp.errors import ComponentMissing
+from gaelp.market.persona_spec import CreativeSet, Persona, PersonaSet
 from gaelp.market.personas import PersonaTable, persona_table
 from gaelp.market.ratings_cache import RatingsCache, prompt_hash
 

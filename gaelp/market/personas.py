@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.config.personas import CreativeSet, Persona, PersonaSet, check_affinities
+from gaelp.market.persona_spec import CreativeSet, Persona, PersonaSet, check_affinities
 
 __all__ = ["TRAITS", "PersonaTable", "neutral_table", "persona_table"]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.config.market import LandscapeSpec
 from gaelp.errors import DataError
 from gaelp.market.auction_log import AuctionLog
+from gaelp.market.spec import LandscapeSpec
 
 __all__ = ["PriceHistory"]
 

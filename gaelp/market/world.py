@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.config.market import MarketSpec
 from gaelp.market.compiled import compiled, inlined
 from gaelp.market.exponential import exp
 from gaelp.market.landscape import GRID_POINTS, Landscapes
@@ -25,6 +24,7 @@ from gaelp.market.sheet import (
     draw_volume,
     empty_sheet,
 )
+from gaelp.market.spec import MarketSpec
 
 __all__ = ["DAY_HOURS", "World", "draw_world", "price_profile_log", "week_activity"]
 

@@ -5,13 +5,13 @@ import math
 from pydantic.fields import FieldInfo
 
 from gaelp.config.base import Frozen
-from gaelp.config.market import MarketSpec
 from gaelp.config.validation import validated
 from gaelp.errors import DataError
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.compare import Comparison, compare
 from gaelp.market.baselines.tuned import TunedRules
 from gaelp.market.market import Market
+from gaelp.market.spec import MarketSpec
 
 __all__ = ["Judged", "MarketShift", "judge_policy", "shifted"]
 

@@ -13,7 +13,6 @@ import torch
 from gaelp.agents import agent_distributions
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
-from gaelp.config.curriculum import load_curriculum
 from gaelp.config.environment import process_environment
 from gaelp.config.fingerprint import fingerprint
 from gaelp.config.places import shown
@@ -30,6 +29,7 @@ from gaelp.phases.goals import training_goals
 from gaelp.phases.judging import MarketShift, judge_policy, shifted
 from gaelp.phases.run_folder import RunFolder
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
+from gaelp.training.curriculum_spec import load_curriculum
 from gaelp.training.guardrails import is_out_of_memory
 from gaelp.training.manifest import PACKAGES, describe_run, parameter_hash, write_manifest
 from gaelp.training.monitor import Goal, monitor_figures

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 from gaelp.agents.catalog import AgentKind
 from gaelp.agents.learner import Learner, Spaces
 from gaelp.clock import Clock
-from gaelp.config.curriculum import CurriculumSpec
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.tuned import TunedRules, load_tuned
 from gaelp.market.build import build_market, load_market_spec
 from gaelp.market.market import Market
 from gaelp.market.personas import PersonaTable
 from gaelp.training.checkpoint_folder import CheckpointFolder
+from gaelp.training.curriculum_spec import CurriculumSpec
 from gaelp.training.loop import MakeLearner, TrainingLoop
 from gaelp.training.market_arena import Ground, MarketArena
 from gaelp.training.monitor import Goal

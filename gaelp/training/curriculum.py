@@ -13,10 +13,10 @@ from typing import Any, Literal
 from pydantic import NonNegativeInt
 
 from gaelp.config.base import Frozen
-from gaelp.config.curriculum import CurriculumSpec, Task
 from gaelp.config.suggest import nearest
 from gaelp.config.validation import validated
 from gaelp.errors import BadInput, DataError
+from gaelp.training.curriculum_spec import CurriculumSpec, Task
 
 __all__ = [
     "CurriculumState",

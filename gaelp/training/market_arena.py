@@ -11,7 +11,6 @@ from pydantic import Field, PositiveInt
 
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.config.base import Frozen
-from gaelp.config.curriculum import CurriculumSpec
 from gaelp.errors import ConfigError
 from gaelp.experience.collect import Collector
 from gaelp.market.baselines.bids import Bidder
@@ -21,6 +20,7 @@ from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
 from gaelp.training import curriculum as progress_of
 from gaelp.training.arena import Act, Rewards, Round, round_seed
+from gaelp.training.curriculum_spec import CurriculumSpec
 from gaelp.training.mixing import choose
 from gaelp.training.segment_env import ResidualSpec, SegmentEnv, SegmentFeatures
 from gaelp.training.segment_policy import SegmentPolicy

@@ -6,9 +6,9 @@ from itertools import accumulate
 
 import numpy as np
 
-from gaelp.config.curriculum import CurriculumSpec, Task
 from gaelp.errors import BadInput
 from gaelp.training.curriculum import CurriculumState, statuses
+from gaelp.training.curriculum_spec import CurriculumSpec, Task
 
 __all__ = ["choose", "task_mix", "task_shares"]
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gaelp.config.curriculum import CurriculumSpec, Task
-from gaelp.config.market import MarketSpec
 from gaelp.config.validation import validated
 from gaelp.errors import ConfigError, DataError
 from gaelp.market.build import load_market_spec
+from gaelp.market.spec import MarketSpec
+from gaelp.training.curriculum_spec import CurriculumSpec, Task
 
 __all__ = ["build_task", "build_tasks"]
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 import yaml
 
-from gaelp.config.market import MarketSpec
 from gaelp.config.places import repository_root
 from gaelp.config.write import write_models
 from gaelp.market.baselines.tuned import TunedBidder, TunedRules, market_fingerprint
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
+from gaelp.market.spec import MarketSpec
 
 RECIPE = {
     "algorithm": "ppo",

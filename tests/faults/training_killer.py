@@ -19,9 +19,9 @@ import torch
 
 from gaelp.clock import ManualClock
 from gaelp.config.fingerprint import fingerprint
-from gaelp.config.market import MarketSpec
 from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
+from gaelp.market.spec import MarketSpec
 from gaelp.training.assemble import RunPlace, assemble
 from gaelp.training.checkpoint_folder import latest_good
 from gaelp.training.manifest import parameter_hash

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gaelp.config.market import LandscapeSpec, MarketSpec, PriceComponent
 from gaelp.market.build import load_persona_table
 from gaelp.market.market import Market
+from gaelp.market.spec import LandscapeSpec, MarketSpec, PriceComponent
 from gaelp.market.view import Action
 
 EVERYTHING = {

@@ -5,8 +5,8 @@ import pytest
 from pydantic import ValidationError
 from scipy.stats import lognorm
 
-from gaelp.config.market import LandscapeSpec, PriceComponent
 from gaelp.market.landscape import GRID, build_landscapes, interpolate
+from gaelp.market.spec import LandscapeSpec, PriceComponent
 
 LOGNORMAL = LandscapeSpec(name="log-normal", mixture=(PriceComponent(weight=2, log_mean=3.0, log_sd=0.6),))
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaelp.config.personas import PersonaSet, load_creatives, load_personas
 from gaelp.config.rating_service import RatingService
 from gaelp.errors import ComponentMissing, ConfigError
 from gaelp.market.persona_ratings import affinity_of_score, rated_persona_table
+from gaelp.market.persona_spec import PersonaSet, load_creatives, load_personas
 from gaelp.market.personas import persona_table
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaelp.config.personas import Creative, CreativeSet, Persona, PersonaSet, load_creatives, load_personas
 from gaelp.errors import DataError
+from gaelp.market.persona_spec import Creative, CreativeSet, Persona, PersonaSet, load_creatives, load_personas
 from gaelp.market.personas import TRAITS, PersonaTable, neutral_table, persona_table
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -11,10 +11,10 @@ import yaml
 
 from gaelp.clock import ManualClock
 from gaelp.config import load_settings
-from gaelp.config.market import MarketSpec
 from gaelp.config.write import write_models
 from gaelp.market.baselines.tuned import TunedBidder, TunedRules, market_fingerprint
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
+from gaelp.market.spec import MarketSpec
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.simulation import plan_simulation, run_simulation
 from gaelp.types import RunId

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaelp.config.market import MarketSpec
 from gaelp.config.places import names_in
 from gaelp.errors import DataError
 from gaelp.market.baselines.compare import compare
 from gaelp.market.build import load_market_spec
+from gaelp.market.spec import MarketSpec
 from gaelp.phases.judging import MarketShift, judge_policy, shifted
 from gaelp.training.price_level_rule import PriceLevelRule
 

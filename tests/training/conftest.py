@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from gaelp.config.market import MarketSpec
 from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
+from gaelp.market.spec import MarketSpec
 from gaelp.training.market_arena import Ground
 
 

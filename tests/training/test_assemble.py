@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from gaelp.clock import ManualClock
-from gaelp.config.curriculum import load_curriculum
 from gaelp.config.places import names_in
 from gaelp.errors import DataError
 from gaelp.market.baselines.catalog import CATALOG
@@ -15,6 +14,7 @@ from gaelp.market.baselines.episodes import play, validation_seeds
 from gaelp.market.baselines.tuned import load_tuned
 from gaelp.market.build import build_market, load_market_spec
 from gaelp.training.assemble import RunPlace, assemble, learner_maker, task_grounds
+from gaelp.training.curriculum_spec import load_curriculum
 from gaelp.training.market_arena import MarketArena
 from gaelp.training.progress import LearnerScale
 from gaelp.training.recipe import NO_RULE, Recipe, load_recipe

@@ -7,9 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gaelp.config.curriculum import CurriculumSpec
 from gaelp.errors import BadInput, DataError
 from gaelp.training.curriculum import finished, load, record, record_all, save, start, statuses, unlocked
+from gaelp.training.curriculum_spec import CurriculumSpec
 from gaelp.training.mixing import choose, task_mix
 
 PROMOTE, DEMOTE = 0.9, 0.8

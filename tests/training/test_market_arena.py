@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from gaelp.agents.learner import BoxActions, DiscreteActions
-from gaelp.config.curriculum import load_curriculum
 from gaelp.errors import ConfigError, DataError
 from gaelp.market.baselines.catalog import CONSTANT
 from gaelp.market.baselines.episodes import held_out_seeds, play, training_seeds, validation_seeds
 from gaelp.training.arena import round_seed
 from gaelp.training.assemble import task_grounds
+from gaelp.training.curriculum_spec import load_curriculum
 from gaelp.training.market_arena import Ground, MarketArena, MarketArenaSpec
 from gaelp.training.segment_env import SegmentFeatures
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaelp.config.curriculum import CurriculumSpec
 from gaelp.errors import BadInput
 from gaelp.training.curriculum import record, start
+from gaelp.training.curriculum_spec import CurriculumSpec
 from gaelp.training.mixing import choose, task_mix, task_shares
 
 

@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 import yaml
 
-from gaelp.config.curriculum import Task, load_curriculum
-from gaelp.config.market import MarketSpec
 from gaelp.config.places import repository_root
 from gaelp.errors import BadInput, ConfigError, DataError
 from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.baselines.episodes import held_out_seeds, play
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.market import seeds_from
+from gaelp.market.spec import MarketSpec
 from gaelp.market.view import Action
 from gaelp.training.curriculum import finished, load, record_all, save, start
+from gaelp.training.curriculum_spec import Task, load_curriculum
 from gaelp.training.mixing import task_mix
 from gaelp.training.task_market import build_task, build_tasks
 

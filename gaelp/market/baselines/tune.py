@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from gaelp.config.base import Frozen
-from gaelp.config.market import MarketSpec
 from gaelp.market.baselines.catalog import CATALOG, Kind
 from gaelp.market.baselines.episodes import play, training_seeds
 from gaelp.market.baselines.search_space import SearchSpace
 from gaelp.market.baselines.tuned import TunedBidder, TunedRules, market_fingerprint
 from gaelp.market.market import Market
+from gaelp.market.spec import MarketSpec
 
 __all__ = ["Progress", "Search", "tune", "tune_bidder"]
 

@@ -8,11 +8,11 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 from scipy.stats import kstest
 
-from gaelp.config.market import DelaySpec
 from gaelp.market.calibration.evidence import weighed
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.likelihood import Likelihood, Maximum, maximise, profile_interval
 from gaelp.market.calibration.log_frame import BidLog
+from gaelp.market.spec import DelaySpec
 
 __all__ = ["DelayFit", "fit_delay", "matured_share"]
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from gaelp.config.market import MarketSpec
 from gaelp.config.validation import validated
 from gaelp.errors import DataError
 from gaelp.market.calibration.evidence import weighed
@@ -22,6 +21,7 @@ from gaelp.market.calibration.responses import ResponseFit, fit_responses
 from gaelp.market.calibration.seasonality import HourFactors
 from gaelp.market.calibration.spread import spread_net_of_noise
 from gaelp.market.calibration.volume import VolumeFit, fit_volume
+from gaelp.market.spec import MarketSpec
 
 __all__ = ["calibrate"]
 

@@ -7,10 +7,10 @@ import numpy.typing as npt
 from pydantic import NonNegativeInt
 
 from gaelp.config.base import Frozen
-from gaelp.config.market import LandscapeSpec
 from gaelp.errors import DataError
 from gaelp.market.calibration.kaplan_meier import PriceCurve, kaplan_meier
 from gaelp.market.calibration.knots import landscape_from_curve, share_at_or_below, without_zero
+from gaelp.market.spec import LandscapeSpec
 
 __all__ = ["PriceComparison", "compare", "compare_histogram_halves"]
 

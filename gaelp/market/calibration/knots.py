@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from gaelp.config.market import LandscapeSpec
 from gaelp.errors import DataError
 from gaelp.market.calibration.kaplan_meier import PriceCurve
+from gaelp.market.spec import LandscapeSpec
 
 __all__ = ["KNOTS_MAX", "KnotFit", "landscape_from_curve", "share_at_or_below", "without_zero"]
 

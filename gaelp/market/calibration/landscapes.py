@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.config.market import LandscapeSpec
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.kaplan_meier import PriceCurve, kaplan_meier
 from gaelp.market.calibration.knots import KnotFit, landscape_from_curve
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.price_levels import log_prices
 from gaelp.market.calibration.report import LandscapeReport
+from gaelp.market.spec import LandscapeSpec
 
 __all__ = ["LandscapeFit", "fit_landscapes", "pays_its_bid", "ratio_curve"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from gaelp.config.market import LandscapeSpec, PriceComponent
 from gaelp.errors import DataError
+from gaelp.market.spec import LandscapeSpec, PriceComponent
 
 __all__ = ["fit_mixture"]
 

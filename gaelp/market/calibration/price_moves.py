@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.config.market import RivalSpec
 from gaelp.market.calibration.drift import DriftFit, fit_drift
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.harmonic import Wave, amplitude_net_of_noise, day_wave
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.price_signals import SegmentPrices
+from gaelp.market.spec import RivalSpec
 
 __all__ = ["PriceMoves", "fit_price_moves"]
 

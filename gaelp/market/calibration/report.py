@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pydantic import NonNegativeInt
 
 from gaelp.config.base import Frozen
-from gaelp.config.market import MarketSpec
 from gaelp.market.calibration.fitted import Fitted
+from gaelp.market.spec import MarketSpec
 
 __all__ = ["Calibration", "CalibrationReport", "KeptDefault", "LandscapeReport"]
 

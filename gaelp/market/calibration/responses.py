@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.config.market import DelaySpec
 from gaelp.market.calibration.delay import DelayFit, fit_delay, matured_share
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.harmonic import fit_click_daypart
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.rates import RateFit, fit_rates
+from gaelp.market.spec import DelaySpec
 
 __all__ = ["ResponseFit", "fit_click_rates", "fit_responses"]
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaelp.config.market import LandscapeSpec, MarketSpec, PriceComponent, PriceSpec, ResponseSpec
 from gaelp.errors import DataError
 from gaelp.market.auction_log import AuctionLog
 from gaelp.market.baselines.dynamic_programming import (
@@ -24,6 +23,7 @@ from gaelp.market.market import Market, seeds_from
 from gaelp.market.personas import neutral_table
 from gaelp.market.price_history import PriceHistory
 from gaelp.market.replay import Replay
+from gaelp.market.spec import LandscapeSpec, MarketSpec, PriceComponent, PriceSpec, ResponseSpec
 from gaelp.market.view import Action, Brief, Observation
 
 LANDSCAPE = LandscapeSpec(name="one", mixture=(PriceComponent(weight=1, log_mean=0, log_sd=0.7),))

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gaelp.config.market import LandscapeSpec, PriceComponent
 from gaelp.market.auction_log import AuctionLog
 from gaelp.market.baselines.worth import AverageValue, PriorValues, bid_for, mean_price_micros, prior_value_log
 from gaelp.market.landscape import build_landscapes
 from gaelp.market.price_history import PriceHistory
 from gaelp.market.replay import Replay
+from gaelp.market.spec import LandscapeSpec, PriceComponent
 from gaelp.market.view import Brief
 
 LANDSCAPE = LandscapeSpec(name="one", mixture=(PriceComponent(weight=1, log_mean=0, log_sd=0.5),))

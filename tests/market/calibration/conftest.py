@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from gaelp.config.market import MarketSpec
 from gaelp.market.calibration import BidLog, Calibration, calibrate
 from gaelp.market.calibration.log_frame import make_log
+from gaelp.market.spec import MarketSpec
 
 MONDAY_HOURS = 2000 * 168 + 96  # a Monday 00h, in hours since the epoch
 

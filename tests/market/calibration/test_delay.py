@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gaelp.config.market import DelaySpec
 from gaelp.market.calibration.delay import fit_delay, matured_share
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.log_frame import make_log
+from gaelp.market.spec import DelaySpec
 
 BASE = DelaySpec(window_hours=72)
 

@@ -5,10 +5,10 @@ import signal
 import pytest
 
 from gaelp.config.load import load_model
-from gaelp.config.market import MarketSpec
 from gaelp.errors import ConfigError
 from gaelp.market.calibration import CalibrationReport, check_target, write_calibration
 from gaelp.market.landscape import build_landscapes
+from gaelp.market.spec import MarketSpec
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from gaelp.config.market import LandscapeSpec, PriceComponent
 from gaelp.errors import DataError
 from gaelp.market.calibration import compare, compare_histogram_halves, kaplan_meier
 from gaelp.market.calibration.knots import landscape_from_curve
+from gaelp.market.spec import LandscapeSpec, PriceComponent
 
 ROOT = Path(__file__).resolve().parents[3]
 HISTOGRAMS = Path(os.environ.get("GAELP_TEST_IPINYOU", ROOT.parent / "shared" / "data" / "ipinyou_2997"))

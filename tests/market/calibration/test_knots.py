@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaelp.config.market import LandscapeSpec, PriceComponent
 from gaelp.errors import DataError
 from gaelp.market.calibration.kaplan_meier import kaplan_meier
 from gaelp.market.calibration.knots import KNOTS_MAX, landscape_from_curve, share_at_or_below
 from gaelp.market.landscape import GRID, build_landscapes
+from gaelp.market.spec import LandscapeSpec, PriceComponent
 
 
 def curve_of(prices):

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from gaelp.config.market import RivalSpec
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.log_frame import keep_hours
 from gaelp.market.calibration.price_moves import fit_price_moves
 from gaelp.market.calibration.price_signals import fit_segment_prices
+from gaelp.market.spec import RivalSpec
 
 NO_PAUSE = RivalSpec(depth=0.0)
 

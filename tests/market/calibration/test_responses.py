@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gaelp.config.market import DelaySpec
 from gaelp.market.calibration.fitted import TooLittle
 from gaelp.market.calibration.responses import fit_click_rates, fit_responses
+from gaelp.market.spec import DelaySpec
 
 
 @pytest.mark.parametrize("name", ["won_log", "contested_log"])

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from gaelp.config import load_model
-from gaelp.config.market import RANDOMISABLE, BudgetRange, LandscapeSpec, MarketSpec
 from gaelp.config.own_words import OWN_WORDS
 from gaelp.config.schema import constraints_at, leaf_keys, types_at
 from gaelp.errors import ConfigError
@@ -18,6 +17,7 @@ from gaelp.market.build import build_market, load_persona_table
 from gaelp.market.features import FeatureMaker
 from gaelp.market.market import seeds_from
 from gaelp.market.spaces import ContinuousActions
+from gaelp.market.spec import RANDOMISABLE, BudgetRange, LandscapeSpec, MarketSpec
 
 ONE_LANDSCAPE = [{"name": "one", "mixture": [{"weight": 1, "log_mean": -0.4, "log_sd": 0.8}]}]  # quickly tabulated
 TINY = {"name": "tiny", "days": 1, "segments": 2, "landscapes": ONE_LANDSCAPE}
@@ -148,7 +148,7 @@ def accepted(values):
 
 def load(folder, text):
     (folder / "m.yaml").write_text(text)
-    return load_model(MarketSpec, "./m.yaml")
+    return load_model(MarketSpec, folder / "m.yaml")
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,9 @@ def load(folder, text):
         (f"hour_of_week: [{', '.join(['0'] * 168)}]\n", "hour_of_week[0]: saw 0; allowed: from 1e-06 to 1000000000."),
     ],
 )
-def test_a_number_outside_its_range_is_refused_with_file_key_sight_and_range(here, text, message):
+def test_a_number_outside_its_range_is_refused_with_file_key_sight_and_range(tmp_path, text, message):
     with pytest.raises(ConfigError) as caught:
-        load(here, f"name: m\n{text}")
+        load(tmp_path, f"name: m\n{text}")
     assert message in str(caught.value)
     assert "Input should" not in str(caught.value)
 
@@ -250,9 +250,9 @@ def test_what_ranges_could_draw_together_counts_not_only_what_stands_beside_them
         ("rivals.depth: 3", "randomise.rivals.depth: saw 3; allowed: a list."),
     ],
 )
-def test_a_range_that_cannot_be_drawn_from_is_refused_with_key_sight_and_limit(here, ranges, message):
+def test_a_range_that_cannot_be_drawn_from_is_refused_with_key_sight_and_limit(tmp_path, ranges, message):
     with pytest.raises(ConfigError) as caught:
-        load(here, f"name: m\nrandomise: {{{ranges}}}\n")
+        load(tmp_path, f"name: m\nrandomise: {{{ranges}}}\n")
     assert message in str(caught.value)
 
 

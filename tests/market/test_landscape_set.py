@@ -3,9 +3,9 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from gaelp.config.landscapes import LandscapeSet
 from gaelp.config.load import load_model
 from gaelp.errors import DataError
+from gaelp.market.spec import LandscapeSet
 
 MIXTURE = [{"weight": 1, "log_mean": 0, "log_sd": 1}]
 

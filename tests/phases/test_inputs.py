@@ -2,9 +2,17 @@ import shutil
 
 import pytest
 
-from gaelp.config import check_inputs, load_settings
+from gaelp.config import load_settings
 from gaelp.config.places import repository_root
 from gaelp.errors import ConfigError
+from gaelp.phases.inputs import check_inputs
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def check(*overrides):

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from gaelp.config.layers import LoadedSettings
 from gaelp.config.load import load_model
-from gaelp.config.market import MarketSpec
-from gaelp.config.personas import load_creatives, load_personas
 from gaelp.config.problems import Problem, raise_problems
 from gaelp.errors import BadInput
+from gaelp.market.persona_spec import load_creatives, load_personas
+from gaelp.market.spec import MarketSpec
 
 __all__ = ["check_inputs"]
 

@@ -10,7 +10,7 @@ from gaelp.config.schema import constraints_at
 from gaelp.config.suggest import nearest
 from gaelp.config.wording import allowed_range
 
-__all__ = ["ranges_refused"]
+__all__ = ["ranges_refused", "value_at"]
 
 _RISING = (("budget.share_low", "budget.share_high"), ("budget.daily_low", "budget.daily_high"))
 
@@ -59,7 +59,7 @@ def _fits(limits: tuple[object, ...], end: float) -> bool:
 
 def _pair_refused(spec: BaseModel, ranges: Ranges, low: str, high: str) -> Iterator[tuple[KeyPath, str]]:
     """A campaign draws the two independently: the largest lower one must not exceed the smallest upper one."""
-    largest, smallest = ranges.get(low, (_value(spec, low),) * 2)[1], ranges.get(high, (_value(spec, high),) * 2)[0]
+    largest, smallest = ranges.get(low, (value_at(spec, low),) * 2)[1], ranges.get(high, (value_at(spec, high),) * 2)[0]
     if largest <= smallest:
         return
     # Told at a range, not at a fixed number that would be right without it.
@@ -72,6 +72,7 @@ def _pair_refused(spec: BaseModel, ranges: Ranges, low: str, high: str) -> Itera
     yield ("randomise", path, index), text
 
 
-def _value(spec: BaseModel, path: str) -> float:
+def value_at(spec: BaseModel, path: str) -> float:
+    """The number a market has at a key path such as price.level_micros."""
     section, key = path.split(".")
     return float(getattr(getattr(spec, section), key))

@@ -10,9 +10,9 @@ from pydantic import Field, JsonValue, PositiveFloat, PositiveInt, field_validat
 
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
-from gaelp.config.market import RANDOMISABLE
-from gaelp.config.names import Slug
+from gaelp.config.names import Slug, refuse_repeats
 from gaelp.config.suggest import nearest
+from gaelp.market.spec import RANDOMISABLE
 
 __all__ = ["CurriculumSpec", "Task", "TaskMix", "load_curriculum"]
 
@@ -114,7 +114,7 @@ class CurriculumSpec(Frozen):
     @model_validator(mode="after")
     def _tasks_lead_somewhere(self) -> Self:
         names = [task.name for task in self.tasks]
-        _refuse_repeats(names)
+        refuse_repeats("task", names)
         for task in self.tasks:
             _refuse_unknown(task, names)
         _refuse_circles(self.tasks)
@@ -129,12 +129,6 @@ class CurriculumSpec(Frozen):
 def load_curriculum(path_or_name: str | Path = "default") -> CurriculumSpec:
     """Read a curriculum by its name in configs/curriculum or by path; ConfigError names what is wrong."""
     return load_model(CurriculumSpec, path_or_name, "curriculum")
-
-
-def _refuse_repeats(names: list[str]) -> None:
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise ValueError(f"two tasks are named {name!r}: every task needs a name of its own")
 
 
 def _refuse_unknown(task: Task, names: list[str]) -> None:

@@ -5,9 +5,9 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from gaelp.config.curriculum import CurriculumSpec, Task, TaskMix, load_curriculum
 from gaelp.config.places import repository_root
 from gaelp.errors import ConfigError
+from gaelp.training.curriculum_spec import CurriculumSpec, Task, TaskMix, load_curriculum
 
 SHIPPED = repository_root() / "configs" / "curriculum"
 TASK = {"name": "calm", "why": "it is easy", "market": "calm", "promote_at": 0.9, "demote_below": 0.8}

@@ -1,4 +1,4 @@
-"""Who sees the adverts and what they are shown: personas, creatives and the service that may rate them."""
+"""Who sees the adverts and what they are shown: the models of personas and creatives, and reading their files."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from gaelp.config.base import Frozen
 from gaelp.config.document import read_document
 from gaelp.config.load import load_model
-from gaelp.config.names import Slug
+from gaelp.config.names import Slug, refuse_repeats
 from gaelp.config.places import find_folder, shown
 from gaelp.config.suggest import nearest
 from gaelp.errors import BadInput, DataError
@@ -105,7 +105,7 @@ class PersonaSet(Frozen):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        _refuse_repeats("persona", (persona.name for persona in self.personas))
+        refuse_repeats("persona", (persona.name for persona in self.personas))
         return self
 
 
@@ -125,7 +125,7 @@ class CreativeSet(Frozen):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        _refuse_repeats("creative", (creative.name for creative in self.creatives))
+        refuse_repeats("creative", (creative.name for creative in self.creatives))
         return self
 
     @property
@@ -195,11 +195,3 @@ def _load_persona(path: Path) -> Persona:
             f" {persona.name}.yaml, or set name: {path.stem}."
         )
     return persona
-
-
-def _refuse_repeats(kind: str, names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ValueError(f"two entries are named {name!r}: every {kind} needs a name of its own")
-        seen.add(name)

@@ -1,7 +1,7 @@
-"""What a market is made of: one file under configs/markets/ is one MarketSpec.
+"""What a market is made of: one file under configs/markets/ is one MarketSpec, its prices one LandscapeSpec each.
 
 Every number has a range wide enough for any campaign we have seen, within which the market computes with what its
-arrays can hold; what several numbers could do together is bounded by `market_extremes`.
+arrays can hold; what several numbers could do together is bounded by `spec_extremes`.
 """
 
 from typing import Annotated, Literal, Self
@@ -9,10 +9,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from gaelp.config.base import Frozen
-from gaelp.config.market_extremes import extremes_refused
-from gaelp.config.market_ranges import ranges_refused
-from gaelp.config.names import Name
+from gaelp.config.names import Name, refuse_repeats
 from gaelp.config.own_words import refuse_at
+from gaelp.market.spec_extremes import extremes_refused
+from gaelp.market.spec_ranges import ranges_refused, value_at
 
 __all__ = [
     "RANDOMISABLE",
@@ -20,6 +20,7 @@ __all__ = [
     "CreativeSpec",
     "DelaySpec",
     "FatigueSpec",
+    "LandscapeSet",
     "LandscapeSpec",
     "MarketSpec",
     "PriceComponent",
@@ -116,6 +117,18 @@ class LandscapeSpec(Frozen):
                 f"landscape {self.name!r}: saw shares {shares[0]} to {shares[-1]} at the prices {ratios[0]} to"
                 f" {ratios[-1]}; allowed: at least {_LEAST_SHARE} of all prices above {_LOWEST_RATIO}. Add knots there"
             )
+        return self
+
+
+class LandscapeSet(Frozen):
+    """The price distributions of markets that bring none of their own (configs/library/landscapes.yaml)."""
+
+    source: str = Field(min_length=1, description="where the figures come from")
+    landscapes: tuple[LandscapeSpec, ...] = Field(min_length=1, max_length=256)
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        refuse_repeats("landscape", (landscape.name for landscape in self.landscapes))
         return self
 
 
@@ -250,13 +263,9 @@ class MarketSpec(Frozen):
 
     def _ends(self) -> tuple[dict[str, float], dict[str, float]]:
         """The least and the most that each number can be in a campaign, by key path."""
-        fixed = {path: self._value_at(path) for path in (*RANDOMISABLE, "volume.overdispersion")}
+        fixed = {path: value_at(self, path) for path in (*RANDOMISABLE, "volume.overdispersion")}
         lowest = fixed | {path: low for path, (low, _) in self.randomise.items()}
         return lowest, fixed | {path: high for path, (_, high) in self.randomise.items()}
-
-    def _value_at(self, path: str) -> float:
-        section, key = path.split(".")
-        return float(getattr(getattr(self, section), key))
 
     @model_validator(mode="after")
     def _week_is_whole(self) -> Self:
