@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gaelp.budget.rule_trial import fault_trial, healthy_trial, not_kept
+from gaelp.bench.rule_trial import fault_trial, healthy_trial, not_kept
 from gaelp.budget.rules import load_rules
 from gaelp.budget.signals import load_signals
 

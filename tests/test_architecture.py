@@ -36,6 +36,7 @@ LAYERS = (
     ("feedback",),
     ("phases",),
     ("bootstrap",),
+    ("bench",),
     ("api",),
     ("cli",),
     ("__main__",),

@@ -7,21 +7,15 @@ import typer
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table
 from gaelp.cli.startup import prepare
-from gaelp.config.places import absolute
+from gaelp.config.places import absolute, repository_root
 
 if TYPE_CHECKING:
-    from gaelp.budget.speed import Figures
-    from gaelp.market.market import Market
-    from gaelp.market.turns import Turns
-    from gaelp.training.speed_report import TrainSpeed
+    from gaelp.bench.ledger_speed import Figures
+    from gaelp.bench.training_speed import TrainSpeed
 
 __all__ = ["app", "ledger", "market", "train"]
 
 app = typer.Typer(no_args_is_help=True, help="Measure this machine, with peers in the same run where installed.")
-
-_SIZES = (256, 1024, 4096, 16_384, 65_536)
-_HEADLINE = 4096
-_TURNS = 5
 
 
 @app.command("market")
@@ -41,64 +35,28 @@ def market(
 
     - `gaelp bench market --market cal --quick`
     """
-    from gaelp.market.build import (  # noqa: PLC0415 - numba takes a second that `--help` need not spend
-        build_market,
-        configured_personas,
-        load_market_spec,
-    )
-    from gaelp.market.peers import PEERS  # noqa: PLC0415 - as above
-    from gaelp.market.speed import measure_market  # noqa: PLC0415 - as above
+    from gaelp.bench.market_speed import measure_market  # noqa: PLC0415 - numba takes a second `--help` need not spend
+    from gaelp.market.build import build_market, configured_personas, load_market_spec  # noqa: PLC0415 - as above
 
     settings = prepare(config, overrides).settings
     timed = build_market(load_market_spec(name), configured_personas(settings))
     say(f"Timing market {name}: {timed.spec.segments} segments, {timed.hours} hours, one core ...")
-    speeds = measure_market(
-        timed,
-        (_HEADLINE,) if quick else _SIZES,
-        lambda one: say(f"  {one.campaigns} campaigns: {one.campaign_steps_per_s:,.0f} campaign-hours/s"),
-    )
-    headline = next(one for one in speeds if one.campaigns == _HEADLINE)
-    peers = {peer: None if quick else _beside(timed, peer) for peer in PEERS}
-    result = {
-        "campaign_steps_per_s": headline.campaign_steps_per_s,
-        "env_steps_per_s": headline.env_steps_per_s,
-        "bytes_per_campaign": headline.bytes_per_campaign,
-        **{f"ratio_to_{peer}": turns and turns.ratio for peer, turns in peers.items()},
-        **{f"env_ratio_to_{peer}": turns and turns.env_ratio for peer, turns in peers.items()},
-        "market": name,
-        "peers": {peer: turns and turns.model_dump() for peer, turns in peers.items()},
-        "by_campaigns": [one.model_dump() for one in speeds],
-    }
+    speed = measure_market(timed, repository_root() / "bench", quick=quick, report=say)
     if as_json:
-        show_json(result)
+        show_json(speed.figures())
         return
     rows = [
         (
-            f"{one.campaigns:,}",
-            f"{one.campaign_steps_per_s:,.0f}",
-            f"{one.env_steps_per_s:,.0f}",
-            f"{one.bytes_per_campaign:,.0f}",
+            f"{batch.campaigns:,}",
+            f"{batch.campaign_steps_per_s:,.0f}",
+            f"{batch.env_steps_per_s:,.0f}",
+            f"{batch.bytes_per_campaign:,.0f}",
         )
-        for one in speeds
+        for batch in speed.by_campaigns
     ]
     show_table(("campaigns", "market, hours/s", "with vectors, hours/s", "bytes a campaign"), rows)
-    for peer, turns in peers.items():
+    for peer, turns in speed.peers.items():
         say(f"{peer}: " + (f"ratio {turns.ratio:,.0f}" if turns else "not measured (make bench-peers)"))
-
-
-def _beside(timed: "Market", peer: str) -> "Turns | None":
-    """The market and one peer in turns, told as it goes."""
-    from gaelp.config.places import repository_root  # noqa: PLC0415 - as above
-    from gaelp.market.turns import measure_in_turns  # noqa: PLC0415 - as above
-
-    return measure_in_turns(
-        timed,
-        _HEADLINE,
-        peer,
-        repository_root() / "bench",
-        turns=_TURNS,
-        report=lambda turn: say(f"  {peer}: ratio {turn.campaign_steps_per_s / turn.peer_steps_per_s:,.0f}"),
-    )
 
 
 @app.command("ledger")
@@ -119,7 +77,7 @@ def ledger(
 
     - `gaelp bench ledger --transfers 200`
     """
-    from gaelp.budget.speed import measure_ledger  # noqa: PLC0415 - sqlalchemy takes time `--help` need not spend
+    from gaelp.bench.ledger_speed import measure_ledger  # noqa: PLC0415 - sqlalchemy takes time `--help` need not spend
 
     home = absolute(prepare(config, overrides).settings.home)
     say(f"Timing {transfers} transfers on each database below {home} ...")
@@ -166,16 +124,13 @@ def train(
 
     - `gaelp bench train --cap-seconds 120`
     """
-    from gaelp.market.build import build_market, configured_personas, load_market_spec  # noqa: PLC0415 - as above
-    from gaelp.training.recipe import load_recipe  # noqa: PLC0415 - torch takes seconds
-    from gaelp.training.speed_report import FULL, QUICK, measure_training  # noqa: PLC0415 - as above
+    from gaelp.bench.training_speed import FULL, QUICK, measure_training  # noqa: PLC0415 - torch takes seconds
+    from gaelp.market.build import configured_personas  # noqa: PLC0415 - as above
 
     settings = prepare(config, overrides).settings
-    personas = configured_personas(settings)
-    frames_on, race_on = (build_market(load_market_spec(name), personas) for name in (settings.market.name, "signals"))
-    recipes = (load_recipe("ppo"), load_recipe("ppo-plain"))
     sizes = QUICK if quick else FULL
-    result = measure_training(frames_on, race_on, recipes, sizes, cap_seconds or sizes.cap_seconds, say)
+    personas = configured_personas(settings)
+    result = measure_training(settings.market.name, personas, sizes, cap_seconds or sizes.cap_seconds, say)
     if as_json:
         show_json(result.model_dump(mode="json"))
     else:

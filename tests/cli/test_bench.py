@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gaelp.training import speed_report
+from gaelp.bench import training_speed
 
 QUICK = ("bench", "train", "--quick", "--cap-seconds", 0.2)
 
@@ -24,7 +24,7 @@ def test_training_is_measured_beside_stable_baselines3_with_only_json_on_stdout(
 
 
 def test_without_the_peer_its_figures_are_null(gaelp, monkeypatch):
-    monkeypatch.setattr(speed_report, "find_spec", lambda _: None)
+    monkeypatch.setattr(training_speed, "find_spec", lambda _: None)
     found = json.loads(gaelp(*QUICK, "--json").stdout)
     assert found["frames"]["ours_per_s"] > 0
     keys = ("frames_ratio_to_sb3", "time_to_target_ratio", "time_to_target_cpu_ratio", "sb3_reached")
@@ -33,7 +33,7 @@ def test_without_the_peer_its_figures_are_null(gaelp, monkeypatch):
 
 
 def test_without_json_a_table_is_shown(gaelp, monkeypatch):
-    monkeypatch.setattr(speed_report, "find_spec", lambda _: None)
+    monkeypatch.setattr(training_speed, "find_spec", lambda _: None)
     shown = gaelp(*QUICK).stdout
     assert "frames per CPU-second" in shown
     assert "not reached" in shown

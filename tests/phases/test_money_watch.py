@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import yaml
 
-from gaelp.budget.campaign_months import DAY_PLAN, simulate, with_fault
-from gaelp.budget.rule_trial import STATED_HOURS
+from gaelp.bench.campaign_months import DAY_PLAN, simulate, with_fault
+from gaelp.bench.rule_trial import STATED_HOURS
 from gaelp.clock import ManualClock
 from gaelp.config import load_settings
 from gaelp.phases.safety_watch import watch

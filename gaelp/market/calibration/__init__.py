@@ -10,7 +10,6 @@ from gaelp.market.calibration.knots import landscape_from_curve
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.log_readers import read_ipinyou, read_log
 from gaelp.market.calibration.log_table import log_from_table
-from gaelp.market.calibration.mixture import fit_mixture
 from gaelp.market.calibration.report import Calibration, CalibrationReport
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "check_target",
     "compare",
     "compare_histogram_halves",
-    "fit_mixture",
     "half_split_report",
     "kaplan_meier",
     "landscape_from_curve",

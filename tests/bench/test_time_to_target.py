@@ -4,10 +4,10 @@ import time
 
 import pytest
 
+from gaelp.bench.time_to_target import Finish, Judge, OwnRun, RaceSpec, half_way, run_race, seconds_ratio
 from gaelp.market.baselines.tuned import load_tuned
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.training.recipe import load_recipe
-from gaelp.training.time_to_target import Finish, Judge, OwnRun, RaceSpec, half_way, run_race, seconds_ratio
 
 UPDATE_SECONDS = 0.01
 

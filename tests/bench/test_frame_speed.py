@@ -9,10 +9,10 @@ import torch
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.ppo import PpoConfig
+from gaelp.bench.frame_speed import OwnTraining, compare_frames, matmul_limit, matmul_share, update_operations
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.training.price_level_rule import PriceLevelRule
 from gaelp.training.segment_env import ResidualSpec, SegmentEnv
-from gaelp.training.speed import OwnTraining, compare_frames, matmul_limit, matmul_share, update_operations
 
 CONFIG = PpoConfig(network=NetworkSpec(hidden=(8, 4)), steps_per_update=6, epochs=3, minibatches=2)
 

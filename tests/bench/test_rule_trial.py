@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gaelp.budget.campaign_months import FAULTS
-from gaelp.budget.rule_trial import FALSE_KILLS_MAX, STATED_HOURS, HealthyTrial, fault_trial, healthy_trial, not_kept
+from gaelp.bench.campaign_months import FAULTS
+from gaelp.bench.rule_trial import FALSE_KILLS_MAX, STATED_HOURS, HealthyTrial, fault_trial, healthy_trial, not_kept
 from gaelp.budget.rules import load_rules
 from gaelp.budget.signals import load_signals
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gaelp.budget.campaign_months import FAULTS, Campaigns, simulate, with_fault
+from gaelp.bench.campaign_months import FAULTS, Campaigns, simulate, with_fault
 from gaelp.budget.hours import CampaignCaps, HourCounts, SpendWindow, SpendWindowState
 from gaelp.budget.rule_judge import decide
 from gaelp.budget.rules import RuleSet

@@ -4,8 +4,14 @@ import sys
 
 import pytest
 
-from gaelp.market import turns
-from gaelp.market.turns import Turn, Turns, measure_in_turns
+from gaelp.bench.market_peers import PEERS
+from gaelp.bench.paired_timing import Turn, Turns, measure_in_turns
+from gaelp.market.build import build_market, load_market_spec, load_persona_table
+
+
+@pytest.fixture(scope="module")
+def market():
+    return build_market(load_market_spec("calm"), load_persona_table("personas"))
 
 
 def test_the_ratio_is_the_median_so_that_one_odd_turn_does_not_count():
@@ -15,15 +21,15 @@ def test_the_ratio_is_the_median_so_that_one_odd_turn_does_not_count():
     assert (found.ratio, found.env_ratio) == (310, 155)
 
 
-def test_a_peer_that_is_there_is_measured_every_turn(make_market, tmp_path, monkeypatch):
+def test_a_peer_that_is_there_is_measured_every_turn(market, tmp_path, monkeypatch):
     (tmp_path / "peer.py").write_text("print('{\"steps_per_s\": 10}')", encoding="utf-8")
     (tmp_path / "python").symlink_to(sys.executable)
-    monkeypatch.setitem(turns.measure_peer.__globals__["PEERS"], "mine", ("python", "peer.py"))
-    market, seen = make_market(days=1, segments=2), []
+    monkeypatch.setitem(PEERS, "mine", ("python", "peer.py"))
+    seen = []
     found = measure_in_turns(market, 8, "mine", tmp_path, turns=2, report=seen.append)
     assert list(found.turns) == seen
     assert found.ratio == pytest.approx(sum(turn.campaign_steps_per_s for turn in seen) / 2 / 10)
 
 
-def test_without_the_peer_there_is_nothing_to_compare(make_market, tmp_path):
-    assert measure_in_turns(make_market(), 8, "rtbgym", tmp_path, turns=2, report=lambda _: None) is None
+def test_without_the_peer_there_is_nothing_to_compare(market, tmp_path):
+    assert measure_in_turns(market, 8, "rtbgym", tmp_path, turns=2, report=lambda _: None) is None

@@ -12,11 +12,11 @@ from stable_baselines3 import PPO
 
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.ppo import PpoConfig
+from gaelp.bench.sb3_peer import DefaultRun, VectorEnvAdapter, ppo_like
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.market import seeds_from
 from gaelp.market.vector_env import AdMarketVectorEnv
 from gaelp.training.price_level_rule import PriceLevelRule
-from gaelp.training.sb3_peer import DefaultRun, VectorEnvAdapter, ppo_like
 from gaelp.training.segment_env import ResidualSpec, SegmentEnv
 
 

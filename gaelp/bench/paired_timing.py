@@ -1,13 +1,13 @@
-"""The market and its peers in turns: the speed of a machine drifts by a third within minutes, their ratio by less."""
+"""Time the market and a peer alternately: a machine's speed drifts by a third within minutes, their ratio by less."""
 
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from gaelp.bench.batch_speed import measure_batch
+from gaelp.bench.market_peers import measure_peer
 from gaelp.config.base import Frozen
 from gaelp.market.market import Market
-from gaelp.market.peers import measure_peer
-from gaelp.market.speed import measure_batch
 
 __all__ = ["Turn", "Turns", "measure_in_turns"]
 
@@ -15,7 +15,7 @@ _PEER_SECONDS = 3.0
 
 
 class Turn(Frozen):
-    """One after the other: CPU-seconds' worth of steps of ours, as arrays and as vectors, and of the peer."""
+    """One pair of timings in steps per CPU-second: the market with arrays, the market with vectors, the peer."""
 
     campaign_steps_per_s: float
     env_steps_per_s: float
@@ -23,7 +23,7 @@ class Turn(Frozen):
 
 
 class Turns(Frozen):
-    """All turns beside one peer; ratios are the medians over the turns."""
+    """All pairs with one peer; ratios are medians over the pairs."""
 
     turns: tuple[Turn, ...]
 
@@ -42,18 +42,18 @@ def measure_in_turns(
     market: Market, campaigns: int, peer: str, bench: Path, *, turns: int, report: Callable[[Turn], None]
 ) -> Turns | None:
     """Time the market and one peer alternately; None where the peer is not installed."""
-    found = []
+    timed = []
     for _ in range(turns):
         speed = measure_peer(peer, bench, _PEER_SECONDS)
         if speed is None:
             return None
         ours = measure_batch(market, campaigns, repetitions=2)
-        found.append(
+        timed.append(
             Turn(
                 campaign_steps_per_s=ours.campaign_steps_per_s,
                 env_steps_per_s=ours.env_steps_per_s,
                 peer_steps_per_s=speed,
             )
         )
-        report(found[-1])
-    return Turns(turns=tuple(found))
+        report(timed[-1])
+    return Turns(turns=tuple(timed))

@@ -5,19 +5,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from gaelp.bench.frame_speed import FrameSpeed, MatmulShare, OwnTraining, Training, compare_frames, matmul_share
+from gaelp.bench.time_to_target import Finish, Judge, Look, OwnRun, RaceSpec, half_way, run_race, seconds_ratio
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.tuned import TunedRules, load_tuned
-from gaelp.market.build import build_market
+from gaelp.market.build import build_market, load_market_spec
 from gaelp.market.market import Market
+from gaelp.market.personas import PersonaTable
 from gaelp.training.assemble import ground_of
-from gaelp.training.recipe import Recipe
+from gaelp.training.recipe import Recipe, load_recipe
 from gaelp.training.segment_env import SegmentEnv
-from gaelp.training.speed import FrameSpeed, MatmulShare, OwnTraining, Training, compare_frames, matmul_share
-from gaelp.training.time_to_target import Finish, Judge, Look, OwnRun, RaceSpec, half_way, run_race, seconds_ratio
 
 __all__ = ["FULL", "QUICK", "BenchSizes", "Race", "TrainSpeed", "measure_training"]
 
@@ -96,14 +98,15 @@ class TrainSpeed(Frozen):
 
 
 def measure_training(
-    frames_on: Market,
-    race_on: Market,
-    recipes: tuple[Recipe, Recipe],
+    market: str | Path,
+    personas: PersonaTable,
     sizes: BenchSizes,
     cap_seconds: float,
     tell: Tell,
 ) -> TrainSpeed:
-    """Time the first recipe's frames, and how soon the second one reaches the target; `tell` hears how it goes."""
+    """Time frames of recipe `ppo` on a market, and how soon `ppo-plain` learns market `signals`; report by `tell`."""
+    frames_on, race_on = (build_market(load_market_spec(name), personas) for name in (market, "signals"))
+    recipes = (load_recipe("ppo"), load_recipe("ppo-plain"))
     load = os.getloadavg()
     with _one_thread():
         frames, matmul = _frames(frames_on, recipes[0], sizes, tell)
@@ -150,7 +153,7 @@ def _frames(market: Market, recipe: Recipe, sizes: BenchSizes, tell: Tell) -> tu
     ours = OwnTraining(recipe.agent, _env(market, recipe, rows), seed=_SEED)
     peer: Training | None = None
     if _peer_is_there():
-        from gaelp.training.sb3_peer import ppo_like  # noqa: PLC0415 - the package is optional
+        from gaelp.bench.sb3_peer import ppo_like  # noqa: PLC0415 - the package is optional
 
         peer = ppo_like(recipe.agent, _env(market, recipe, rows), seed=_SEED)
     speed = compare_frames(ours, peer, repetitions=sizes.repetitions, updates=sizes.updates, report=tell)
@@ -173,7 +176,7 @@ def _race(market: Market, recipe: Recipe, sizes: BenchSizes, cap_seconds: float,
     ours = tuple(_own_finish(recipe, market, tuned, seed, judge, target, spec, tell) for seed in seeds)
     sb3 = None
     if _peer_is_there():
-        from gaelp.training.sb3_peer import DefaultRun  # noqa: PLC0415 - the package is optional
+        from gaelp.bench.sb3_peer import DefaultRun  # noqa: PLC0415 - the package is optional
 
         peer = DefaultRun(market, campaigns=sizes.peer_campaigns, seed=_SEED)
         sb3 = run_race(peer, judge, target, spec, lambda look: tell(_line("stable-baselines3", look)))

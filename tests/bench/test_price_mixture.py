@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from gaelp.bench.price_mixture import fit_mixture
 from gaelp.errors import DataError
-from gaelp.market.calibration.mixture import fit_mixture
 
 
 def test_two_components_are_found_again():

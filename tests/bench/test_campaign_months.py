@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gaelp.budget.campaign_months import FAULTS, simulate, with_fault
+from gaelp.bench.campaign_months import FAULTS, simulate, with_fault
 
 DAYS = 14
 

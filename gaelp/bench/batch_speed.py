@@ -1,4 +1,4 @@
-"""How fast the market runs: whole episodes on one core, drawing and solving their worlds included."""
+"""How fast the market runs by batch size: whole episodes on one core, drawing and solving their worlds included."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from gaelp.market.market import Market, seeds_from
 from gaelp.market.vector_env import AdMarketVectorEnv
 from gaelp.market.view import Action
 
-__all__ = ["BatchSpeed", "measure_batch", "measure_market"]
+__all__ = ["BatchSpeed", "measure_batch", "measure_batches"]
 
 
 class BatchSpeed(Frozen):
@@ -39,7 +39,7 @@ def measure_batch(market: Market, campaigns: int, *, repetitions: int = 3) -> Ba
     )
 
 
-def measure_market(
+def measure_batches(
     market: Market, sizes: tuple[int, ...], report: Callable[[BatchSpeed], None] = lambda _: None
 ) -> tuple[BatchSpeed, ...]:
     """Speeds by batch size; a small batch runs first so that nothing is compiled inside a measurement."""
