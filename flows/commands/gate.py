@@ -11,7 +11,7 @@ from gaelp.cli.startup import prepare
 
 __all__ = ["RunArgument", "app"]
 
-app = typer.Typer(no_args_is_help=True, help="Gates that wait for a person: look at the evidence and decide.")
+app = typer.Typer(no_args_is_help=True)
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `gaelp gate list` shows it.")]
 VerdictOption = Annotated[

@@ -2,23 +2,49 @@
 
 import typer
 
-from flows.commands import gate, runs
-from flows.commands.bench import pipeline
-from flows.commands.run import run
-from flows.commands.up import down, up
-from gaelp.cli import bench
+from gaelp.cli.lazy_commands import add_command
 
 __all__ = ["register"]
 
+_COMMANDS = (  # name, place, and the first line of its own help
+    (
+        "up",
+        "flows.commands.up:up",
+        "Start what the pipeline needs and serve it until Ctrl-C: server, UI, schedules, the emergency stop over HTTP.",
+    ),
+    (
+        "down",
+        "flows.commands.up:down",
+        "Stop what `gaelp up` started: runs at work are stopped and can be resumed, suspended ones wait on.",
+    ),
+    ("run", "flows.commands.run:run", "Run the pipeline in this terminal: every phase there is, each behind its gate."),
+    ("gate", "flows.commands.gate:app", "Gates that wait for a person: look at the evidence and decide."),
+    ("runs", "flows.commands.runs:runs", "List the runs of the pipeline below the home, oldest first."),
+    (
+        "status",
+        "flows.commands.runs:status",
+        "Show how a run stands: phases finished, verdicts, who decided what, and what it waits for.",
+    ),
+    (
+        "resume",
+        "flows.commands.runs:resume",
+        "Go on with a run that was interrupted, crashed or expired; what it finished is not computed again.",
+    ),
+    (
+        "stop",
+        "flows.commands.runs:stop",
+        "Stop a run; `gaelp resume` goes on with it from its last checkpoint, and asks again at a gate.",
+    ),
+)
+_PIPELINE = (
+    "pipeline",
+    "flows.commands.bench:pipeline",
+    "Seconds that the flow takes in a terminal, beside those of its phases without Prefect.",
+)
 
-def register(app: typer.Typer) -> None:
-    """Add what drives the pipeline; Prefect itself is imported when a command needs it, it takes seconds."""
-    bench.app.command("pipeline")(pipeline)
-    app.command("up")(up)
-    app.command("down")(down)
-    app.command("run")(run)
-    app.add_typer(gate.app, name="gate")
-    app.command("runs")(runs.runs)
-    app.command("status")(runs.status)
-    app.command("resume")(runs.resume)
-    app.command("stop")(runs.stop)
+
+def register(app: typer.Typer, bench: typer.Typer) -> None:
+    """Add what drives the pipeline, and its benchmark; Prefect is imported by the command that needs it."""
+    for command in _COMMANDS:
+        add_command(app, *command)
+    add_command(bench, *_PIPELINE)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ack", "app", "list_", "try_out"]
 
-app = typer.Typer(no_args_is_help=True, help="Alerts: what waits for an answer, and whether they arrive.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")

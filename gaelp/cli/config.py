@@ -13,7 +13,7 @@ from gaelp.phases.inputs import check_inputs
 
 __all__ = ["app", "check", "show"]
 
-app = typer.Typer(no_args_is_help=True, help="Check and show the settings of a run.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "check", "decide", "queue"]
 
-app = typer.Typer(no_args_is_help=True, help="Adverts: what may be published, and what waits for a person.")
+app = typer.Typer(no_args_is_help=True)
 
 _CASE_DIGITS = 12
 _EXCERPT_MAX = 60

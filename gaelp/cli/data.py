@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "calibrate_market"]
 
-app = typer.Typer(no_args_is_help=True, help="Logs in, markets out.")
+app = typer.Typer(no_args_is_help=True)
 
 LogFormat = Literal["columns", "ipinyou"]
 

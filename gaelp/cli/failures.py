@@ -3,49 +3,23 @@
 import errno
 import os
 import shutil
-import sys
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from typer.core import TyperGroup
-
-from gaelp.cli.interruption import STOPPED, forget_watched, stop_message, stopped_by_hand
+from gaelp.cli.interruption import STOPPED, stop_message, stopped_by_hand
 from gaelp.cli.output import say, say_error
 from gaelp.config import known_secrets
 from gaelp.config.home import existing_part
 from gaelp.errors import GaelpError
+from gaelp.observability import mask_text, register_secrets
 
-__all__ = ["FailureReporting", "report_failure"]
-
-DEBUG = "--debug"
+__all__ = ["report_failure"]
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class FailureReporting(TyperGroup):
-    """The group at the top: it takes --debug wherever it stands, and no exception leaves it."""
-
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
-        """Run the command line; what goes wrong is told on stderr and becomes the exit code."""
-        given, debug = _without_debug(sys.argv[1:] if args is None else args)
-        forget_watched()
-        try:
-            return super().main(given, *rest, **extra)
-        except SystemExit as leaving:
-            if leaving.code == STOPPED and stopped_by_hand(leaving):
-                say(stop_message())
-            raise
-        except Exception as error:  # noqa: BLE001 - the one place where every failure has to become a message
-            sys.exit(report_failure(error, debug=debug))
-
-
 def report_failure(error: Exception, *, debug: bool) -> int:
     """Print what went wrong, with the traceback if asked for, and return the exit code."""
-    # Imported here because structlog takes a sixth of a second that a command which succeeds need not spend.
-    from gaelp.observability import mask_text, register_secrets  # noqa: PLC0415
-
     register_secrets(known_secrets())
     if debug:
         say(mask_text("".join(traceback.format_exception(error))))
@@ -76,10 +50,3 @@ def _of_the_machine(error: OSError) -> str:
     room = f"{shutil.disk_usage(place).free / 1e9:.1f} GB free at {place}"
     way_out = "make room there, or name another place" if error.errno in _NO_SPACE else "check the path and its rights"
     return f"{error.filename}: {reason} ({room}): {way_out}."
-
-
-def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:
-    """The arguments without --debug, and whether it was there; what follows a lone -- is left alone."""
-    end = list(args).index("--") if "--" in args else len(args)
-    kept = [arg for arg in args[:end] if arg != DEBUG]
-    return [*kept, *args[end:]], len(kept) < end

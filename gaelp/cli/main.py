@@ -1,66 +1,96 @@
-"""Assemble the command line from its groups; each group is a file of its own beside this one."""
+"""Assemble the command line: each command by name, place and one line of help; it is imported when it is invoked."""
 
 from importlib.metadata import entry_points
 from typing import Annotated
 
 from gaelp.cli.interruption import told_when_stopped
 
-with told_when_stopped():  # these imports are most of the time that a short command takes
+with told_when_stopped():  # these imports are most of the time that `gaelp --help` takes
     import typer
 
-    from gaelp.cli import (
-        alerts,
-        api,
-        approvals,
-        audit,
-        bench,
-        config,
-        content,
-        data,
-        doctor,
-        keys,
-        kill,
-        ledger,
-        market,
-        violations,
-    )
-    from gaelp.cli.failures import FailureReporting
-    from gaelp.cli.installation import installed_version
+    from gaelp.cli.lazy_commands import add_command
     from gaelp.cli.output import show_text
-    from gaelp.cli.train import train
+    from gaelp.cli.reporting_group import ReportingGroup
 
-__all__ = ["app", "describe", "run"]
+__all__ = ["app", "bench", "describe", "run"]
 
 app = typer.Typer(
     name="gaelp",
-    cls=FailureReporting,
+    cls=ReportingGroup,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-app.add_typer(alerts.app, name="alerts")
-app.command("api")(api.api)
-app.add_typer(approvals.app, name="approvals")
-app.add_typer(audit.app, name="audit")
-app.add_typer(bench.app, name="bench")
-app.add_typer(config.app, name="config")
-app.add_typer(content.app, name="content")
-app.add_typer(data.app, name="data")
-app.command("doctor")(doctor.doctor)
-app.add_typer(keys.app, name="keys")
-app.command("kill")(kill.kill)
-app.add_typer(ledger.app, name="ledger")
-app.add_typer(market.app, name="market")
-app.command("revive")(kill.revive)
-app.command("train")(train)
-app.add_typer(violations.app, name="violations")
-for found in entry_points(group="gaelp.commands"):  # what drives the pipeline lives outside this package
-    found.load()(app)
+bench = typer.Typer(no_args_is_help=True, help="Measure this machine, with peers in the same run where installed.")
+
+_COMMANDS = (  # name, place, and the first line of its own help
+    ("alerts", "gaelp.cli.alerts:app", "Alerts: what waits for an answer, and whether they arrive."),
+    ("api", "gaelp.cli.api:api", "Serve the emergency stop and the money figures over HTTP, until Ctrl-C or SIGTERM."),
+    ("approvals", "gaelp.cli.approvals:app", "What waits for signatures: orders, limits, releases."),
+    ("audit", "gaelp.cli.audit:app", "The log of every decision."),
+    ("config", "gaelp.cli.config:app", "Check and show the settings of a run."),
+    ("content", "gaelp.cli.content:app", "Adverts: what may be published, and what waits for a person."),
+    ("data", "gaelp.cli.data:app", "Logs in, markets out."),
+    (
+        "doctor",
+        "gaelp.cli.doctor:doctor",
+        "Say for every part whether it can be used, and if not, why and how to get it.",
+    ),
+    ("keys", "gaelp.cli.keys:app", "Keys of those who approve."),
+    (
+        "kill",
+        "gaelp.cli.kill:kill",
+        "Stop all spending, now: latch file, fence in the ledger's database, pause on the platform.",
+    ),
+    ("ledger", "gaelp.cli.ledger:app", "The books: what is reserved, spent and left, and whether they balance."),
+    ("market", "gaelp.cli.market:app", "Tune and compare rule-based bidders on markets."),
+    (
+        "revive",
+        "gaelp.cli.kill:revive",
+        (
+            "Let spending go on: everyone who approves runs this with their key,"
+            " and the last one needed releases the stop."
+        ),
+    ),
+    (
+        "train",
+        "gaelp.cli.train:train",
+        "Train an agent on the market, choose its best checkpoint, and judge it on episodes it has not seen.",
+    ),
+    ("violations", "gaelp.cli.violations:app", "What went wrong with money, and how it was settled."),
+)
+_BENCHMARKS = (
+    (
+        "market",
+        "gaelp.cli.bench:market",
+        "Campaign-hours per CPU-second on one core, memory per campaign, and how both grow with the batch.",
+    ),
+    (
+        "ledger",
+        "gaelp.cli.bench:ledger",
+        "Two-phase transfers per second under four caps each: SQLite and Postgres, one process and eight.",
+    ),
+    (
+        "train",
+        "gaelp.cli.bench:train",
+        "PPO on one core: frames per CPU-second, the share of the matmul limit, and the time to learn a market.",
+    ),
+)
+
+for command in _COMMANDS:
+    add_command(app, *command)
+for benchmark in _BENCHMARKS:
+    add_command(bench, *benchmark)
+app.add_typer(bench, name="bench")
+for extension in entry_points(group="gaelp.commands"):  # what drives the pipeline lives outside this package
+    extension.load()(app, bench)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from gaelp.cli.installation import installed_version  # noqa: PLC0415 - with the settings, which no help needs
+
         show_text(f"gaelp {installed_version()}")
         raise typer.Exit
 
@@ -70,7 +100,7 @@ def describe(
     version: Annotated[  # its callback acts
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[  # FailureReporting acts, wherever it stands
+    debug: Annotated[  # ReportingGroup acts, wherever it stands
         bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
     ] = False,
 ) -> None:

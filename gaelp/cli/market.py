@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "compare_rules", "list_markets", "replay_published", "tune_rules"]
 
-app = typer.Typer(no_args_is_help=True, help="Tune and compare rule-based bidders on markets.")
+app = typer.Typer(no_args_is_help=True)
 
 _SUITE = ("calm", "cal", "cal-first", "signals")
 _TRIALS_MAX = 10_000  # ten hours of search

@@ -17,7 +17,7 @@ __all__ = ["app", "list_", "resolve"]
 
 _SHOWN_CHARACTERS = 240
 
-app = typer.Typer(no_args_is_help=True, help="What went wrong with money, and how it was settled.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")

@@ -7,12 +7,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from gaelp.cli.failures import FailureReporting
+from gaelp.cli.reporting_group import ReportingGroup
 from gaelp.errors import ActionError, BadInput, ComponentMissing, GaelpError, Refused, WaitingForPerson
 
 
 def run(error, *args):
-    app = typer.Typer(cls=FailureReporting, pretty_exceptions_enable=False)
+    app = typer.Typer(cls=ReportingGroup, pretty_exceptions_enable=False)
 
     @app.callback()
     def describe():
