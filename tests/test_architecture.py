@@ -19,6 +19,7 @@ LAYERS = (
     ("__init__", "clock", "errors", "money", "types"),
     ("config",),
     ("observability",),
+    ("checks",),
     ("market",),
     ("experience",),
     ("agents",),

@@ -5,18 +5,17 @@ Both forget nothing when a process ends: `state()` is a small model that JSON ho
 
 import math
 from collections import deque
-from statistics import fmean, median
+from statistics import fmean
 from typing import Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from river.drift import ADWIN
 
+from gaelp.checks import robust_z
 from gaelp.config.base import Frozen
 from gaelp.errors import DataError
 
 __all__ = ["Drift", "DriftSettings", "DriftState", "RobustZ", "RobustZSettings", "RobustZState"]
-
-_MAD_TO_SIGMA = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
 
 
 class RobustZSettings(Frozen):
@@ -58,21 +57,12 @@ class RobustZ:
         return RobustZState(points=tuple(self._points))
 
     def update(self, point: float) -> float | None:
-        """Score a point against those before it, then remember it; None below the minimum count.
-
-        The point is no part of its own yardstick: a large one would widen the scale it is measured with.
-        """
+        """Score a point against those before it, then remember it; None below the minimum count."""
         _require_finite(point)
-        score = self._score(point)
+        chosen = self._settings
+        score = robust_z(self._points, point, minimum_count=chosen.minimum_points, scale_floor=chosen.scale_floor)
         self._points.append(point)
         return score
-
-    def _score(self, point: float) -> float | None:
-        if len(self._points) < self._settings.minimum_points:
-            return None
-        centre = median(self._points)
-        spread = median([abs(earlier - centre) for earlier in self._points])
-        return (point - centre) / max(_MAD_TO_SIGMA * spread, self._settings.scale_floor)
 
 
 class DriftSettings(Frozen):

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
-from gaelp.budget.rules import Decision, Reading, Rule, RuleSet
+from gaelp.budget.rules import Decision, Reading, Rule, RuleSet, ShareOf
+from gaelp.checks import Limit
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 from gaelp.observability.alerts import Severity
@@ -20,7 +21,6 @@ _CLOCKS_DIFFER = timedelta(minutes=1)  # between the machine that measured and t
 _ORDER: tuple[Decision, ...] = ("allow", "hold", "kill")
 _NUMBERS = (int, float)  # exact types: bool is an int to Python, and numpy's integers wrap around silently
 _LARGEST = 2**63
-_IN_WORDS = {"at_most": "at most", "at_least": "at least"}
 
 
 class RuleResult(Frozen):
@@ -99,32 +99,32 @@ def decide(rule: Rule, readings: Mapping[str, Reading], now: datetime) -> tuple[
             return "allow", False, f"not judged yet: {rule.sample_figure} is {sample:g}, {rule.minimum_sample:g} needed"
     if _kept(rule, readings):
         return "allow", False, ""
-    if rule.only_if is not None and not _number(readings[rule.only_if.figure]) > rule.only_if.above:
+    if rule.only_if is not None and not rule.only_if.limit.holds(_number(readings[rule.only_if.figure])):
         return "allow", False, ""
     return ("allow" if rule.breach == "alert" else rule.breach), True, ""
 
 
 def _kept(rule: Rule, readings: Mapping[str, Reading]) -> bool:
-    value, limit = _number(readings[rule.figure]), _base(rule, readings)
-    left, right = (value, limit) if rule.limit_percent == 100 else _multiplied_out(value, limit, rule.limit_percent)
-    return left <= right if rule.bound == "at_most" else left >= right
+    value, threshold = _number(readings[rule.figure]), rule.threshold
+    if not isinstance(threshold, ShareOf):
+        return Limit(rule.bound, threshold).holds(value)
+    hundredfold, limit = _multiplied_out(value, _number(readings[threshold.of]), threshold.percent)
+    return Limit(rule.bound, limit).holds(hundredfold)
 
 
 def _comparison(rule: Rule, readings: Mapping[str, Reading]) -> str:
-    of = "" if rule.limit_figure is None else f"{rule.limit_percent}% of {rule.limit_figure}, "
-    limit = _base(rule, readings)
-    text = f"{rule.figure} is {_number(readings[rule.figure]):.12g}; asked: {_IN_WORDS[rule.bound]} {of}{limit:.12g}"
+    share = rule.share
+    asked = (
+        f"{rule.threshold:.12g}"
+        if share is None
+        else f"{share.percent}% of {share.of}, {_number(readings[share.of]):.12g}"
+    )
+    words = rule.bound.replace("_", " ")
+    text = f"{rule.figure} is {_number(readings[rule.figure]):.12g}; asked: {words} {asked}"
     if rule.only_if is None:
         return text
-    other = _number(readings[rule.only_if.figure])
-    return f"{text}, or {rule.only_if.figure}, which is {other:g}, at most {rule.only_if.above:g}"
-
-
-def _base(rule: Rule, readings: Mapping[str, Reading]) -> float:
-    """The limit before its percentage is taken."""
-    limit = rule.limit if rule.limit_figure is None else _number(readings[rule.limit_figure])
-    assert limit is not None  # noqa: S101 - Rule has one of the two
-    return limit
+    condition, other = rule.only_if.limit, _number(readings[rule.only_if.figure])
+    return f"{text}, or {rule.only_if.figure}, which is {other:g}, not {condition.words} {rule.only_if.threshold:g}"
 
 
 def _multiplied_out(value: float, limit: float, percent: int) -> tuple[Fraction | int, Fraction | int]:
@@ -159,10 +159,11 @@ def _doubt_of_time(name: str, measured_at: datetime, rule: Rule, now: datetime) 
 
 
 def _limit(rule: Rule, readings: Mapping[str, Reading]) -> int | float | None:
-    if rule.limit_figure is None:
-        return rule.limit
-    limit = _finite(readings.get(rule.limit_figure))
-    return None if limit is None else limit * rule.limit_percent / 100
+    threshold = rule.threshold
+    if not isinstance(threshold, ShareOf):
+        return threshold
+    whole = _finite(readings.get(threshold.of))
+    return None if whole is None else whole * threshold.percent / 100
 
 
 def _number(reading: Reading) -> int | float:

@@ -1,7 +1,7 @@
 """What the money of a campaign must keep to: one file under configs/budget/ is one RuleSet, each rule with its why.
 
-A rule compares one figure with a limit, which is a number or a percentage of another figure. Keeping it allows; a
-breach alerts, holds or kills, as the rule says. What a rule cannot know never allows: it holds, or kills where told.
+A rule holds one figure to a limit, which is a number or a percentage of another figure. Keeping it allows; a breach
+alerts, holds or kills, as the rule says. What a rule cannot know never allows: it holds or kills, as the rule says.
 """
 
 from datetime import datetime, timedelta
@@ -11,14 +11,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from gaelp.checks.limit import Bound, Limited
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.names import Slug
 from gaelp.money import Micros
 
-__all__ = ["Bound", "Condition", "Decision", "FigureName", "OnBreach", "Reading", "Rule", "RuleSet", "load_rules"]
+__all__ = ["Condition", "Decision", "FigureName", "OnBreach", "Reading", "Rule", "RuleSet", "ShareOf", "load_rules"]
 
-Bound = Literal["at_most", "at_least"]
 Decision = Literal["allow", "hold", "kill"]
 OnBreach = Literal["alert", "hold", "kill"]
 FigureName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_]*$")]
@@ -40,11 +40,17 @@ class Reading:
         return f"Reading({self.value!r}, {self.measured_at.isoformat()})"
 
 
-class Condition(Frozen):
-    """A second figure that must be beyond its threshold for a rule to be breached."""
+class ShareOf(Frozen):
+    """A limit that is a percentage of another figure, such as a cap; compared exactly."""
+
+    percent: PositiveInt = Field(le=100_000)
+    of: FigureName
+
+
+class Condition(Limited):
+    """A second figure that must keep its limit for a rule to be breached."""
 
     figure: FigureName
-    above: float
 
 
 class Rule(Frozen):
@@ -52,10 +58,8 @@ class Rule(Frozen):
 
     id: Slug
     figure: FigureName
-    bound: Bound
-    limit: float | None = Field(default=None, description="a fixed limit; give this or limit_figure")
-    limit_figure: FigureName | None = Field(default=None, description="the figure that holds the limit, such as a cap")
-    limit_percent: PositiveInt = Field(default=100, le=100_000, description="of the limit, in whole percent")
+    at_least: float | ShareOf | None = Field(default=None, description="give this or at_most")
+    at_most: float | ShareOf | None = Field(default=None, description="give this or at_least")
     breach: OnBreach
     alert_severity: Literal["info", "warning"] = Field(default="info", description="of a breach that only alerts")
     unknown: Literal["hold", "kill"] = Field(description="what a missing, stale or non-finite figure leads to")
@@ -67,10 +71,8 @@ class Rule(Frozen):
 
     @model_validator(mode="after")
     def _has_one_limit(self) -> Self:
-        if (self.limit is None) == (self.limit_figure is None):
-            raise ValueError(f"{self.id}: give exactly one of limit and limit_figure")
-        if self.limit is not None and self.limit_percent != 100:
-            raise ValueError(f"{self.id}: limit_percent={self.limit_percent} of a fixed limit: write the limit itself")
+        if (self.at_least is None) == (self.at_most is None):
+            raise ValueError(f"{self.id}: give exactly one of at_least and at_most")
         return self
 
     @model_validator(mode="after")
@@ -81,16 +83,37 @@ class Rule(Frozen):
 
     @model_validator(mode="after")
     def _little_spending_does_not_kill(self) -> Self:
-        if self.breach == "kill" and self.bound == "at_least" and "spend" in self.figure:
+        if self.breach == "kill" and self.at_least is not None and "spend" in self.figure:
             raise ValueError(
                 f"{self.id}: kills when {self.figure} is low, so spending more would lift the kill: hold or alert"
             )
         return self
 
+    @property
+    def bound(self) -> Bound:
+        """Which of the two bounds is given."""
+        return "at_most" if self.at_most is not None else "at_least"
+
+    @property
+    def threshold(self) -> float | ShareOf:
+        """What the figure is compared with."""
+        threshold = self.at_least if self.at_most is None else self.at_most
+        assert threshold is not None  # noqa: S101 - a rule has one of the two
+        return threshold
+
+    @property
+    def share(self) -> ShareOf | None:
+        """What the threshold is a percentage of; none: it is a number."""
+        return self.threshold if isinstance(self.threshold, ShareOf) else None
+
     @cached_property
     def figures(self) -> tuple[str, ...]:
         """Every figure this rule reads."""
-        named = (self.figure, self.limit_figure, self.sample_figure, self.only_if.figure if self.only_if else None)
+        named = [self.figure, self.sample_figure]
+        if self.share is not None:
+            named.insert(1, self.share.of)
+        if self.only_if is not None:
+            named.append(self.only_if.figure)
         return tuple(name for name in named if name is not None)
 
     @cached_property

@@ -2,46 +2,23 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Self
 
-from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from gaelp.checks.goal import Goal, Metric
+from gaelp.checks.limit import Bound
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.names import Slug
 from gaelp.types import Phase
 
-__all__ = ["Bound", "Compared", "Criterion", "Gate", "load_gate"]
-
-Bound = Literal["above", "at_least", "at_most"]
-Compared = Literal["value", "lower_95", "upper_95"]
-
-_CAUTIOUS: dict[Bound, Compared] = {"above": "lower_95", "at_least": "lower_95", "at_most": "upper_95"}
-_INTERVAL_ENDS = ("_lower_95", "_upper_95")
+__all__ = ["Criterion", "Gate", "load_gate"]
 
 
-def _without_interval_end(metric: str) -> str:
-    if metric.endswith(_INTERVAL_ENDS):
-        raise ValueError(f"saw {metric!r}; allowed: the metric itself. Say under compare which of its bounds counts.")
-    return metric
+class Criterion(Goal):
+    """One rule: a goal, and how much and how fresh data it must rest on."""
 
-
-Metric = Annotated[
-    str, Field(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_]*$"), AfterValidator(_without_interval_end)
-]
-
-
-class Criterion(Frozen):
-    """One rule: a metric, the bound it must keep, and how much data it must rest on.
-
-    With `compare` other than "value" the figure is read from `<metric>_<compare>`, such as `reward_lower_95`; the value
-    never stands in for it. The bound that flatters the agent cannot be chosen.
-    """
-
-    metric: Metric
-    bound: Bound
-    threshold: float
-    compare: Compared
     sample_metric: Metric = Field(description="the metric that holds the size of the sample behind this one")
     minimum_sample: PositiveInt = Field(description="with fewer the rule is inconclusive, whatever the figure says")
     maximum_age_hours: PositiveFloat | None = Field(default=None, description="older evidence fails; none: no limit")
@@ -51,33 +28,14 @@ class Criterion(Frozen):
     why: str = Field(min_length=1, max_length=400, description="what would go wrong without this rule")
 
     @model_validator(mode="after")
-    def _compares_the_cautious_bound(self) -> Self:
-        cautious = _CAUTIOUS[self.bound]
-        if self.compare not in ("value", cautious):
-            raise ValueError(
-                f"{self.metric}: {self.bound} compares {self.compare}, the hopeful bound; allowed: value, {cautious}"
-            )
+    def _sequential_needs_an_interval(self) -> Self:
         if self.sequential and self.compare == "value":
+            cautious = "lower_95" if self.limit.asks_for_more else "upper_95"
             raise ValueError(
                 f"{self.metric}: sequential compares value, which has no error that could hold at every look;"
                 f" allowed: {cautious}"
             )
         return self
-
-    @property
-    def figure(self) -> str:
-        """The name of the figure that is compared."""
-        return self.metric if self.compare == "value" else f"{self.metric}_{self.compare}"
-
-    def holds(self, figure: float) -> bool:
-        """Whether the figure keeps the bound; NaN never does."""
-        match self.bound:
-            case "above":
-                return figure > self.threshold
-            case "at_least":
-                return figure >= self.threshold
-            case "at_most":
-                return figure <= self.threshold
 
 
 class Gate(Frozen):

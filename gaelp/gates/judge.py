@@ -17,7 +17,6 @@ __all__ = ["check_replay", "judge"]
 
 _CLOCKS_DIFFER = timedelta(minutes=1)  # between the machine that measured and the one that judges
 _SECONDS_PER_HOUR = 3600
-_BOUND_IN_WORDS = {"above": "above", "at_least": "at least", "at_most": "at most"}
 _COMPARED_IN_WORDS = {"value": "", "lower_95": "the lower 95% bound of ", "upper_95": "the upper 95% bound of "}
 _OUTCOME_IN_WORDS = {
     "pass": "passes, all {count} rules hold",
@@ -81,7 +80,7 @@ def _outcome(rule: Criterion, gate: Gate, evidence: Evidence, now: datetime) -> 
             f"{rule.sample_metric} is {sample:g}, the rule needs {rule.minimum_sample} or more: collect more"
         )
     figure = metrics[rule.figure]
-    return ("pass" if rule.holds(figure) else "fail"), _comparison(rule, gate, figure)
+    return ("pass" if rule.limit.holds(figure) else "fail"), _comparison(rule, gate, figure)
 
 
 def _wrong_time(rule: Criterion, measured_at: datetime, now: datetime) -> str | None:
@@ -108,7 +107,7 @@ def _comparison(rule: Criterion, gate: Gate, figure: float) -> str:
         seen, limit = repr(figure), repr(rule.threshold)
     watched = f" (holds at every look, alpha {gate.alpha:g})" if rule.sequential and gate.alpha is not None else ""
     subject = f"{_COMPARED_IN_WORDS[rule.compare]}{rule.metric}"
-    return f"{subject} is {seen}{watched}; asked: {_BOUND_IN_WORDS[rule.bound]} {limit}"
+    return f"{subject} is {seen}{watched}; asked: {rule.limit.words} {limit}"
 
 
 def _summary(gate: Gate, evidence: Evidence, outcome: Outcome, results: tuple[RuleResult, ...]) -> str:

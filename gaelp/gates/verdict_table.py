@@ -6,7 +6,6 @@ from gaelp.gates.verdict import RuleResult, Verdict
 
 __all__ = ["as_markdown", "as_rows"]
 
-_BOUND_SIGNS = {"above": ">", "at_least": ">=", "at_most": "<="}
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!])")
 
 
@@ -39,7 +38,7 @@ def _row(result: RuleResult) -> dict[str, str]:
         "outcome": result.outcome,
         "value": _number(result.value),
         "compared": f"{rule.compare}: {_number(result.compared)}",
-        "threshold": f"{_BOUND_SIGNS[rule.bound]} {rule.threshold:g}",
+        "threshold": f"{rule.limit.sign} {rule.threshold:g}",
         "sample": f"{_number(result.sample)} of {rule.minimum_sample} {rule.sample_metric}",
         "reason": result.reason,
         "why": rule.why,

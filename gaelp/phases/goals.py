@@ -1,7 +1,7 @@
 """The rules of the first gate as goals of training: how far an agent is from each, as validation episodes tell it."""
 
+from gaelp.checks import Goal
 from gaelp.gates import Gate
-from gaelp.training.monitor import Goal
 
 __all__ = ["training_goals"]
 
@@ -12,11 +12,12 @@ _TOLD_AS = {"lead_over_best_rule": "lead_over_rule"}
 def training_goals(gate: Gate) -> tuple[Goal, ...]:
     """One goal for each rule, with its threshold and the bound it compares; the gate itself judges other episodes."""
     return tuple(
-        Goal(
-            metric=_TOLD_AS.get(rule.metric, rule.metric),
-            bound=rule.bound,
-            threshold=rule.threshold,
-            compare=rule.compare,
+        Goal.model_validate(
+            {
+                rule.bound: rule.threshold,
+                "metric": _TOLD_AS.get(rule.metric, rule.metric),
+                "compare": rule.compare,
+            }
         )
         for rule in gate.criteria
     )

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from gaelp.agents import agent_distributions
+from gaelp.checks import Goal
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
 from gaelp.config.environment import process_environment
@@ -32,7 +33,7 @@ from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_o
 from gaelp.training.curriculum_spec import load_curriculum
 from gaelp.training.guardrails import is_out_of_memory
 from gaelp.training.manifest import PACKAGES, describe_run, parameter_hash, write_manifest
-from gaelp.training.monitor import Goal, monitor_figures
+from gaelp.training.monitor import monitor_figures
 from gaelp.training.recipe import Recipe, load_recipe
 from gaelp.training.reports import Report, RoundDone, Stopped, Validated
 from gaelp.training.segment_policy import SegmentPolicy

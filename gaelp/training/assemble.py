@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from gaelp.agents.catalog import AgentKind
 from gaelp.agents.learner import Learner, Spaces
+from gaelp.checks import Goal
 from gaelp.clock import Clock
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.tuned import TunedRules, load_tuned
@@ -16,7 +17,6 @@ from gaelp.training.checkpoint_folder import CheckpointFolder
 from gaelp.training.curriculum_spec import CurriculumSpec
 from gaelp.training.loop import MakeLearner, TrainingLoop
 from gaelp.training.market_arena import Ground, MarketArena
-from gaelp.training.monitor import Goal
 from gaelp.training.price_level_rule import PriceLevelRule
 from gaelp.training.progress import LearnerScale
 from gaelp.training.recipe import NO_RULE, Recipe

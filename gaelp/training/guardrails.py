@@ -22,6 +22,7 @@ from typing import Any, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator
 
 from gaelp.agents.learner import Update
+from gaelp.checks import Limited
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput, NotFinite, PoisonedExperience, Refused
 
@@ -52,60 +53,50 @@ _STOPPED_BY: tuple[tuple[type[Exception], str], ...] = (
 Response = Literal["roll back", "stop"]
 
 
-class Guardrail(Frozen):
+class Guardrail(Limited):
     """A limit on one health figure; an algorithm that does not report the figure is not held to it."""
 
+    record_threshold = "limit"
+
     metric: str
-    bound: Literal["at_least", "at_most"]
-    limit: float
     response: Response
     why: str
-
-    def holds(self, value: float) -> bool:
-        """Whether a figure keeps the limit; one that is not a number does not."""
-        return value >= self.limit if self.bound == "at_least" else value <= self.limit
 
 
 DEFAULT_GUARDRAILS: dict[str, Guardrail] = {
     "exploding gradient": Guardrail(
         metric="gradient_norm_max",
-        bound="at_most",
-        limit=1e4,
+        at_most=1e4,
         response="roll back",
         why="clipping hides the size of a step, not that its direction comes from a broken loss",
     ),
     "skipped minibatches": Guardrail(
         metric="skipped_share",
-        bound="at_most",
-        limit=0.5,
+        at_most=0.5,
         response="roll back",
         why="when most minibatches are not finite the network itself is damaged",
     ),
     "KL blow-up": Guardrail(
         metric="approx_kl_max",
-        bound="at_most",
-        limit=1.0,
+        at_most=1.0,
         response="roll back",
         why="the new policy has little in common with the one the data came from",
     ),
     "exploration collapse": Guardrail(
         metric="action_std",
-        bound="at_least",
-        limit=1e-3,
+        at_least=1e-3,
         response="roll back",
         why="a policy that tries nothing else cannot improve any more",
     ),
     "entropy collapse": Guardrail(
         metric="choice_entropy",
-        bound="at_least",
-        limit=1e-4,
+        at_least=1e-4,
         response="roll back",
         why="the same, for a policy over choices",
     ),
     "value divergence": Guardrail(
         metric="value_abs",
-        bound="at_most",
-        limit=1e5,
+        at_most=1e5,
         response="roll back",
         why="values feed on their own errors; no return of a task here is that large",
     ),
@@ -163,9 +154,9 @@ def first_breach(rules: Mapping[str, Guardrail], update: Update) -> Breach | Non
             detail = f"{name} is {value} after the update; allowed: finite numbers"
             return Breach(guardrail="not finite", response="roll back", detail=detail)
     for name, rule in rules.items():
-        if rule.metric in figures and not rule.holds(figures[rule.metric]):
-            words = rule.bound.replace("_", " ")
-            detail = f"{rule.metric} is {figures[rule.metric]:.6g}, allowed is {words} {rule.limit:g}: {rule.why}"
+        if rule.metric in figures and not rule.limit.holds(figures[rule.metric]):
+            allowed = f"{rule.limit.words} {rule.threshold:g}"
+            detail = f"{rule.metric} is {figures[rule.metric]:.6g}, allowed is {allowed}: {rule.why}"
             return Breach(guardrail=name, response=rule.response, detail=detail)
     return None
 

@@ -16,6 +16,7 @@ import torch
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from gaelp.agents.learner import Learner, Update
+from gaelp.checks import Goal
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput, DataError, GaelpError, Refused
 from gaelp.experience.collect import Step, refuse_not_finite
@@ -30,7 +31,7 @@ from gaelp.training.guardrails import (
     is_out_of_memory,
     unreported,
 )
-from gaelp.training.monitor import Goal, MonitorSpec, PerformanceMonitor
+from gaelp.training.monitor import MonitorSpec, PerformanceMonitor
 from gaelp.training.progress import Ending, LearnerScale, Progress
 from gaelp.training.reports import Intervened, Report, Resumed, RoundDone, Saved, StopKind, Stopped, Validated
 from gaelp.training.scores import score

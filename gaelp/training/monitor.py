@@ -20,13 +20,13 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_va
 from scipy.special import ndtr
 from scipy.stats import rankdata
 
+from gaelp.checks import Goal, robust_z
 from gaelp.config.base import Frozen
 from gaelp.config.validation import validated
 from gaelp.errors import BadInput, DataError
 
 __all__ = [
     "Anomaly",
-    "Goal",
     "GoalReport",
     "MonitorReport",
     "MonitorSpec",
@@ -44,7 +44,6 @@ Floats = npt.NDArray[np.float64]
 
 _VERSION = 1
 _SAVED = "monitor state"
-_MAD_TO_SIGMA = 1.4826  # the median absolute deviation of a normal variable, as a standard deviation
 _AUTOCORRELATION_MAX = 0.95  # keeps the widening finite; a series this sluggish shows no trend in 50 points anyway
 
 
@@ -69,33 +68,6 @@ class MonitorSpec(Frozen):
                 " trend_minimum and anomaly_minimum) <= short_window < long_window"
             )
         return self
-
-
-class Goal(Frozen):
-    """A threshold on the way to a gate: which metric, in which direction, and which of its bounds is compared.
-
-    With `compare` other than "value" the figure is read from `<metric>_<compare>`, such as `lift_lower_95`; if that is
-    missing the goal is not met, the mean does not stand in for it.
-    """
-
-    metric: str = Field(min_length=1)
-    bound: Literal["above", "at_least", "at_most"]
-    threshold: float
-    compare: Literal["value", "lower_95", "upper_95"]
-
-    @model_validator(mode="after")
-    def _compares_the_cautious_bound(self) -> Self:
-        optimistic, cautious = ("lower_95", "upper_95") if self.bound == "at_most" else ("upper_95", "lower_95")
-        if self.compare == optimistic:
-            raise ValueError(
-                f"{self.metric}: {self.bound} compares {optimistic}, the hopeful bound; allowed: value, {cautious}"
-            )
-        return self
-
-    @property
-    def figure(self) -> str:
-        """The name of the figure that is compared."""
-        return self.metric if self.compare == "value" else f"{self.metric}_{self.compare}"
 
 
 class GoalReport(Frozen):
@@ -209,9 +181,7 @@ def goal_report(goal: Goal, metrics: Mapping[str, float]) -> GoalReport:
     value = metrics.get(goal.figure, math.nan)
     if not math.isfinite(value):
         return GoalReport(goal=goal, value=None, distance=None, met=False)
-    distance = goal.threshold - value if goal.bound == "at_most" else value - goal.threshold
-    met = distance > 0 if goal.bound == "above" else distance >= 0
-    return GoalReport(goal=goal, value=value, distance=distance, met=met)
+    return GoalReport(goal=goal, value=value, distance=goal.limit.margin(value), met=goal.limit.holds(value))
 
 
 def monitor_figures(report: MonitorReport) -> dict[str, float]:
@@ -228,8 +198,13 @@ def _window_report(spec: MonitorSpec, points: list[tuple[int, float]], window: i
     recent = points[-window:]
     records, values = np.array(recent, dtype=np.float64).T
     slope, p_value = _trend_test(records, values) if len(recent) >= spec.trend_minimum else (None, None)
-    before = np.array([value for _, value in points[-window - 1 : -1]])
-    z = _robust_z(spec, before, points[-1][1]) if len(before) >= spec.anomaly_minimum else None
+    z = robust_z(
+        [value for _, value in points[-window - 1 : -1]],
+        points[-1][1],
+        minimum_count=spec.anomaly_minimum,
+        scale_floor=spec.scale_floor,
+        scale_floor_fraction=spec.scale_floor_fraction,
+    )
     return WindowReport(
         window=window,
         count=len(recent),
@@ -294,13 +269,6 @@ def _widening(residuals: Floats) -> float:
         return 1.0
     lags = np.arange(1, count)
     return 1 + 2 * float(((1 - lags / count) * autocorrelation**lags).sum())
-
-
-def _robust_z(spec: MonitorSpec, before: Floats, value: float) -> float:
-    """How many robust standard deviations `value` lies above the median of the points before it."""
-    median = float(np.median(before))
-    spread = _MAD_TO_SIGMA * float(np.median(np.abs(before - median)))
-    return (value - median) / max(spread, spec.scale_floor, spec.scale_floor_fraction * abs(median))
 
 
 def _check_finite(metrics: Mapping[str, float]) -> None:

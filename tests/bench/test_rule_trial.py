@@ -57,10 +57,12 @@ def test_a_throttle_stuck_shut_costs_no_money_so_it_is_told_and_not_stopped(faul
     assert faults["pacing_stuck_shut"]["first_word"]["caught_share"] == 1
 
 
+def tighter(rule):
+    return rule.model_copy(update={"at_most": rule.share.model_copy(update={"percent": 120})})
+
+
 def test_a_rule_set_that_is_too_strict_is_seen_to_be():
-    strict = [
-        rule.model_copy(update={"limit_percent": 120}) if rule.id == "spend-rate-3h" else rule for rule in RULES.rules
-    ]
+    strict = [tighter(rule) if rule.id == "spend-rate-3h" else rule for rule in RULES.rules]
     rules = RULES.model_copy(update={"rules": tuple(strict)})
     trial = healthy_trial(rules, SIGNALS, 3, np.random.default_rng(5))
     assert trial.killed == 3
@@ -95,9 +97,7 @@ def bench():
 
 
 def test_the_bench_fails_and_says_why_when_the_rules_do_not_keep_what_is_stated(bench, monkeypatch, capsys):
-    strict = [
-        rule.model_copy(update={"limit_percent": 120}) if rule.id == "spend-rate-3h" else rule for rule in RULES.rules
-    ]
+    strict = [tighter(rule) if rule.id == "spend-rate-3h" else rule for rule in RULES.rules]
     monkeypatch.setattr(bench, "load_rules", lambda _: RULES.model_copy(update={"rules": tuple(strict)}))
     assert bench.main(["--months", "2", "--faulty", "2"]) == 1
     told = capsys.readouterr()

@@ -55,9 +55,9 @@ PLANTED = (
     ),
     PlantedBug(
         "a limit that is met exactly is a breach",
-        "gaelp/budget/rule_judge.py",
-        'return left <= right if rule.bound == "at_most" else left >= right',
-        'return left < right if rule.bound == "at_most" else left > right',
+        "gaelp/checks/limit.py",
+        '    "at_most": operator.le,',
+        '    "at_most": operator.lt,',
         "tests/budget/test_rule_judge.py::test_a_limit_that_is_met_exactly_is_kept",
     ),
     PlantedBug(
@@ -98,15 +98,15 @@ PLANTED = (
     PlantedBug(
         "a point widens its own yardstick",
         "gaelp/budget/anomaly.py",
-        "        score = self._score(point)\n        self._points.append(point)",
-        "        self._points.append(point)\n        score = self._score(point)",
+        "        score = robust_z(",
+        "        self._points.append(point)\n        score = robust_z(",
         "tests/budget/test_anomaly.py::test_a_point_is_no_part_of_its_own_yardstick",
     ),
     PlantedBug(
         "the scale has no floor",
-        "gaelp/budget/anomaly.py",
-        "max(_MAD_TO_SIGMA * spread, self._settings.scale_floor)",
-        "max(_MAD_TO_SIGMA * spread, 1e-9)",
+        "gaelp/checks/robust_score.py",
+        "max(spread, scale_floor, ",
+        "max(spread, 1e-9, ",
         "tests/budget/test_anomaly.py::test_a_calm_history_makes_no_alarm_of_a_ripple",
     ),
     PlantedBug(

@@ -60,7 +60,7 @@ def readings(**changes):
 
 
 def rule(**changes):
-    values = {"id": "r", "figure": "day_spend_micros", "bound": "at_most", "limit_figure": "day_cap_micros"}
+    values = {"id": "r", "figure": "day_spend_micros", "at_most": {"percent": 100, "of": "day_cap_micros"}}
     more = {"breach": "kill", "unknown": "hold", "maximum_age_minutes": 180, "why": "test"}
     return Rule.model_validate({**values, **more, **changes})
 
@@ -128,7 +128,7 @@ def test_shares_of_the_cap_alert_and_do_not_hold(spent, alerts):
 
 def test_a_percentage_of_a_cap_is_compared_to_the_micro():
     cap = 2**62 + 1  # floats are 1024 apart here
-    eighty = rule(limit_percent=80)
+    eighty = rule(at_most={"percent": 80, "of": "day_cap_micros"})
     assert judged(eighty, day_spend_micros=cap * 80 // 100, day_cap_micros=cap).decision == "allow"
     assert judged(eighty, day_spend_micros=cap * 80 // 100 + 1, day_cap_micros=cap).decision == "kill"
 
@@ -141,7 +141,7 @@ def test_kill_wins_over_hold_over_allow_and_nothing_at_all_holds():
 
 
 def test_too_little_data_is_not_judged():
-    floor = {"figure": "week_roi", "bound": "at_least", "limit_figure": None, "limit": 0}
+    floor = {"figure": "week_roi", "at_most": None, "at_least": 0}
     few = rule(**floor, sample_figure="known_hours", minimum_sample=20)
     assert judged(few, week_roi=-1.0, known_hours=19).decision == "allow"
     assert "not judged yet" in judged(few, week_roi=-1.0, known_hours=19).results[0].reason

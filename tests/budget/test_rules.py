@@ -15,8 +15,7 @@ CAMPAIGN = load_rules("campaign")
 BASE = {
     "id": "day-limit",
     "figure": "day_spend_micros",
-    "bound": "at_most",
-    "limit_figure": "day_cap_micros",
+    "at_most": {"percent": 100, "of": "day_cap_micros"},
     "breach": "kill",
     "unknown": "hold",
     "maximum_age_minutes": 180,
@@ -28,18 +27,19 @@ BASE = {
     ("change", "seen"),
     [
         ({"why": ""}, "why"),
-        ({"limit": 5}, "exactly one of limit and limit_figure"),
-        ({"limit_figure": None}, "exactly one of limit and limit_figure"),
-        ({"limit": 5, "limit_figure": None, "limit_percent": 50}, "write the limit itself"),
+        ({"at_least": 5}, "exactly one of at_least and at_most"),
+        ({"at_most": None}, "exactly one of at_least and at_most"),
+        ({"at_most": {"percent": 50, "of": 5}}, "at_most.ShareOf.of"),
+        ({"at_most": {"percent": 0, "of": "day_cap_micros"}}, "at_most.ShareOf.percent"),
         ({"sample_figure": "known_hours"}, "belong together"),
         ({"minimum_sample": 3}, "belong together"),
         ({"breach": "allow"}, "breach"),
         ({"unknown": "allow"}, "unknown"),
         ({"unknown": "alert"}, "unknown"),
-        ({"bound": "at_least"}, "spending more would lift the kill"),
+        ({"at_most": None, "at_least": 5}, "spending more would lift the kill"),
         ({"maximum_age_minutes": 0}, "maximum_age_minutes"),
-        ({"limit_percent": 12.5}, "limit_percent"),
-        ({"limit": float("nan"), "limit_figure": None}, "limit"),
+        ({"at_most": {"percent": 12.5, "of": "day_cap_micros"}}, "at_most.ShareOf.percent"),
+        ({"at_most": float("nan")}, "at_most"),
         ({"surprise": 1}, "surprise"),
         ({"figure": "Day Spend"}, "figure"),
     ],
@@ -84,7 +84,7 @@ def test_the_shipped_rules_cover_what_is_promised():
     by_id = {rule.id: rule for rule in CAMPAIGN.rules}
     kills = {rule.id for rule in CAMPAIGN.rules if rule.breach == "kill"}
     assert kills == {"day-limit", "episode-limit", "spend-rate-3h", "loss-cap"}
-    assert [by_id[f"day-spend-{share}"].limit_percent for share in (50, 80, 95)] == [50, 80, 95]
+    assert [by_id[f"day-spend-{share}"].share.percent for share in (50, 80, 95)] == [50, 80, 95]
     assert {by_id[f"day-spend-{share}"].breach for share in (50, 80, 95)} == {"alert"}
     assert {"roi-floor", "spend-jump", "click-fraud", "cpa-jump", "tracking-outage"} <= set(by_id)
     assert {"spend-drift", "ctr-drift", "cpa-drift"} <= set(by_id)

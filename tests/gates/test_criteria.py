@@ -11,8 +11,7 @@ from gaelp.types import Phase
 SHIPPED = repository_root() / "configs" / "gates"
 RULE = {
     "metric": "reward",
-    "bound": "at_least",
-    "threshold": 0.7,
+    "at_least": 0.7,
     "compare": "lower_95",
     "sample_metric": "episodes",
     "minimum_sample": 200,
@@ -52,6 +51,12 @@ def rule(**changes):
     return {**RULE, **changes}
 
 
+def bounded(bound, **changes):
+    """The rule with another bound."""
+    values = {bound: RULE["at_least"], **RULE, **changes}
+    return values if bound == "at_least" else {key: value for key, value in values.items() if key != "at_least"}
+
+
 def loaded(tmp_path, *rules, **gate):
     path = tmp_path / "own.yaml"
     values = {"name": "own", "follows": "simulation", "criteria": list(rules or [RULE]), **gate}
@@ -86,21 +91,23 @@ def test_the_improvement_at_scale_is_watched_with_a_stated_alpha():
         ("at_least", "lower_95", "reward_lower_95"),
         ("above", "lower_95", "reward_lower_95"),
         ("at_most", "upper_95", "reward_upper_95"),
+        ("below", "upper_95", "reward_upper_95"),
     ],
 )
 def test_a_rule_compares_the_value_or_its_cautious_bound(bound, compare, figure):
-    assert Criterion.model_validate(rule(bound=bound, compare=compare)).figure == figure
+    assert Criterion.model_validate(bounded(bound, compare=compare)).figure == figure
 
 
 @pytest.mark.parametrize(
-    ("bound", "compare"), [("at_least", "upper_95"), ("above", "upper_95"), ("at_most", "lower_95")]
+    ("bound", "compare"),
+    [("at_least", "upper_95"), ("above", "upper_95"), ("at_most", "lower_95"), ("below", "lower_95")],
 )
 def test_the_hopeful_bound_is_refused(tmp_path, bound, compare):
     with pytest.raises(ConfigError, match=f"reward: {bound} compares {compare}, the hopeful bound; allowed: value"):
-        loaded(tmp_path, rule(bound=bound, compare=compare))
+        loaded(tmp_path, bounded(bound, compare=compare))
 
 
-@pytest.mark.parametrize("field", sorted(RULE))
+@pytest.mark.parametrize("field", sorted(RULE.keys() - {"at_least"}))
 def test_a_rule_without_a_required_field_is_refused_by_its_name(tmp_path, field):
     values = {key: value for key, value in RULE.items() if key != field}
     with pytest.raises(ConfigError, match=rf"criteria\[0\]\.{field}: required key is missing"):
@@ -110,15 +117,16 @@ def test_a_rule_without_a_required_field_is_refused_by_its_name(tmp_path, field)
 @pytest.mark.parametrize(
     ("changes", "seen"),
     [
-        ({"treshold": 0.5}, r"treshold: unknown key; .* Did you mean criteria\[0\]\.threshold\?"),
-        ({"threshold": float("nan")}, "finite number"),
-        ({"threshold": "0.7"}, "saw '0.7'"),
+        ({"atleast": 0.5}, r"atleast: unknown key; .* Did you mean criteria\[0\]\.at_least\?"),
+        ({"at_least": float("nan")}, "finite number"),
+        ({"at_least": "0.7"}, "saw '0.7'"),
+        ({"at_least": None}, r"criteria\[0\]: saw no limit; allowed: exactly one of at_least, at_most, above, below"),
+        ({"above": 0.5}, r"criteria\[0\]: saw at_least, above; allowed: exactly one"),
         ({"minimum_sample": 0}, "greater than 0"),
         ({"maximum_age_hours": 0}, "greater than 0"),
         ({"why": ""}, "1 to 400 characters"),
         ({"metric": "reward_lower_95"}, "Say under compare which of its bounds counts"),
         ({"metric": "Reward!"}, "saw 'Reward!'"),
-        ({"bound": "atleast"}, "Did you mean at_least"),
         ({"compare": "value", "sequential": True}, "sequential compares value"),
         ({"sequential": True}, "the gate has no alpha"),
     ],
@@ -140,7 +148,7 @@ def test_an_alpha_without_a_sequential_rule_is_refused(tmp_path):
 
 def test_the_same_bound_on_the_same_metric_twice_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="two rules ask for at_least of 'reward'"):
-        loaded(tmp_path, RULE, rule(threshold=0.6, compare="value"))
+        loaded(tmp_path, RULE, rule(at_least=0.6, compare="value"))
 
 
 def test_a_gate_that_does_not_exist_is_refused_with_those_that_do():

@@ -191,9 +191,8 @@ def one_rule(metric, bound, threshold, compare="value"):
 
 def criterion(metric, bound, threshold, compare="value", minimum=10):
     return Criterion(
+        **{bound: threshold},
         metric=metric,
-        bound=bound,
-        threshold=threshold,
         compare=compare,
         sample_metric="episodes",
         minimum_sample=minimum,

@@ -54,12 +54,13 @@ def test_a_metric_more_or_less_or_another_time_gives_another_hash(passing, now):
 
 @pytest.mark.parametrize(("name", "index"), RULES)
 @pytest.mark.parametrize(
-    "changes", [{"threshold": 0.123}, {"minimum_sample": 7}, {"maximum_age_hours": None}, {"why": "other"}]
+    "changes", [{"bound": 0.123}, {"minimum_sample": 7}, {"maximum_age_hours": None}, {"why": "other"}]
 )
 def test_a_gate_with_another_rule_gives_another_hash(name, index, changes, passing):
     gate = GATES[name]
     rules = list(gate.criteria)
-    rules[index] = rules[index].model_copy(update=changes)
+    named = {rules[index].bound if key == "bound" else key: value for key, value in changes.items()}
+    rules[index] = rules[index].model_copy(update=named)
     other = gate.model_copy(update={"criteria": tuple(rules)})
     assert evidence_hash(other, passing(gate)) != evidence_hash(gate, passing(gate))
 

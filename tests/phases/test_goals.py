@@ -12,7 +12,7 @@ def test_every_rule_of_the_gate_is_a_goal_with_its_own_threshold():
 
 def test_a_changed_threshold_of_the_gate_changes_the_goal():
     gate = load_gate("simulation")
-    stricter = gate.criteria[0].model_copy(update={"threshold": 0.93, "bound": "above"})
+    stricter = gate.criteria[0].model_copy(update={"at_least": None, "above": 0.93})
     changed = gate.model_copy(update={"criteria": (stricter, *gate.criteria[1:])})
     assert (training_goals(changed)[0].threshold, training_goals(changed)[0].bound) == (0.93, "above")
 

@@ -82,7 +82,7 @@ def test_guardrails_scale_the_learning_rate_and_the_state_still_fits(ground):
 
 
 def test_a_guardrail_that_breaks_in_the_middle_of_a_flight_stops_the_run_with_its_name(ground, place):
-    never = {"metric": "value_loss", "bound": "at_most", "limit": -1, "response": "stop", "why": "to see it break"}
+    never = {"metric": "value_loss", "at_most": -1, "response": "stop", "why": "to see it break"}
     loop = {"rounds": 2, "guardrails": {"rules": {"never": never}}}
     recipe = small_recipe(settings=SMALL | {"steps_per_update": 8}, loop=loop)
     *_, stopped = assemble(recipe, ground, seed=1, validation_seed=2, place=place).loop.run()

@@ -43,7 +43,7 @@ def test_a_figure_beyond_its_limit_is_a_breach_that_says_why(metrics, guardrail)
     assert (breach.guardrail, breach.response) == (guardrail, "roll back")
     assert DEFAULT_GUARDRAILS[guardrail].why in breach.detail
     assert f"{value:.6g}" in breach.detail
-    assert f"{DEFAULT_GUARDRAILS[guardrail].limit:g}" in breach.detail
+    assert f"{DEFAULT_GUARDRAILS[guardrail].threshold:g}" in breach.detail
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_figure_that_is_not_finite_breaks_a_limit_whether_or_not_it_has_one(va
     breach = breach_of(updated(loss=value))
     assert (breach.guardrail, breach.response) == ("not finite", "roll back")
     assert "loss" in breach.detail
-    assert not DEFAULT_GUARDRAILS["KL blow-up"].holds(math.nan)
-    assert not DEFAULT_GUARDRAILS["exploration collapse"].holds(math.nan)
+    assert not DEFAULT_GUARDRAILS["KL blow-up"].limit.holds(math.nan)
+    assert not DEFAULT_GUARDRAILS["exploration collapse"].limit.holds(math.nan)
 
 
 @pytest.mark.parametrize(
@@ -111,12 +111,12 @@ def test_up_to_half_of_the_minibatches_may_be_skipped():
 
 
 def test_given_rules_are_laid_over_the_built_in_ones_and_say_what_is_done():
-    rule = Guardrail(metric="loss", bound="at_most", limit=1, response="stop", why="tried out")
+    rule = Guardrail(metric="loss", at_most=1, response="stop", why="tried out")
     spec = GuardrailSpec(rules={"loss": rule})
     assert spec.rules == DEFAULT_GUARDRAILS | {"loss": rule}
     assert first_breach(spec.rules, updated(loss=2.0)).response == "stop"
     assert first_breach(spec.rules, updated(loss=0.5, approx_kl_max=9.0)).guardrail == "KL blow-up"
-    stricter = GuardrailSpec(rules={"KL blow-up": rule.model_copy(update={"metric": "approx_kl_max", "limit": 0.1})})
+    stricter = GuardrailSpec(rules={"KL blow-up": rule.model_copy(update={"metric": "approx_kl_max", "at_most": 0.1})})
     assert first_breach(stricter.rules, updated(approx_kl_max=0.5)).response == "stop"
     assert len(stricter.rules) == len(DEFAULT_GUARDRAILS)
 
@@ -128,7 +128,7 @@ def test_a_built_in_rule_is_switched_off_by_its_name_alone():
 
 
 def test_a_rule_of_ones_own_that_looks_at_nothing_is_told_with_what_there_is():
-    rule = Guardrail(metric="approx_kl_maxx", bound="at_most", limit=1, response="roll back", why="tried out")
+    rule = Guardrail(metric="approx_kl_maxx", at_most=1, response="roll back", why="tried out")
     rules = GuardrailSpec(rules={"mine": rule}).rules
     breach = unreported(rules, [updated(approx_kl_max=0.1), updated(loss=1.0)])
     assert (breach.guardrail, breach.response) == ("unknown figure", "stop")

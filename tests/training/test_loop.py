@@ -11,6 +11,7 @@ import torch
 
 from gaelp.agents.learner import BoxActions, Spaces, Update
 from gaelp.agents.ppo import PpoConfig, build_ppo
+from gaelp.checks import Goal
 from gaelp.clock import ManualClock
 from gaelp.errors import BadInput, Refused
 from gaelp.experience.collect import Collector
@@ -18,7 +19,6 @@ from gaelp.training.arena import GymArena, Round, round_seed
 from gaelp.training.checkpoint_folder import CheckpointFolder
 from gaelp.training.guardrails import GuardrailSpec
 from gaelp.training.loop import LoopSpec, TrainingLoop
-from gaelp.training.monitor import Goal
 from gaelp.training.reports import Intervened, Resumed, RoundDone, Saved, Stopped, Validated
 
 
@@ -278,7 +278,7 @@ def test_training_stops_when_it_falls_far_below_the_unchanged_rule(scripted):
 
 
 def test_training_stops_when_every_goal_is_met(scripted):
-    goal = Goal(metric="reward", bound="at_least", threshold=0.55, compare="lower_95")
+    goal = Goal(metric="reward", at_least=0.55, compare="lower_95")
     arena = NumbersArena([0.4, 0.7, 0.9])
     reports = scripted(arena, rounds=9, validate_every=1, goals=(goal,), stop_at_goals=True)
     assert (reports[-1].kind, reports[-1].round) == ("goal", 2)

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from gaelp.checks import Goal
 from gaelp.errors import BadInput, DataError
-from gaelp.training.monitor import Goal, MonitorSpec, PerformanceMonitor, goal_report, monitor_figures
+from gaelp.training.monitor import MonitorSpec, PerformanceMonitor, goal_report, monitor_figures
 
 SPEC = MonitorSpec()
 SEEDS = st.integers(0, 2**32 - 1)
@@ -149,8 +150,8 @@ def test_jitter_after_equal_evaluations_stays_below_the_floor_of_the_scale():
 
 # Goals
 
-LIFT = Goal(metric="lift", bound="at_least", threshold=0.05, compare="lower_95")
-VIOLATIONS = Goal(metric="violations", bound="at_most", threshold=0, compare="value")
+LIFT = Goal(metric="lift", at_least=0.05, compare="lower_95")
+VIOLATIONS = Goal(metric="violations", at_most=0, compare="value")
 
 
 def test_the_distance_to_a_goal_is_signed_and_compares_the_bound_that_was_named():
@@ -165,7 +166,7 @@ def test_the_distance_to_a_goal_is_signed_and_compares_the_bound_that_was_named(
 
 
 def test_above_a_threshold_is_not_at_it():
-    above = Goal(metric="lift", bound="above", threshold=0, compare="value")
+    above = Goal(metric="lift", above=0, compare="value")
     assert [goal_report(above, {"lift": value}).met for value in (-0.1, 0.0, 0.1)] == [False, False, True]
 
 
@@ -189,15 +190,15 @@ def test_a_figure_of_an_earlier_evaluation_meets_no_goal():
 )
 def test_a_goal_that_compares_the_hopeful_bound_is_refused(bound, compare):
     with pytest.raises(ValidationError, match="hopeful"):
-        Goal(metric="lift", bound=bound, threshold=0, compare=compare)
+        Goal(metric="lift", **{bound: 0}, compare=compare)
 
 
 # Curves
 
 
 def test_goals_trends_and_oddness_become_figures_that_can_be_drawn():
-    goal = Goal(metric="reward", bound="at_least", threshold=0.5, compare="value")
-    absent = Goal(metric="lift", bound="at_least", threshold=0, compare="value")
+    goal = Goal(metric="reward", at_least=0.5, compare="value")
+    absent = Goal(metric="lift", at_least=0, compare="value")
     figures = monitor_figures(watched([0.1 * point for point in range(12)], goals=(goal, absent)).report())
     assert figures["goals/reward"] == pytest.approx(0.6)
     assert "goals/lift" not in figures

@@ -1,10 +1,11 @@
-from gaelp.training.monitor import Goal, MonitorSpec, PerformanceMonitor
+from gaelp.checks import Goal
+from gaelp.training.monitor import MonitorSpec, PerformanceMonitor
 from gaelp.training.report_text import as_text
 from gaelp.training.reports import Validated
 from gaelp.training.scores import Score
 
-REWARD = Goal(metric="reward", bound="at_least", threshold=0.7, compare="value")
-LEAD = Goal(metric="lead", bound="at_least", threshold=0.05, compare="lower_95")
+REWARD = Goal(metric="reward", at_least=0.7, compare="value")
+LEAD = Goal(metric="lead", at_least=0.05, compare="lower_95")
 
 
 def validated(values=(0.72,), *, goals=(), compared=True, best=False):
@@ -19,7 +20,7 @@ def validated(values=(0.72,), *, goals=(), compared=True, best=False):
 
 
 def test_a_validation_says_what_is_met_and_how_far_the_rest_is():
-    unknown = Goal(metric="steadiness", bound="at_most", threshold=3, compare="value")
+    unknown = Goal(metric="steadiness", at_most=3, compare="value")
     assert validated(goals=(REWARD, LEAD, unknown), best=True) == (
         "round 3: validation reward 0.7200, +0.0100 ±0.0100 against the rule, 1 of 3 goals met"
         " (to go: lead_lower_95 -0.030, steadiness unknown) *"
