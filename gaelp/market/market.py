@@ -9,6 +9,7 @@ from gaelp.errors import ActionError, DataError
 from gaelp.market.hour import run_hour
 from gaelp.market.landscape import GRID, Landscapes, build_landscapes
 from gaelp.market.personas import PersonaTable
+from gaelp.market.reward import reward
 from gaelp.market.spec import LandscapeSpec, MarketSpec
 from gaelp.market.state import State, Tables, empty_state
 from gaelp.market.view import Action, Brief, Observation, Outcome
@@ -106,7 +107,7 @@ class Market:
         run_hour(self.hour, self.world, self._tables, self.state, np.ascontiguousarray(bids))
         self.hour += 1
         won = self.state.value_micros @ np.ones(self.spec.segments)
-        np.divide(won, self.world.optimum_micros, out=self._reward, casting="same_kind")
+        self._reward[:] = reward(won, self.world.optimum_micros)
         return self.observe(), Outcome(self.state.value_micros, self._reward, clipped)
 
     def _apply(self, action: Action) -> int:

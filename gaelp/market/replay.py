@@ -17,12 +17,14 @@ import numpy.typing as npt
 
 from gaelp.errors import ActionError, DataError
 from gaelp.market.auction_log import AuctionLog
+from gaelp.market.hindsight import knapsack_optimum
 from gaelp.market.landscape import build_landscapes
 from gaelp.market.personas import neutral_table
 from gaelp.market.price_history import PriceHistory
+from gaelp.market.reward import reward
 from gaelp.market.view import Action, Brief, Observation, Outcome
 
-__all__ = ["Replay", "knapsack_optimum"]
+__all__ = ["Replay"]
 
 _HIGHEST_BUDGET_MICROS = 2**53  # what a float holds exactly
 _MOST_AUCTIONS = 10**7  # in an episode
@@ -34,20 +36,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Singles = npt.NDArray[np.float32]
 EntryT = TypeVar("EntryT", bound=np.generic)
-
-
-def knapsack_optimum(value: Floats, cost: Ints, budget: Ints) -> Floats:
-    """Most value that each budget buys, the last item in part; items are (T, N), budgets and result (N,).
-
-    Items are bought by value per cost until the money runs out. Buying whole items only wins less, by less than the one
-    item that is bought in part.
-    """
-    density = np.divide(value, cost, out=np.where(value > 0, np.inf, 0.0), where=cost > 0)
-    order = np.argsort(-density, axis=0, kind="stable")
-    cost = np.take_along_axis(cost, order, axis=0)
-    before = np.cumsum(cost, axis=0) - cost
-    share = np.divide(budget - before, cost, out=np.ones(cost.shape), where=cost > 0).clip(0.0, 1.0)
-    return np.asarray((np.take_along_axis(value, order, axis=0) * share).sum(axis=0), dtype=np.float64)
 
 
 class Replay:
@@ -116,18 +104,14 @@ class Replay:
             unsupported = (entered & (bid_micros > self._logged_bid_micros[hour]))[:, None]
         self.hour += 1
         self._obs = self._next_observation(action.bid_micros, pace, won, short_of_money=affordable & ~won)
-        return self._obs, Outcome(value_micros[:, None], self._reward(value_micros), clipped, unsupported)
+        share = reward(value_micros, self.optimum_micros).astype(np.float32)
+        return self._obs, Outcome(value_micros[:, None], share, clipped, unsupported)
 
     def _enter(self, pace: Singles) -> Bools:
         self._entries_due += pace
         entered = self._entries_due >= 1.0
         self._entries_due -= entered
         return entered
-
-    def _reward(self, value_micros: Floats) -> Singles:
-        nothing = np.zeros(self.campaigns)
-        share = np.divide(value_micros, self.optimum_micros, out=nothing, where=self.optimum_micros > 0)
-        return share.astype(np.float32)
 
     def _known_value_log(self) -> Floats | None:
         if self.done:

@@ -8,11 +8,11 @@ import numpy.typing as npt
 
 from gaelp.market.compiled import compiled, inlined
 from gaelp.market.exponential import exp
+from gaelp.market.hindsight import Case, empty_case, hindsight_optimum
 from gaelp.market.landscape import GRID_POINTS, Landscapes
 from gaelp.market.parameters import campaign_parameters
 from gaelp.market.personas import PersonaTable
 from gaelp.market.random import gamma_table, keyed, keys_of, normal, uniform
-from gaelp.market.reward import Case, empty_case, hindsight_optimum
 from gaelp.market.sheet import (
     DAY_HOURS,
     WAVE_HOUR,

@@ -19,6 +19,7 @@ from gaelp.market.baselines.episodes import training_seeds
 from gaelp.market.features import FeatureMaker
 from gaelp.market.market import Market
 from gaelp.market.remaining_price import RemainingPrices
+from gaelp.market.reward import reward
 from gaelp.market.spaces import FEATURE_LIMIT, GLOBAL_FEATURES, SEGMENT_FEATURES
 from gaelp.market.view import Action, Brief, Observation
 from gaelp.market.world import DAY_HOURS
@@ -176,5 +177,5 @@ class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any
         price_log: npt.NDArray[np.float64],
     ) -> Singles:
         price = self.residual.budget_price_share * np.exp(price_log)[:, None]
-        surplus = (value_micros - price * cost_micros) / self.market.world.optimum_micros[:, None]
+        surplus = reward(value_micros - price * cost_micros, self.market.world.optimum_micros[:, None])
         return np.asarray(_REWARD_SCALE * surplus.reshape(-1), dtype=np.float32)

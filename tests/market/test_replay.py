@@ -1,7 +1,5 @@
 """Replay holds each logged auction as it was: who bids enough and can pay wins, and the reward is against hindsight."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 from gaelp.errors import ActionError, DataError
 from gaelp.market.auction_log import UNKNOWN_PRICE_MICROS, AuctionLog
 from gaelp.market.price_history import PriceHistory
-from gaelp.market.replay import Replay, knapsack_optimum
+from gaelp.market.replay import Replay
 from gaelp.market.view import Action
 
 HISTORY = PriceHistory(np.array([0, 2, 5, 3, 1, 1, 0, 0, 1]), clicks=2, micros_per_unit=10)
@@ -228,23 +226,3 @@ def test_replay_equals_a_plain_loop_and_never_overspends(
         assert left == obs.left_micros[place]
         assert (wins, clicks) == (obs.total_impressions[place, 0], obs.total_clicks[place, 0])
         assert expected == pytest.approx(value[place])
-
-
-items = st.lists(st.tuples(st.floats(0, 10), st.integers(0, 20)), min_size=1, max_size=8)
-
-
-@settings(max_examples=200, deadline=None)
-@given(items, st.integers(1, 60))
-def test_the_optimum_is_above_whole_items_by_less_than_one_item(items: list[tuple[float, int]], budget: int) -> None:
-    value, cost = (np.array(column) for column in zip(*items, strict=True))
-    optimum = float(knapsack_optimum(value[:, None], cost[:, None], np.array([budget]))[0])
-    choices = np.array(list(product([0, 1], repeat=len(items))))
-    whole = float((choices @ value)[choices @ cost <= budget].max())
-    assert whole <= optimum + 1e-9
-    assert optimum - whole <= value.max() + 1e-9
-
-
-def test_the_optimum_buys_the_last_item_in_part() -> None:
-    value = np.array([[6.0, 0.0], [5.0, 1.0], [1.0, 0.0]])
-    cost = np.array([[2, 5], [5, 0], [1, 5]])
-    assert knapsack_optimum(value, cost, np.array([4, 4])).tolist() == pytest.approx([6 + 1 + 1, 1])

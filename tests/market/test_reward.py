@@ -1,116 +1,38 @@
-"""The hindsight optimum is the optimum: no other plan under the same budget and caps wins more."""
+"""One reward: a share of the hindsight optimum, the same in market and replay."""
+
+import ast
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.optimize import linprog
 
-from gaelp.market.landscape import GRID, GRID_LOW, build_landscapes
+import gaelp
 from gaelp.market.market import seeds_from
-from gaelp.market.reward import empty_case, headroom_share, hindsight_optimum
+from gaelp.market.reward import headroom_share, reward
 from gaelp.market.view import Action
 
 
-def small_case(rng, hours, segments, rows):
-    return (
-        rng.integers(0, 30, hours * segments).astype(float),
-        rng.normal(7, 0.5, hours * segments),
-        rng.normal(7, 0.7, hours * segments),
-        rng.integers(0, rows, segments).astype(np.int32),
-    )
+def test_a_reward_of_one_is_the_hindsight_optimum():
+    assert reward(np.array([5.0, 2.0, 0.0]), np.array([5.0, 8.0, 3.0])).tolist() == [1.0, 0.25, 0.0]
 
 
-def best_by_linear_programme(case, tables, day_hours, budget, cap):
-    """Every opportunity class mixes freely over all bids of the grid, under the budget and each day's cap."""
-    volume, level, value, row = case
-    which = np.tile(row, len(volume) // len(row))
-    gains = (volume * np.exp(value))[:, None] * tables.win[which]
-    costs = (volume * np.exp(level))[:, None] * tables.cost[which]
-    classes, points = gains.shape
-    hour = np.arange(classes) // len(row)
-    days = [hour // day_hours == day for day in range(hour.max() // day_hours + 1)]
-    money = np.array([costs.ravel()] + [(costs * day[:, None]).ravel() for day in days])
-    limits = np.array([budget] + [cap] * len(days))
-    one_bid = np.kron(np.eye(classes), np.ones(points))
-    result = linprog(
-        -gains.ravel(),
-        A_ub=np.vstack([money / budget, one_bid]),
-        b_ub=np.concatenate([limits / budget, np.ones(classes)]),
-    )
-    return -result.fun
+def test_where_nothing_could_be_won_the_reward_is_zero():
+    assert reward(np.array([0.0, 4.0]), np.array([0.0, 4.0])).tolist() == [0.0, 1.0]
 
 
-@pytest.mark.parametrize("first_price", [False, True])
-@given(seed=st.integers(0, 10**6), share=st.floats(0.03, 0.8), cap_share=st.floats(0.3, 1.5))
-@settings(max_examples=15, deadline=None)
-def test_optimum_equals_the_linear_programme(landscapes, first_price, seed, share, cap_share):
-    rng = np.random.default_rng(seed)
-    tables = build_landscapes(landscapes, first_price=first_price)
-    case = small_case(rng, 4, 2, len(landscapes))
-    volume, level, value, row = case
-    everything = float((volume * np.exp(level)).sum())
-    budget, cap = share * everything + 1, cap_share * share * everything + 1
-    price = np.empty(2)
-
-    seen = empty_case(2, 4)
-    seen.worth[:], seen.weight[:], seen.gain[:] = value - level, volume * np.exp(level), volume * np.exp(value)
-    seen.start[:] = np.tile(row, 4) * len(GRID)
-    flat = (tables.best_win.ravel(), tables.best_cost.ravel())
-    found, spend = hindsight_optimum(seen, *flat, budget, cap, price)
-    assert spend <= budget * 1.011
-    exact = best_by_linear_programme(case, tables, 2, budget, cap)
-    # A mixture over bids can beat single bids a little where first-price returns are not concave.
-    assert found == pytest.approx(exact, rel=0.002 if not first_price else 0.02)
-    assert found <= exact * (1 + 5e-3)
+def test_the_parts_of_a_campaign_share_its_optimum():
+    parts = np.array([[1.0, 2.0], [0.0, 0.0]])
+    assert reward(parts, np.array([[4.0], [0.0]])).tolist() == [[0.25, 0.5], [0.0, 0.0]]
 
 
-def test_money_that_never_runs_out_buys_everything_worth_having(landscapes):
-    tables = build_landscapes(landscapes, first_price=False)
-    rng = np.random.default_rng(3)
-    volume, level, value, row = small_case(rng, 4, 2, len(landscapes))
-    seen, price = empty_case(2, 4), np.empty(2)
-    seen.worth[:], seen.weight[:], seen.gain[:] = value - level, volume * np.exp(level), volume * np.exp(value)
-    seen.start[:] = np.tile(row, 4) * len(GRID)
-    everything = float(seen.weight.sum())
-    for budget, cap in ((100 * everything, 90 * everything), (100 * everything, 10 * everything)):
-        won, spend = hindsight_optimum(seen, tables.best_win.ravel(), tables.best_cost.ravel(), budget, cap, price)
-        assert won == pytest.approx(float((volume * np.exp(value)).sum()), rel=0.02)
-        assert spend < 1.05 * everything
-
-
-def test_bidding_the_optimum_earns_a_reward_of_one(make_market):
-    market = make_market(price={"hourly_noise_sd": 0.1})
-    market.reset(seeds_from(6, 300))
-    total = np.zeros(300)
-    while not market.done:
-        price = market.world.budget_price_log[:, market.hour // 24][:, None]
-        bids = np.exp(np.log(market.world.value_micros[market.hour]) - price)
-        _, outcome = market.step(Action(np.rint(bids).astype(np.int64)))
-        total += outcome.reward
-    assert total.mean() == pytest.approx(1.0, abs=0.005)
-    assert total.min() > 0.95
-
-
-def test_no_random_change_of_the_optimum_wins_more(make_market):
-    market = make_market(segments=3, days=1)
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        market.reset(seeds_from(6, 300))
-        total = np.zeros(300)
-        while not market.done:
-            price = market.world.budget_price_log[:, market.hour // 24][:, None]
-            bids = np.exp(np.log(market.world.value_micros[market.hour]) - price + rng.normal(0, 0.3, (300, 3)))
-            total += market.step(Action(np.rint(bids).astype(np.int64)))[1].reward
-        assert total.mean() < 1.0
-
-
-def test_the_optimum_spends_what_budget_and_caps_allow(make_market):
+def test_the_market_pays_it_for_the_value_of_the_hour(make_market):
     market = make_market()
-    market.reset(seeds_from(6, 300))
-    allowed = np.minimum(market.brief.budget_micros, 3 * market.brief.daily_cap_micros)
-    assert (market.world.optimum_spend_micros <= allowed * 1.03).all()
-    assert np.quantile(market.world.optimum_spend_micros / allowed, 0.05) > 0.98
+    obs = market.reset(seeds_from(6, 20))
+    _, outcome = market.step(Action(np.rint(np.exp(obs.price_level_log)).astype(np.int64)))
+    assert outcome.reward.any()
+    assert outcome.reward.dtype == np.float32
+    expected = reward(outcome.value_micros.sum(axis=1), market.world.optimum_micros)
+    assert outcome.reward == pytest.approx(expected, rel=1e-6)
 
 
 def test_headroom_is_the_share_of_the_way_from_constant_to_perfect():
@@ -119,13 +41,20 @@ def test_headroom_is_the_share_of_the_way_from_constant_to_perfect():
     assert headroom_share(1.0, 0.8) == pytest.approx(1.0)
 
 
-def test_shaded_bid_is_the_best_response_to_the_pooled_landscape(landscapes):
-    tables = build_landscapes(landscapes, first_price=True)
-    worth = np.linspace(GRID_LOW + 1.5, 2.5, 20).astype(np.float32)
-    bids = tables.shaded_bid_log(worth, np.zeros_like(worth))
-    trial = np.linspace(GRID_LOW, GRID[-1], 5000)
-    chance = np.interp(trial, GRID, tables.win[tables.pooled])
-    for w, bid in zip(worth, bids, strict=True):
-        gain = (np.exp(w) - np.exp(trial)) * chance
-        own = (np.exp(w) - np.exp(bid)) * np.interp(bid, GRID, tables.win[tables.pooled])
-        assert own >= gain.max() * 0.998
+def test_nothing_else_in_the_product_divides_by_an_optimum():
+    dividing = [
+        path.name
+        for path in Path(gaelp.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if _divides_by_an_optimum(node)
+    ]
+    assert dividing == ["reward.py"]
+
+
+def _divides_by_an_optimum(node):
+    match node:
+        case ast.BinOp(op=ast.Div(), right=divisor):
+            return "optimum" in ast.unparse(divisor)
+        case ast.Call(func=ast.Attribute(attr="divide"), args=[_, divisor, *_]):
+            return "optimum" in ast.unparse(divisor)
+    return False

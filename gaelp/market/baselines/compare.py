@@ -12,6 +12,7 @@ from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.episodes import Played, held_out_seeds, play
 from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
+from gaelp.market.reward import headroom_share
 
 __all__ = ["Comparison", "Estimate", "Result", "compare", "headroom", "lead", "success_rate"]
 
@@ -161,7 +162,7 @@ def headroom(reward: Floats, constant: Floats) -> Estimate:
     mean, base = float(reward.mean()), float(constant.mean())
     room = 1.0 - base
     influence = (reward - mean) / room - (constant - base) * (1.0 - mean) / room**2
-    return _estimate((mean - base) / room, influence)
+    return _estimate(headroom_share(mean, base), influence)
 
 
 def lead(reward: Floats, reference: Floats) -> Estimate:

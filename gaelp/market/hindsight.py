@@ -1,0 +1,189 @@
+"""The hindsight optimum: the most value a budget could have bought, knowing everything beforehand.
+
+In the market it knows every volume, price level and expected value of the episode. It bids worth = value / price of
+budget, with one price of budget for the whole flight and a higher one on days whose cap binds: the solution of the
+linear programme under total budget and daily caps. Fatigue is left out, so with fatigue it is an upper bound.
+
+The prices of budget are found to within half a percent of the money; the value is read off the dual, which is never
+below the optimum and off by less than the square of that error.
+
+In a replay, where each auction is known, it is a fractional knapsack.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gaelp.market.compiled import compiled, summing
+from gaelp.market.landscape import CELLS_PER_LOG, GRID_LOW, LAST_POSITION
+
+__all__ = ["Case", "empty_case", "hindsight_optimum", "knapsack_optimum"]
+
+_SPAN = 12.0  # a price of budget this far (log) from the mean return buys everything worth having, or nothing
+# Where the search starts: log price over mean return, by the log of the budget over the cost of everything.
+_USUAL_OFFSET, _USUAL_ELASTICITY = -1.05, -0.65
+_TOLERANCE = 0.005  # of the money
+_NARROW = 1e-6
+_MAX_EVALUATIONS = 80
+_FLAT = 1e-3  # a log cost that falls by less than this with the log price says nothing about its root
+
+Vector = npt.NDArray[np.float64]
+Series = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Index = npt.NDArray[np.int32]
+Table = npt.NDArray[np.float32]  # landscapes x grid, flat
+
+
+class Case(NamedTuple):
+    """One campaign as the optimum sees it: rows of opportunities, those of one day together; and room to work in."""
+
+    worth: Series  # log of value over price level
+    weight: Series  # volume x price level
+    gain: Series  # volume x value
+    start: Index  # where the row of each one's landscape starts in the tables
+    day_places: int  # opportunities in a day
+    cost: Vector  # (days,) at the price last tried
+    slope: Vector  # (days,) of that cost by log price
+
+
+def empty_case(days: int, day_places: int) -> Case:
+    """A case to fill with one campaign after another."""
+    worth, weight, gain = (np.empty(days * day_places, np.float32) for _ in range(3))
+    start = np.empty(days * day_places, np.int32)
+    return Case(worth, weight, gain, start, day_places, np.empty(days), np.empty(days))
+
+
+@summing
+def _spent(case: Case, table: Table, price: float, first: int, last: int) -> tuple[float, float]:
+    """Cost at a price of budget from place `first` to before `last`, and how it changes with the log price."""
+    worth, weight, start = case.worth, case.weight, case.start
+    offset = np.float32((price + GRID_LOW) * CELLS_PER_LOG)
+    scale, end = np.float32(CELLS_PER_LOG), np.float32(LAST_POSITION)
+    cost, rise = np.float32(0.0), np.float32(0.0)
+    for i in range(first, last):
+        position = min(max(worth[i] * scale - offset, np.float32(0.0)), end)
+        cell = np.int32(position)
+        low = table[np.uint32(start[i] + cell)]
+        step = weight[i] * (table[np.uint32(start[i] + cell + 1)] - low)
+        cost += weight[i] * low + (position - np.float32(cell)) * step
+        rise += step
+    return float(cost), -CELLS_PER_LOG * float(rise)
+
+
+@summing
+def _won(case: Case, table: Table, price: float, first: int, last: int) -> float:
+    """Value won at a price of budget from place `first` to before `last`."""
+    worth, gain, start = case.worth, case.gain, case.start
+    offset = np.float32((price + GRID_LOW) * CELLS_PER_LOG)
+    scale, end = np.float32(CELLS_PER_LOG), np.float32(LAST_POSITION)
+    total = np.float32(0.0)
+    for i in range(first, last):
+        position = min(max(worth[i] * scale - offset, np.float32(0.0)), end)
+        cell = np.int32(position)
+        low = table[np.uint32(start[i] + cell)]
+        total += gain[i] * (low + (position - np.float32(cell)) * (table[np.uint32(start[i] + cell + 1)] - low))
+    return float(total)
+
+
+@summing
+def _means(case: Case) -> tuple[float, float]:
+    """Cost of everything at the price level, and the log of what all of it is worth over that cost."""
+    weight, gain = case.weight, case.gain
+    cost, worth = np.float32(1e-9), np.float32(1e-9)
+    for i in range(len(weight)):
+        cost += weight[i]
+        worth += gain[i]
+    return float(cost), math.log(float(worth) / float(cost))
+
+
+@compiled
+def _try_price(case: Case, table: Table, price: float, first: int, last: int) -> None:
+    """Cost and slope of each day from `first` to before `last` at a price of budget."""
+    for day in range(first, last):
+        start = day * case.day_places
+        end = min(start + case.day_places, len(case.worth))
+        case.cost[day], case.slope[day] = _spent(case, table, price, start, end)
+
+
+@compiled
+def _price_of_budget(
+    case: Case, table: Table, days: tuple[int, int], money: tuple[float, float], bracket: tuple[float, float], x: float
+) -> float:
+    """Log price at which the days, none above its cap, cost the budget; `case` then holds their costs at that price.
+
+    `money` is the budget and the cap. Newton's method on the log of the cost, which is nearly linear in the log price;
+    the bracket around the root keeps it honest. If the money never runs out the price ends at the low end.
+    """
+    (first, last), (budget, cap), (low, high) = days, money, bracket
+    for evaluation in range(_MAX_EVALUATIONS):
+        _try_price(case, table, x, first, last)
+        cost, slope, whole_cost, whole_slope = 1e-9, 0.0, 1e-9, 0.0
+        for day in range(first, last):
+            cost += min(case.cost[day], cap)
+            slope += case.slope[day] if case.cost[day] < cap else 0.0
+            whole_cost += case.cost[day]
+            whole_slope += case.slope[day]
+        f = math.log(cost / budget)
+        if abs(f) <= _TOLERANCE or high - low < _NARROW:
+            break
+        if f < 0.0 and x == low:  # the money lasts even if everything is bought
+            break
+        if f > 0.0:
+            low = x
+        else:
+            high = x
+        if slope > -_FLAT * cost:  # every day is capped: without caps the search would go on from here
+            cost, slope = whole_cost, whole_slope
+        tangent = x - math.log(cost / budget) * cost / slope if slope < -_FLAT * cost else math.inf
+        if low < tangent < high and evaluation % 8 < 7:
+            x = tangent
+        else:
+            x = low if f < 0.0 and slope >= -_FLAT * cost else 0.5 * (low + high)
+    return x
+
+
+@compiled
+def hindsight_optimum(
+    case: Case, best_win: Table, best_cost: Table, budget: float, cap: float, price_log: Vector
+) -> tuple[float, float]:
+    """Value and spend of the optimum for one campaign; `price_log` receives the log price of budget of each day."""
+    days = len(price_log)
+    everything, return_log = _means(case)
+    low, high = return_log - _SPAN, return_log + _SPAN
+    to_spend = min(budget, days * cap)
+    guess = return_log + _USUAL_OFFSET + _USUAL_ELASTICITY * math.log(max(to_spend / everything, 1e-9))
+    guess = min(max(guess, low), high)
+    caps_alone = days * cap <= budget  # they hold the spend below the budget: money has no price beyond the days'
+    shared = low if caps_alone else _price_of_budget(case, best_cost, (0, days), (budget, cap), (low, high), guess)
+    value = math.exp(shared) * budget
+    spend = 0.0
+    for day in range(days):
+        price = shared
+        if caps_alone or case.cost[day] > cap:
+            if not caps_alone:
+                cost, slope = case.cost[day], min(case.slope[day], -_FLAT * case.cost[day])
+                guess = min(shared - math.log(cost / cap) * cost / slope, high)
+            price = _price_of_budget(case, best_cost, (day, day + 1), (cap, math.inf), (shared, high), guess)
+            value += (math.exp(price) - math.exp(shared)) * cap
+        price_log[day] = price
+        start = day * case.day_places
+        won = _won(case, best_win, price, start, min(start + case.day_places, len(case.worth)))
+        value += won - math.exp(price) * case.cost[day]
+        spend += case.cost[day]
+    return value, spend
+
+
+def knapsack_optimum(value: Vector, cost: Ints, budget: Ints) -> Vector:
+    """Most value that each budget buys, the last item in part; items are (T, N), budgets and result (N,).
+
+    Items are bought by value per cost until the money runs out. Buying whole items only wins less, by less than the one
+    item that is bought in part.
+    """
+    density = np.divide(value, cost, out=np.where(value > 0, np.inf, 0.0), where=cost > 0)
+    order = np.argsort(-density, axis=0, kind="stable")
+    cost = np.take_along_axis(cost, order, axis=0)
+    before = np.cumsum(cost, axis=0) - cost
+    share = np.divide(budget - before, cost, out=np.ones(cost.shape), where=cost > 0).clip(0.0, 1.0)
+    return np.asarray((np.take_along_axis(value, order, axis=0) * share).sum(axis=0), dtype=np.float64)
