@@ -29,6 +29,7 @@ from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, GaelpError, Refused
 
 if TYPE_CHECKING:
+    from gaelp.approvals.action import World
     from gaelp.budget.violations import ViolationStore
     from gaelp.observability.alerts import Channel
     from gaelp.platforms import AdPlatform, Authority, Guard
@@ -39,6 +40,7 @@ __all__ = [
     "latch",
     "open_books",
     "opened_guard",
+    "platform_world",
     "should_have_books",
     "violations",
     "violations_path",
@@ -121,6 +123,13 @@ def violations(settings: Settings) -> "ViolationStore":
 def violations_path(settings: Settings) -> Path:
     """Where that record is, from the first violation on."""
     return absolute(settings.home) / "violations.sqlite"
+
+
+def platform_world(settings: Settings) -> "World":
+    """Whether real money can move on the platform of these settings; where none is named, it cannot."""
+    from gaelp.platforms.catalog import connect_platform  # noqa: PLC0415 - see the top
+
+    return connect_platform(settings).world if settings.platform.name else "sandbox"
 
 
 def latch(settings: Settings) -> Latch:

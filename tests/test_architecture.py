@@ -30,6 +30,7 @@ LAYERS = (
     ("registry",),
     ("budget",),
     ("approvals",),
+    ("authority",),
     ("content",),
     ("platforms",),
     ("sandbox",),

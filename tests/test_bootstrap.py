@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from gaelp.approvals import ApprovalStore, approvals_place, sign
+from gaelp.authority.audit_records import audit_rows
 from gaelp.bootstrap import create_books, kill_switch, open_books, opened_guard
 from gaelp.budget.ledger import AdAccount, Cap, CapKind, LedgerUnavailable, set_limit
-from gaelp.cli.ledger_records import order_findings
 from gaelp.cli.main import app
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
@@ -19,6 +19,7 @@ from gaelp.errors import BadInput, Refused
 from gaelp.money import Money
 from gaelp.platforms import Done, Order, Unknown, action_of, guarded, reconcile
 from gaelp.platforms.catalog import connect_platform
+from gaelp.platforms.verify_orders import order_findings
 
 ACCOUNT = AdAccount("acc", "USD", "UTC")
 NAMED = ("platform.name=double", "platform.account=acc", "approvals.policy=live")
@@ -97,7 +98,7 @@ def test_a_signed_order_reaches_the_platform_and_the_books(settings, trusted):
 def test_both_verifications_name_an_order_that_was_changed_by_hand(settings, trusted):
     assert ordered(settings, trusted) == Done()
     with closing(open_books(settings)) as ledger:
-        assert order_findings(settings, ledger) == ()
+        assert order_findings(ledger, lambda: audit_rows(settings)) == ()
         with ledger.engine.begin() as connection:
             connection.exec_driver_sql("UPDATE platform_order SET daily_micros = 1")
     given = [word for value in (f"home={settings.home}", *NAMED) for word in ("--set", value)]

@@ -102,9 +102,15 @@ def check_decisions(session: Session, trust: Trust) -> None:
                     " the signature of a key that was trusted then: it is forged, or the list of approvers was changed"
                 )
         if use := use_of(session, wanted):
-            if any(approval.statement.decision == "reject" for approval in approvals):
+            if any(_vetoed(approval, request, trust, use[1]) for approval in approvals):
                 raise Refused(f"action {wanted[:12]} was rejected, and yet there is a use of it: it was never granted")
             _check_use(wanted, use[1], [entry for entry in approvals if _held(entry, request, trust, use[1])])
+
+
+def _vetoed(approval: Approval, request: ApprovalRequest, trust: Trust, granted: Authorisation) -> bool:
+    """Whether the decision was a rejection whose key was still trusted when the use was granted."""
+    rejected = approval.statement.decision == "reject"
+    return rejected and is_authentic(approval, request.action, trust, granted.granted_at)
 
 
 def _held(approval: Approval, request: ApprovalRequest, trust: Trust, granted: Authorisation) -> bool:

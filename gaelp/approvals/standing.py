@@ -1,8 +1,8 @@
 """What one approval is worth for one action at one instant: it counts, it ends the matter, it is idle, or it is void.
 
-Idle is what honest people leave behind: an approval that ran out, or of someone whose word does not count here. Void is
-what no honest path leads to: a wrong signature, another action, a used nonce. One void approval stops everything,
-because it may be a rejection that somebody spoiled.
+Idle is what honest people leave behind: an approval that expired, or a decision of someone whose word does not count.
+Void is what no honest path leads to: a wrong signature, another action, a used nonce. One void approval stops
+everything, because it may be a rejection that somebody spoiled.
 """
 
 from collections.abc import Container
@@ -19,6 +19,8 @@ from gaelp.approvals.trust import Approver, Trust
 __all__ = ["Circumstances", "Standing", "Worth", "is_authentic", "standing"]
 
 Worth = Literal["approves", "idle", "rejects", "void"]
+
+_REVOKED = "its key has been revoked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,9 @@ def standing(approval: Approval, around: Circumstances) -> Standing:
     if problem := _void(approval, key, around):
         return Standing(approval, "void", problem)
     if approval.statement.decision == "reject":
-        # Neither age nor a later revocation takes a rejection back.
+        # Age does not take a rejection back. Revoking its key does: its date is what the key's owner says it is.
+        if key is not None and not key.trusted_at(around.at):
+            return Standing(approval, "idle", _REVOKED)
         return Standing(approval, "rejects", approval.statement.reason)
     if problem := _idle(approval.statement, key, around):
         return Standing(approval, "idle", problem)
@@ -111,7 +115,7 @@ def _idle(said: Statement, key: Approver | None, around: Circumstances) -> str |
     if around.at >= said.expires_at:
         return f"it ran out at {said.expires_at.isoformat()}"
     if key is not None and not key.trusted_at(around.at):
-        return "its key has been revoked"
+        return _REVOKED
     if policy.four_eyes and said.approver.casefold() == around.action.requester.casefold():
         return "who asks does not approve (four eyes)"
     roles = around.trust.roles_of(said.approver, around.at)

@@ -5,6 +5,7 @@ somebody took out of the tables is missed.
 """
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from gaelp.approvals.action import Action, action_hash
@@ -23,7 +24,7 @@ from gaelp.approvals.agreement import (
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.audit import append
 from gaelp.approvals.authorise import Authorisation, Tally, check_granted, require, state_of, tally
-from gaelp.approvals.database import Database, open_database
+from gaelp.approvals.database import Database, Session, open_database
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
 from gaelp.approvals.standing import Circumstances, standing
 from gaelp.approvals.tables import (
@@ -60,6 +61,11 @@ class ApprovalStore:
         self._database: Database = open_database(place, create=create)
         self._clock = clock
 
+    @property
+    def clock(self) -> Clock:
+        """What the store takes the time from."""
+        return self._clock
+
     def request(self, action: Action) -> ApprovalRequest:
         """Ask people to decide on an action; asking again changes nothing."""
         wanted = action_hash(action)
@@ -92,10 +98,7 @@ class ApprovalStore:
                 raise Refused(
                     f"the decision of {said.approver} is not taken: {found.why}. Sign exactly this action anew."
                 )
-            now = state_of(request, approvals_of(session, said.action_hash), policy, trust, at)
-            if now in ("expired", "rejected") or use_of(session, said.action_hash):
-                over = now if now in ("expired", "rejected") else "used"
-                raise Refused(f"action {said.action_hash[:12]} is {over} already: ask for a new action")
+            _refuse_late(session, request, policy, trust, at)
             session.execute(
                 "INSERT INTO approvals (nonce, action_hash, body) VALUES (?, ?, ?)",
                 (said.nonce, said.action_hash, as_text(approval)),
@@ -197,6 +200,29 @@ class ApprovalStore:
         """Every use that the policy which should have held would not have granted."""
         with self._database.reading() as session:
             return tuple(weak_uses(session, policy_of, trust))
+
+
+def _refuse_late(
+    session: Session, request: ApprovalRequest, policy: ApprovalPolicy, trust: Trust, at: datetime
+) -> None:
+    """Refuse a decision on an action that was used, rejected or has expired, and say what happened to it."""
+    wanted = action_hash(request.action)
+    which, given = f"action {wanted[:12]} ({request.action.kind})", approvals_of(session, wanted)
+    if use := use_of(session, wanted):
+        consumer, granted = use
+        raise Refused(
+            f"{which} was approved by {' and '.join(granted.approvers)} and carried out as {consumer!r} at"
+            f" {granted.granted_at.isoformat(timespec='seconds')}: your decision came too late and is not stored."
+            " Nothing is left to sign"
+        )
+    state = state_of(request, given, policy, trust, at)
+    if state == "rejected":
+        reasons = tally(given, Circumstances(request.action, policy, trust, at)).of("rejects")
+        who = " and ".join(f"{entry.approval.statement.approver} ({entry.why})" for entry in reasons)
+        raise Refused(f"{which} was rejected by {who}: change what was objected to, and request the changed action")
+    if state == "expired":
+        ended = request.expires_at(policy).isoformat(timespec="seconds")
+        raise Refused(f"the request for {which} expired at {ended}: request it again, with another attempt")
 
 
 def _same_consumer(use: tuple[str, Authorisation], consumer: str, wanted: str) -> Authorisation:

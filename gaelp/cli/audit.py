@@ -2,13 +2,32 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from gaelp.approvals import (
+    Action,
+    ApprovalPolicy,
+    ApprovalStore,
+    AuditLog,
+    AuditRow,
+    Trust,
+    approvals_place,
+    check_heads,
+    open_database,
+    publish_head,
+    read_heads,
+)
+from gaelp.approvals.audit import verify_rows
+from gaelp.approvals.canonical import parse
+from gaelp.approvals.policy import LIVE, load_policy, policy_for
+from gaelp.authority.audit_records import audit_rows, check_approvals_kept
+from gaelp.authority.limit_audit import LIMIT_SET, compare_limits, promised_rows
+from gaelp.bootstrap import open_books
+from gaelp.budget.ledger import LedgerBroken, known_books_id, signed_changes
+from gaelp.budget.ledger.limits import limits_in_force
 from gaelp.cli.keys import PassphraseFileOption, TrustOption, load_trusted, open_key
-from gaelp.cli.ledger_audit import LIMIT_SET, compare_limits, promised_rows
-from gaelp.cli.ledger_records import check_kept, order_findings
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -16,9 +35,7 @@ from gaelp.clock import SystemClock
 from gaelp.config.places import absolute, shown
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, DataError, GaelpError, Refused
-
-if TYPE_CHECKING:
-    from gaelp.approvals import AuditRow, Trust
+from gaelp.platforms.verify_orders import order_findings
 
 __all__ = ["app", "publish", "show", "verify"]
 
@@ -41,8 +58,6 @@ def show(
 
     **Example**: `gaelp audit show --kind approval.used --json`
     """
-    from gaelp.approvals.canonical import parse  # noqa: PLC0415 - cryptography takes its time
-
     settings = prepare(config, overrides).settings
     rows = [row for row in _rows(settings) if kind in (None, row.kind)][-last:]
     if as_json:
@@ -100,8 +115,6 @@ def publish(
 
     **Example**: `gaelp audit publish --key ~/.config/gaelp/keys/audit.key --heads /mnt/elsewhere/heads.jsonl`
     """
-    from gaelp.approvals import publish_head  # noqa: PLC0415 - cryptography takes its time
-
     settings = prepare(config, overrides).settings
     home, place = absolute(settings.home), absolute(heads)
     if place.resolve().is_relative_to(home.resolve()):
@@ -115,21 +128,16 @@ def publish(
         show_text(f"row {head.statement.seq} {head.statement.hash}")
 
 
-def _rows(settings: Settings) -> "tuple[AuditRow, ...]":
-    from gaelp.approvals import AuditLog, approvals_place, open_database  # noqa: PLC0415 - cryptography takes its time
-
+def _rows(settings: Settings) -> tuple[AuditRow, ...]:
     place = approvals_place(settings)
     if isinstance(place, Path) and not place.exists():
-        check_kept(settings)
+        check_approvals_kept(settings)
         raise BadInput(f"{shown(place)}: there is no audit log yet; set GAELP_HOME or --config to where it is")
     return AuditLog(open_database(place, create=False)).rows()
 
 
-def _check(rows: "tuple[AuditRow, ...]", settings: Settings, heads: Path | None, trusted: "Trust") -> int:
+def _check(rows: tuple[AuditRow, ...], settings: Settings, heads: Path | None, trusted: Trust) -> int:
     """Refuse a log that is not whole; else the number of heads that agree with it."""
-    from gaelp.approvals import ApprovalStore, approvals_place, check_heads, read_heads  # noqa: PLC0415 - as above
-    from gaelp.approvals.audit import verify_rows  # noqa: PLC0415 - as above
-
     way_out = "Stop spending (`gaelp kill`), keep this database as evidence, and go back to a copy that verifies."
     if problem := verify_rows(rows):
         raise Refused(f"the audit log is not whole: {problem}. {way_out}")
@@ -147,10 +155,8 @@ def _check(rows: "tuple[AuditRow, ...]", settings: Settings, heads: Path | None,
     return len(published)
 
 
-def _refuse_weak_uses(settings: Settings, trusted: "Trust") -> None:
+def _refuse_weak_uses(settings: Settings, trusted: Trust) -> None:
     """Name every use that the policy in force here would not have granted."""
-    from gaelp.approvals import Action, ApprovalPolicy, ApprovalStore, approvals_place  # noqa: PLC0415 - as above
-    from gaelp.approvals.policy import LIVE, load_policy, policy_for  # noqa: PLC0415 - as above
 
     def policy_of(action: Action) -> ApprovalPolicy:
         return load_policy(LIVE) if action.kind == "revive" else policy_for(settings, action.world)
@@ -167,12 +173,8 @@ def _refuse_weak_uses(settings: Settings, trusted: "Trust") -> None:
         )
 
 
-def _refuse_other_limits(rows: "tuple[AuditRow, ...]", settings: Settings) -> str:
+def _refuse_other_limits(rows: tuple[AuditRow, ...], settings: Settings) -> str:
     """Name every limit that books and log do not tell the same of; else why the books could not be asked, if so."""
-    from gaelp.bootstrap import open_books  # noqa: PLC0415 - sqlalchemy takes its time
-    from gaelp.budget.ledger import LedgerBroken, known_books_id, signed_changes  # noqa: PLC0415 - as above
-    from gaelp.budget.ledger.limits import limits_in_force  # noqa: PLC0415 - as above
-
     try:
         ledger = open_books(settings)
     except GaelpError as problem:
@@ -187,7 +189,7 @@ def _refuse_other_limits(rows: "tuple[AuditRow, ...]", settings: Settings) -> st
         try:
             in_force, signed = limits_in_force(ledger), signed_changes(ledger)
             found = list(compare_limits(rows, in_force, signed, known_books_id(ledger)))
-            orders = order_findings(settings, ledger)
+            orders = order_findings(ledger, lambda: audit_rows(settings))
             found += [f"{one.where}: {one.what}: {one.found}; expected: {one.expected}" for one in orders]
         except LedgerBroken as damage:
             raise Refused(f"the log is whole, but the books are not: {damage}") from damage
@@ -201,7 +203,7 @@ def _refuse_other_limits(rows: "tuple[AuditRow, ...]", settings: Settings) -> st
     return ""
 
 
-def _as_json(row: "AuditRow", body: Any) -> dict[str, Any]:
+def _as_json(row: AuditRow, body: Any) -> dict[str, Any]:
     return {
         "seq": row.seq,
         "at": row.at,

@@ -1,23 +1,24 @@
 """`gaelp keys`: make a key pair, and keep the list of those who may approve."""
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from gaelp.approvals import SigningKey, Trust
+from gaelp.approvals.keys import PublicKeyFile, load_key, needs_passphrase, new_key, save_key
+from gaelp.approvals.trust import load_trust, trust_place
+from gaelp.authority.trust_changes import change_trusted
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
-from gaelp.clock import SystemClock
+from gaelp.config import load_model
 from gaelp.config.document import read_text
 from gaelp.config.places import absolute, shown
 from gaelp.config.settings import Settings
+from gaelp.config.write import write_models
 from gaelp.errors import BadInput, Refused
-
-if TYPE_CHECKING:
-    from gaelp.approvals import SigningKey, Trust
 
 __all__ = ["TrustOption", "app", "list_keys", "load_trusted", "new", "open_key", "revoke", "trust"]
 
@@ -57,9 +58,6 @@ def new(
 
     You are asked for a passphrase unless a file or `--no-passphrase` is given. A key that exists is never replaced.
     """
-    from gaelp.approvals.keys import PublicKeyFile, new_key, save_key  # noqa: PLC0415 - cryptography takes its time
-    from gaelp.config.write import write_models  # noqa: PLC0415 - as above
-
     home = absolute(prepare(config, overrides).settings.home)
     folder = absolute(out or KEY_FOLDER)
     if folder.resolve().is_relative_to(home.resolve()):
@@ -111,18 +109,16 @@ def trust(
 
     **Example**: `gaelp keys trust ann.pub.json --role finance`
     """
-    from gaelp.approvals.keys import PublicKeyFile  # noqa: PLC0415 - cryptography takes its time
-    from gaelp.config import load_model  # noqa: PLC0415 - as above
-
     settings = prepare(config, overrides).settings
     if not public_key_file.exists():
         raise BadInput(f"{public_key_file}: there is no such file. Name the NAME.pub.json that `gaelp keys new` wrote.")
     offered = load_model(PublicKeyFile, absolute(public_key_file))
     body = {"name": offered.name, "public_key": offered.public_key, "roles": roles}
-    changed = _change(
-        settings, trust_file, ("trust.added", body), lambda trusted, at: trusted.with_key(offered, tuple(roles), at)
+    place = _trust_file(trust_file, settings)
+    changed = change_trusted(
+        settings, place, "trust.added", body, lambda trusted, at: trusted.with_key(offered, tuple(roles), at)
     )
-    _tell(
+    _report(
         changed,
         f"{offered.name} is trusted from now on, as {', '.join(roles)}: signatures count where a policy asks for that.",
         as_json=as_json,
@@ -142,56 +138,36 @@ def revoke(
     **Example**: `gaelp keys revoke ann`
     """
     settings = prepare(config, overrides).settings
-    changed = _change(
-        settings, trust_file, ("trust.revoked", {"name": name}), lambda trusted, at: trusted.without(name, at)
+    changed = change_trusted(
+        settings,
+        _trust_file(trust_file, settings),
+        "trust.revoked",
+        {"name": name},
+        lambda trusted, at: trusted.without(name, at),
     )
-    _tell(changed, f"{name} may not approve from now on.", as_json=as_json)
+    _report(changed, f"{name} may not approve from now on.", as_json=as_json)
 
 
-def load_trusted(trust_file: Path | None, settings: Settings) -> "Trust":
+def load_trusted(trust_file: Path | None, settings: Settings) -> Trust:
     """The list of trusted approvers; one that was named must be there."""
-    from gaelp.approvals.trust import load_trust, trust_place  # noqa: PLC0415 - cryptography takes its time
-
     if trust_file is not None and not trust_file.exists():
         raise BadInput(f"--trust {trust_file}: there is no such file. Name the list that `gaelp keys trust` writes.")
-    return load_trust(absolute(trust_file) if trust_file else trust_place(settings))
+    return load_trust(_trust_file(trust_file, settings))
 
 
-def open_key(path: Path, passphrase_file: Path | None) -> "SigningKey":
+def _trust_file(named: Path | None, settings: Settings) -> Path:
+    return absolute(named) if named else trust_place(settings)
+
+
+def open_key(path: Path, passphrase_file: Path | None) -> SigningKey:
     """The private key in a file; its passphrase comes from a file or is asked for, and never from the command line."""
-    from gaelp.approvals.keys import load_key, needs_passphrase  # noqa: PLC0415 - cryptography takes its time
-
     passphrase = _from_file(passphrase_file) if passphrase_file else None
     if passphrase is None and needs_passphrase(absolute(path)):
         passphrase = str(typer.prompt(f"Passphrase of {path.name}", hide_input=True, err=True)).encode()
     return load_key(absolute(path), passphrase)
 
 
-def _change(
-    settings: Settings,
-    trust_file: Path | None,
-    record: tuple[str, dict[str, Any]],
-    change: Callable[["Trust", datetime], "Trust"],
-) -> "Trust":
-    """Change the list and say so in the audit log; the log comes first, so that no change goes untold."""
-    from gaelp.approvals import AuditLog, approvals_place, open_database  # noqa: PLC0415 - cryptography takes its time
-    from gaelp.approvals.trust import change_trust, trust_place  # noqa: PLC0415 - as above
-    from gaelp.cli.ledger_records import check_kept  # noqa: PLC0415 - it needs this module
-
-    check_kept(settings)
-    at = SystemClock().now()
-    path = absolute(trust_file) if trust_file else trust_place(settings)
-
-    def told(trusted: "Trust") -> "Trust":
-        changed = change(trusted, at)
-        kind, body = record
-        AuditLog(open_database(approvals_place(settings))).append(kind, {**body, "file": str(path)}, at)
-        return changed
-
-    return change_trust(path, told)
-
-
-def _tell(changed: "Trust", text: str, *, as_json: bool) -> None:
+def _report(changed: Trust, text: str, *, as_json: bool) -> None:
     if as_json:
         show_json(changed.model_dump(mode="json"))
     else:

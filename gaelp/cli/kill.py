@@ -1,7 +1,5 @@
-"""`gaelp kill` stops all spending at once; `gaelp revive` lets it go on, with authority."""
+"""`gaelp kill`: stop all spending at once."""
 
-import os
-import pwd
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,29 +12,20 @@ from gaelp.budget.latch import LATCH_NAME, Latch, plain_reason
 from gaelp.cli.interruption import only_noted
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, say_error, show_json, show_table, show_text
-from gaelp.cli.signing import (
-    KeyOption,
-    PassphraseFileOption,
-    ReasonOption,
-    Signature,
-    TrustOption,
-    require_signed,
-    signature_from,
-)
 from gaelp.config import known_secrets, load_settings
 from gaelp.config.home import probable_home
+from gaelp.config.machine_user import machine_user
 from gaelp.config.settings import Settings
-from gaelp.errors import BadInput, GaelpError, Refused
+from gaelp.errors import BadInput, GaelpError
 
 if TYPE_CHECKING:
-    from gaelp.budget.kill_switch import KillSwitch, StopReport, StopState
+    from gaelp.budget.kill_switch import KillSwitch, StopReport
 
-__all__ = ["kill", "revive"]
+__all__ = ["kill", "report_problems"]
 
 _PATIENCE_SECONDS = 30.0
 _GLANCE_SECONDS = 0.1
 _BY_HAND = "Until that is mended, pause the campaigns on the platform by hand, now"
-_NO_LEDGER_HERE = "No ledger was found here: where the books are elsewhere, their fence still stands."
 # What no stop needs: it must not be what keeps a stop from the database and the platform.
 _NEEDLESS = ("alerts", "api")
 
@@ -57,7 +46,7 @@ def kill(
     **Example**: `gaelp kill cost per click is ten times what it was`
     """
     # No check of the home, no logs, no tidy start: nothing that is not needed may stand between this and the latch.
-    by, reason = _user(), plain_reason(" ".join([*(words or ()), reason])) or "pulled by hand"
+    by, reason = machine_user(), plain_reason(" ".join([*(words or ()), reason])) or "pulled by hand"
     with only_noted() as pressed:
         try:
             settings, no_alerts = _settings_to_stop_with(config, overrides or ())
@@ -75,45 +64,6 @@ def kill(
             _alert(settings, report, by, reason, no_alerts)
         if not report.complete:
             raise typer.Exit(1)
-
-
-def revive(
-    key: KeyOption = None,
-    reason: ReasonOption = "",
-    passphrase_file: PassphraseFileOption = None,
-    trust_file: TrustOption = None,
-    config: ConfigOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Let spending go on: everyone who approves runs this with their key, and the last one needed releases the stop.
-
-    **Examples**
-
-    - `gaelp revive` shows which stop is in force and what its release needs
-
-    - `gaelp revive --key ~/.config/gaelp/keys/ann.key --reason "the bid was mended"`
-
-    An approval is for the stop in force alone: a stop that is made meanwhile needs approvals of its own. What is paused
-    on the platform stays paused.
-    """
-    from gaelp.bootstrap import kill_switch, should_have_books  # noqa: PLC0415 - sqlalchemy takes its time
-    from gaelp.budget.stop_alerts import tell_released  # noqa: PLC0415 - as above
-
-    settings = load_settings(config, overrides=overrides or ()).settings
-    signature = signature_from(settings, key, reason, passphrase_file, trust_file)
-    released = kill_switch(settings).release(lambda state: _require_approval(state, settings, signature))
-    elsewhere = "" if should_have_books(settings) else f" {_NO_LEDGER_HERE}"
-    _tell_problems(settings, lambda: tell_released(settings, released.stop_ids, f"{signature.reason}{elsewhere}"))
-    if as_json:
-        show_json({"stopped": False, "released": list(released.stop_ids)})
-    elif released.is_stopped:
-        show_text(
-            f"Released: {', '.join(released.stop_ids)}. Campaigns that were paused stay so until they are enabled."
-            f"{elsewhere}"
-        )
-    else:
-        show_text("Nothing is stopped.")
 
 
 def _settings_to_stop_with(config: str | None, overrides: Sequence[str]) -> tuple[Settings, str]:
@@ -162,7 +112,7 @@ def _alert(settings: Settings, report: "StopReport", by: str, reason: str, no_al
         return
     from gaelp.budget.stop_alerts import tell_stopped  # noqa: PLC0415 - after the stop, for it takes its time
 
-    _tell_problems(settings, lambda: tell_stopped(settings, report, by=by, reason=reason))
+    report_problems(settings, lambda: tell_stopped(settings, report, by=by, reason=reason))
 
 
 def _latch_alone(problem: Exception, by: str, reason: str, find_home: Callable[[], Path]) -> NoReturn:
@@ -185,44 +135,10 @@ def _latch_alone(problem: Exception, by: str, reason: str, find_home: Callable[[
     ) from problem
 
 
-def _require_approval(state: "StopState", settings: Settings, signature: Signature) -> None:
-    """Raise unless the release of exactly these stops is approved; sign it first if there is a key to sign with."""
-    from gaelp.approvals import Action, load_policy  # noqa: PLC0415 - cryptography takes its time
-
-    # Always as if real money could move: the switch does not know what it has stopped. Nobody in person is the one who
-    # asks, so that everyone may approve and all of them sign the same action.
-    policy, stops = load_policy("live"), ", ".join(state.stop_ids)
-    action = Action(kind="revive", run_id="kill-switch", requester="kill-switch", subject=stops)
-    try:
-        require_signed(
-            settings, policy, lambda _: action, signature, lambda given: _what_is_needed(state, given, policy.quorum)
-        )
-    except Refused as refusal:
-        refusal.add_note("To ask anew, pull the kill switch again: its new stop can be approved.")
-        raise
-
-
-def _what_is_needed(state: "StopState", given: int, quorum: int) -> str:
-    stops = [record for record in (state.latch, state.fence) if record is not None]
-    told = "; ".join(sorted({f"{one.id} by {one.by or 'unknown'} at {one.at}: {one.reason}" for one in stops}))
-    return (
-        f"stopped ({told}): releasing it needs a signed approval of exactly {', '.join(state.stop_ids)} by {quorum}"
-        f" people, {given} have signed. Each runs `gaelp revive --key FILE --reason WHY`"
-    )
-
-
-def _tell_problems(settings: Settings, tell: Callable[[], tuple[str, ...]]) -> None:
-    """Alert people, with the log set up for it; what goes wrong is said and changes nothing."""
+def report_problems(settings: Settings, tell: Callable[[], tuple[str, ...]]) -> None:
+    """Alert people, with logging configured for it; what goes wrong is printed and changes nothing."""
     from gaelp.observability import configure  # noqa: PLC0415 - structlog takes its time
 
     configure(level=settings.logging.level, format=settings.logging.format, secrets=known_secrets())
     for problem in tell():
         say(f"{problem[0].upper()}{problem[1:]}.")
-
-
-def _user() -> str:
-    """Who is at the keyboard, as the machine knows it."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"user {os.getuid()}"

@@ -1,20 +1,24 @@
 """`gaelp ledger`: begin the books of an ad account, read and prove them, bring them in line with the platform."""
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from gaelp.authority.audit_records import audit_rows, check_can_create_books
+from gaelp.bootstrap import create_books, open_books, opened_guard
+from gaelp.budget import ledger as books
+from gaelp.budget.ledger import AdAccount, CapKind, Overview, overview
 from gaelp.cli import ledger_limits
-from gaelp.cli.ledger_records import check_books_to_begin, order_findings
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.errors import GaelpError
-
-if TYPE_CHECKING:
-    from gaelp.budget.ledger import Overview
-    from gaelp.platforms import Reconciliation
+from gaelp.money import Money
+from gaelp.platforms import Reconciliation
+from gaelp.platforms import reconcile as reconcile_once
+from gaelp.platforms.guard import ALL_CAPS
+from gaelp.platforms.verify_orders import order_findings
 
 __all__ = ["app", "create", "reconcile", "show", "verify"]
 
@@ -42,12 +46,9 @@ def create(
     change. Calling it again changes nothing. Refused where the ledger is gone and the audit log tells of signatures
     that were used for it: put back a copy.
     """
-    from gaelp.bootstrap import create_books  # noqa: PLC0415 - sqlalchemy takes time that `--help` need not spend
-    from gaelp.budget.ledger import AdAccount  # noqa: PLC0415 - as above
-
     opened = AdAccount(account, currency, time_zone)
     settings = prepare(config, overrides).settings
-    check_books_to_begin(settings)
+    check_can_create_books(settings)
     create_books(settings, opened).close()
     if as_json:
         show_json({"account": account, "currency": currency, "time_zone": time_zone})
@@ -58,9 +59,6 @@ def create(
 
 def _what_next(account: str, currency: str) -> str:
     """The commands that set every limit which an order is held against."""
-    from gaelp.budget.ledger import CapKind  # noqa: PLC0415 - as above
-    from gaelp.platforms.guard import ALL_CAPS  # noqa: PLC0415 - as above
-
     words = {
         CapKind.TOTAL: f"all AMOUNT --currency {currency}",
         CapKind.CAMPAIGN: f"CAMPAIGN AMOUNT --account {account}",
@@ -76,9 +74,6 @@ def show(config: ConfigOption = None, overrides: SetOption = None, as_json: Json
 
     **Example**: `gaelp ledger show --json`
     """
-    from gaelp.bootstrap import open_books  # noqa: PLC0415 - as above
-    from gaelp.budget.ledger import overview  # noqa: PLC0415 - as above
-
     with closing(open_books(prepare(config, overrides).settings)) as ledger:
         found = overview(ledger)
     if as_json:
@@ -93,13 +88,12 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
 
     **Example**: `gaelp ledger verify --json`
     """
-    from gaelp.bootstrap import open_books  # noqa: PLC0415 - as above
-    from gaelp.budget import ledger as books  # noqa: PLC0415 - as above
-
     settings = prepare(config, overrides).settings
     with closing(open_books(settings)) as ledger:
         found = books.verify(ledger)
-        found = found.model_copy(update={"findings": (*found.findings, *order_findings(settings, ledger))})
+        found = found.model_copy(
+            update={"findings": (*found.findings, *order_findings(ledger, lambda: audit_rows(settings)))}
+        )
     if as_json:
         show_json({"balances": found.balances, **found.model_dump(mode="json")})
     else:
@@ -129,9 +123,6 @@ def reconcile(config: ConfigOption = None, overrides: SetOption = None, as_json:
     The safety watch does the same every ten minutes; doing it twice changes nothing. What runs with a budget that it
     was not given, or without room for its worst case, is paused. Exits 1 if a part could not be done.
     """
-    from gaelp.bootstrap import opened_guard  # noqa: PLC0415 - as above
-    from gaelp.platforms import reconcile as reconcile_once  # noqa: PLC0415 - as above
-
     with opened_guard(prepare(config, overrides).settings) as guard:
         found = reconcile_once(guard)
         currency = guard.account.currency
@@ -143,9 +134,7 @@ def reconcile(config: ConfigOption = None, overrides: SetOption = None, as_json:
         raise GaelpError(f"{len(found.failures)} parts could not be done: {'; '.join(found.failures)}")
 
 
-def _show_reconciled(found: "Reconciliation", currency: str) -> None:
-    from gaelp.money import Money  # noqa: PLC0415 - as above
-
+def _show_reconciled(found: Reconciliation, currency: str) -> None:
     if found.resolved:
         show_table(("order", "turned out to be"), sorted(found.resolved.items()))
     for what, campaigns in (("Paused", found.paused), ("Renewed for today", found.renewed)):
@@ -157,9 +146,7 @@ def _show_reconciled(found: "Reconciliation", currency: str) -> None:
         show_text(f"{note[0].upper()}{note[1:].rstrip('.')}.")
 
 
-def _show(found: "Overview") -> None:
-    from gaelp.money import Money  # noqa: PLC0415 - as above
-
+def _show(found: Overview) -> None:
     rows = [
         (
             cap.id,

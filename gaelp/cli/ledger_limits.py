@@ -2,23 +2,36 @@
 
 import re
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from gaelp.cli.ledger_authority import Change, lowered, with_authority
-from gaelp.cli.ledger_records import record
+from gaelp.authority.audit_records import record
+from gaelp.authority.limit_changes import LimitChange, change_with_authority, lower
+from gaelp.bootstrap import open_books, platform_world
+from gaelp.budget.ledger import (
+    Bucket,
+    Cap,
+    CapKind,
+    Ledger,
+    LimitSet,
+    Seen,
+    check_limit,
+    check_reopen,
+    known_account,
+    overview,
+    reopen_cap,
+    set_limit,
+    signed_changes,
+)
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import show_json, show_text
-from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signature_from
+from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signer_from
 from gaelp.cli.startup import prepare
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 from gaelp.money import Money
-
-if TYPE_CHECKING:
-    from gaelp.budget.ledger import Bucket, Cap, Ledger, LimitSet
 
 __all__ = ["LimitCommand", "limit", "reopen"]
 
@@ -70,9 +83,6 @@ def limit(
     and for ever after on the same books: everyone who approves runs the same command with `--key FILE --reason WHY`,
     and the last one needed sets it.
     """
-    from gaelp.bootstrap import open_books  # noqa: PLC0415 - sqlalchemy takes time that `--help` need not spend
-    from gaelp.budget.ledger import Seen, check_limit, set_limit  # noqa: PLC0415 - as above
-
     settings = prepare(config, overrides).settings
     with closing(open_books(settings)) as ledger:
         cap = _cap(kind, subject)
@@ -80,9 +90,9 @@ def limit(
         given = _amount(ledger, amount, owner, currency)
         before = check_limit(ledger, cap, given, account_id=owner)
         seen = Seen(before)
-        change = Change(
+        change = LimitChange(
             kind="limit.set",
-            words=f"limit {cap.kind} {cap.subject}: {before or 'none'} -> {given}",
+            subject=f"limit {cap.kind} {cap.subject}: {before or 'none'} -> {given}",
             account=owner or "all",
             most=given,
             cap=f"{cap.kind}:{cap.subject}",
@@ -90,13 +100,14 @@ def limit(
             still_wanted=lambda: check_limit(ledger, cap, given, account_id=owner, seen=seen),
         )
         if before is not None and given <= before:
-            done = lowered(settings, ledger, change, lambda: set_limit(ledger, cap, given, account_id=owner, seen=seen))
+            done = lower(settings, ledger, change, lambda: set_limit(ledger, cap, given, account_id=owner, seen=seen))
         else:
-            done = with_authority(
+            done = change_with_authority(
                 settings,
+                platform_world(settings),
                 ledger,
                 change,
-                lambda: signature_from(settings, key, reason, passphrase_file, trust_file),
+                lambda: signer_from(settings, key, reason, passphrase_file, trust_file),
                 lambda signed: set_limit(ledger, cap, given, account_id=owner, seen=seen, signed=signed),
             )
     _show_limit(cap, given, done, as_json=as_json)
@@ -118,29 +129,27 @@ def reopen(
 
     Refused while its cost is above its limit. Takes signatures like raising a limit does.
     """
-    from gaelp.bootstrap import open_books  # noqa: PLC0415 - as above
-    from gaelp.budget.ledger import check_reopen, reopen_cap, signed_changes  # noqa: PLC0415 - as above
-
     settings = prepare(config, overrides).settings
     with closing(open_books(settings)) as ledger:
         if signed_changes(ledger):
             record(settings, ledger)  # what a crash kept from being recorded; it cannot be reopened a second time
         bucket, account, most = _breached(ledger, cap)
         check_reopen(ledger, bucket)
-        change = Change(
+        change = LimitChange(
             kind="cap.reopened",
-            words=f"reopen {cap}",
+            subject=f"reopen {cap}",
             account=account or "all",
             most=most,
             cap=cap,
             before=most,
             still_wanted=lambda: _breached(ledger, cap),
         )
-        new = with_authority(
+        new = change_with_authority(
             settings,
+            platform_world(settings),
             ledger,
             change,
-            lambda: signature_from(settings, key, reason, passphrase_file, trust_file),
+            lambda: signer_from(settings, key, reason, passphrase_file, trust_file),
             lambda signed: reopen_cap(ledger, bucket, signed=signed),
         )
     if as_json:
@@ -151,7 +160,7 @@ def reopen(
         )
 
 
-def _show_limit(cap: "Cap", given: Money, done: "LimitSet", *, as_json: bool) -> None:
+def _show_limit(cap: Cap, given: Money, done: LimitSet, *, as_json: bool) -> None:
     # Of several who signed at the same moment one has set it, and somebody may have lowered it since.
     now = given if done.is_new else done.before or given
     if as_json:
@@ -162,9 +171,7 @@ def _show_limit(cap: "Cap", given: Money, done: "LimitSet", *, as_json: bool) ->
         show_text(f"{cap.kind} {cap.subject}: at most {now}; the same signatures had set {given} already.")
 
 
-def _cap(kind: str, subject: str) -> "Cap":
-    from gaelp.budget.ledger import Cap, CapKind  # noqa: PLC0415 - as above
-
+def _cap(kind: str, subject: str) -> Cap:
     if kind not in list(CapKind):
         raise BadInput(f"KIND is {kind!r}; allowed: {', '.join(CapKind)}")
     if kind == CapKind.TOTAL and subject != _TOTAL:
@@ -172,10 +179,8 @@ def _cap(kind: str, subject: str) -> "Cap":
     return Cap(CapKind(kind), subject)
 
 
-def _owner(cap: "Cap", account: str | None, settings: Settings) -> str:
+def _owner(cap: Cap, account: str | None, settings: Settings) -> str:
     """The account that a cap belongs to; none where it is a total."""
-    from gaelp.budget.ledger import CapKind  # noqa: PLC0415 - as above
-
     if cap.kind is CapKind.TOTAL:
         return account or ""
     if cap.kind in (CapKind.ACCOUNT, CapKind.ACCOUNT_DAY):
@@ -186,9 +191,7 @@ def _owner(cap: "Cap", account: str | None, settings: Settings) -> str:
     return owner
 
 
-def _amount(ledger: "Ledger", text: str, owner: str, currency: str | None) -> Money:
-    from gaelp.budget.ledger import known_account  # noqa: PLC0415 - as above
-
+def _amount(ledger: Ledger, text: str, owner: str, currency: str | None) -> Money:
     if not owner:
         return Money.parse(text, currency)
     own = known_account(ledger, owner).currency
@@ -197,9 +200,7 @@ def _amount(ledger: "Ledger", text: str, owner: str, currency: str | None) -> Mo
     return Money.parse(text, own)
 
 
-def _breached(ledger: "Ledger", wanted: str) -> "tuple[Bucket, str, Money]":
-    from gaelp.budget.ledger import Bucket, Cap, CapKind, overview  # noqa: PLC0415 - as above
-
+def _breached(ledger: Ledger, wanted: str) -> tuple[Bucket, str, Money]:
     caps = overview(ledger).caps
     for cap in caps:
         if cap.id == wanted and cap.breached:

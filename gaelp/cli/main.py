@@ -47,7 +47,7 @@ _COMMANDS = (  # name, place, and the first line of its own help
     ("market", "gaelp.cli.market:app", "Tune and compare rule-based bidders on markets."),
     (
         "revive",
-        "gaelp.cli.kill:revive",
+        "gaelp.cli.revive:revive",
         (
             "Let spending go on: everyone who approves runs this with their key,"
             " and the last one needed releases the stop."

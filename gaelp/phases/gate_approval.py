@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -18,9 +17,9 @@ from gaelp.approvals import (
     gate_action,
     load_policy,
     load_trust,
-    sign,
 )
 from gaelp.approvals.trust import trust_place
+from gaelp.authority.signatures import Signer, submit_decision
 from gaelp.clock import Clock
 from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
@@ -74,10 +73,7 @@ class GateApprovals:
         """Sign a question and keep it; the signatures of a decision once there are enough, else none yet."""
         store, action, trust = ApprovalStore(self.place, clock), self._action(question), self.trust()
         store.request(action)
-        valid_for = timedelta(minutes=self.policy.valid_minutes_max)
-        signed = sign(action, key, decision=choice, reason=why, at=clock.now(), valid_for=valid_for)
-        store.submit(signed, self.policy, trust)
-        state = store.state(action, self.policy, trust)
+        state = submit_decision(store, action, self.policy, Signer(trust, key, why), choice)
         if state == "approved":
             store.consume(action, self.policy, trust, consumer=f"gate {question.gate} of run {question.run_id}")
         if state not in {"approved", "rejected"}:

@@ -17,11 +17,12 @@ from gaelp.approvals import AuditRow, action_hash
 from gaelp.budget.ledger import AdAccount, CapKind, Ledger, LedgerBroken, State, Transfer
 from gaelp.budget.ledger.findings import Finding, differences
 from gaelp.budget.ledger.transfers import COLUMNS
+from gaelp.errors import GaelpError
 from gaelp.platforms.cost_booking import UNRESERVED
 from gaelp.platforms.order import Order, action_of
 from gaelp.platforms.order_book import ORDER_TABLE, OrderRow, all_orders
 
-__all__ = ["REFUSED", "verify_orders"]
+__all__ = ["REFUSED", "order_findings", "verify_orders"]
 
 REFUSED = "order.refused"  # an approval was used, and the door then refused the order before it was written down
 _REQUESTED, _USED = "approval.requested", "approval.used"
@@ -50,6 +51,15 @@ class _Books:
     transfers: dict[str, Transfer]
     accounts: dict[str, AdAccount]
     has_table: bool
+
+
+def order_findings(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) -> tuple[Finding, ...]:
+    """As `verify_orders`; a log that cannot be read is a finding too, for it proves no order."""
+    try:
+        return verify_orders(ledger, read_log)
+    except (GaelpError, ValueError, KeyError, TypeError) as problem:
+        # `gaelp audit verify` says what is wrong with the log.
+        return (Finding(where="orders", what="audit log", expected="one that can be read", found=str(problem)[:300]),)
 
 
 def verify_orders(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) -> tuple[Finding, ...]:

@@ -1,67 +1,66 @@
-"""Whether the books and the audit log tell the same of limits: what was changed in one of them is missed by the other.
+"""Compare the limits in the books with the audit log: what was changed in one of them is missing in the other.
 
-The books hold the limits in force and every change that people signed for; the log holds a row for each change. Whoever
-writes to one of the two by hand, or raises a limit without signatures after people have signed, is found here.
+The books hold the limits in force and every change that people signed for; the log holds a row for each change. This
+finds whoever writes to one of the two by hand, or raises a limit without signatures after people have signed.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gaelp.approvals import AuditRow
+from gaelp.approvals.agreement import REQUESTED, USED
+from gaelp.budget.ledger import SignedChange
 from gaelp.errors import MoneyError
 from gaelp.money import Money
-
-if TYPE_CHECKING:
-    from gaelp.approvals import AuditRow
-    from gaelp.budget.ledger import SignedChange
 
 __all__ = ["LIMIT_SET", "REOPENED", "compare_limits", "newest_limits", "promised_rows", "signed_rows"]
 
 LIMIT_SET, REOPENED = "limit.set", "cap.reopened"
-_REQUESTED, _USED = "approval.requested", "approval.used"
 
 
 def compare_limits(
-    rows: "Iterable[AuditRow]", limits: Mapping[str, Money], signed: "Iterable[SignedChange]", books: str
+    rows: Iterable[AuditRow], limits: Mapping[str, Money], signed: Iterable[SignedChange], books: str
 ) -> Iterator[str]:
-    """Each contradiction, in words: limits in force by their cap (`kind:subject`), signed changes as the books have.
+    """Describe each contradiction between the log's rows and the books.
 
-    `books` is the name of the books, as they have it themselves.
+    `limits` are those in force by their cap (`kind:subject`), `signed` the changes that the books remember, `books` the
+    name that the books have themselves.
     """
-    told = _told(rows)
-    yield from _compare_books(told, books)
-    yield from _compare_signed(told, {change.action_hash: change for change in signed})
-    yield from _unsigned_after_signed(told)
-    yield from _compare_in_force(told, limits)
+    logged = _limit_rows(rows)
+    yield from _compare_books(logged, books)
+    yield from _compare_signed(logged, {change.action_hash: change for change in signed})
+    yield from _unsigned_after_signed(logged)
+    yield from _compare_in_force(logged, limits)
 
 
-def newest_limits(rows: "Iterable[AuditRow]") -> dict[str, Money | None]:
-    """The limit of each cap that the newest row about it tells of."""
-    return {str(body.get("cap")): _limit(body) for row, body in _told(rows) if row.kind == LIMIT_SET}
+def newest_limits(rows: Iterable[AuditRow]) -> dict[str, Money | None]:
+    """The limit of each cap in the newest row about it."""
+    return {str(body.get("cap")): _limit(body) for row, body in _limit_rows(rows) if row.kind == LIMIT_SET}
 
 
-def signed_rows(rows: "Iterable[AuditRow]") -> dict[int, str]:
-    """The rows that tell of changes which people signed for, with the hash of the action."""
-    return {row.seq: str(body.get("action_hash")) for row, body in _told(rows) if body.get("signed") is True}
+def signed_rows(rows: Iterable[AuditRow]) -> dict[int, str]:
+    """The rows about changes that people signed for, with the hash of the action."""
+    return {row.seq: str(body.get("action_hash")) for row, body in _limit_rows(rows) if body.get("signed") is True}
 
 
-def promised_rows(rows: "Iterable[AuditRow]") -> list[int]:
-    """The rows that tell of real money which the books must know of: signed limits, and approvals used for a budget."""
+def promised_rows(rows: Iterable[AuditRow]) -> list[int]:
+    """The rows about real money that the books must know: signed limits, and approvals used for a budget."""
     kept = list(rows)
     live = set()
     for row in kept:
-        if row.kind == _REQUESTED:
+        if row.kind == REQUESTED:
             body = _as_body(row.body)
             request = body.get("request")
             action = request.get("action") if isinstance(request, dict) else None
             if isinstance(action, dict) and (action.get("kind"), action.get("world")) == ("budget", "live"):
                 live.add(str(body.get("action_hash")))
-    used = [row.seq for row in kept if row.kind == _USED and str(_as_body(row.body).get("action_hash")) in live]
+    used = [row.seq for row in kept if row.kind == USED and str(_as_body(row.body).get("action_hash")) in live]
     return sorted({*signed_rows(kept), *used})
 
 
-def _compare_books(told: "list[tuple[AuditRow, dict[str, Any]]]", books: str) -> Iterator[str]:
-    for row, body in told:
+def _compare_books(logged: list[tuple[AuditRow, dict[str, Any]]], books: str) -> Iterator[str]:
+    for row, body in logged:
         if (named := body.get("books", books)) != books:
             yield (
                 f"row {row.seq}: {row.kind} of {body.get('cap')} was made in the books {named}, these are"
@@ -69,8 +68,8 @@ def _compare_books(told: "list[tuple[AuditRow, dict[str, Any]]]", books: str) ->
             )
 
 
-def _compare_signed(told: "list[tuple[AuditRow, dict[str, Any]]]", known: "dict[str, SignedChange]") -> Iterator[str]:
-    for row, body in told:
+def _compare_signed(logged: list[tuple[AuditRow, dict[str, Any]]], known: dict[str, SignedChange]) -> Iterator[str]:
+    for row, body in logged:
         if body.get("signed") is not True:
             continue
         change = known.pop(str(body.get("action_hash")), None)
@@ -80,19 +79,19 @@ def _compare_signed(told: "list[tuple[AuditRow, dict[str, Any]]]", known: "dict[
                 " ledger_signed was changed, or these are other books"
             )
         elif (change.kind, _as_body(change.body)) != (row.kind, body):
-            yield f"row {row.seq}: {row.kind} of {body.get('cap')} stands otherwise in the books (ledger_signed)"
+            yield f"row {row.seq}: {row.kind} of {body.get('cap')} is another one in the books (ledger_signed)"
     for change in known.values():
         yield (
-            f"the books remember a signed {change.kind} (action {change.action_hash[:12]}) that the log does not tell"
-            " of: if a command broke off, repeat it, which records it; else one of the two was exchanged"
+            f"the books remember a signed {change.kind} (action {change.action_hash[:12]}) that the log does not"
+            " have: if a command broke off, repeat it, which records it; else one of the two was replaced"
         )
 
 
-def _unsigned_after_signed(told: "list[tuple[AuditRow, dict[str, Any]]]") -> Iterator[str]:
+def _unsigned_after_signed(logged: list[tuple[AuditRow, dict[str, Any]]]) -> Iterator[str]:
     """What let more be spent without signatures, after people had signed."""
     limits: dict[str, Money | None] = {}
     first: int | None = None
-    for row, body in told:
+    for row, body in logged:
         cap, limit = str(body.get("cap")), _limit(body)
         if body.get("signed") is True:
             first = row.seq if first is None else first
@@ -105,19 +104,19 @@ def _unsigned_after_signed(told: "list[tuple[AuditRow, dict[str, Any]]]") -> Ite
             limits[cap] = limit
 
 
-def _compare_in_force(told: "list[tuple[AuditRow, dict[str, Any]]]", limits: Mapping[str, Money]) -> Iterator[str]:
-    newest = {str(body.get("cap")): (row.seq, _limit(body)) for row, body in told if row.kind == LIMIT_SET}
+def _compare_in_force(logged: list[tuple[AuditRow, dict[str, Any]]], limits: Mapping[str, Money]) -> Iterator[str]:
+    newest = {str(body.get("cap")): (row.seq, _limit(body)) for row, body in logged if row.kind == LIMIT_SET}
     for cap in sorted({*limits, *newest}):
         seq, expected = newest.get(cap, (None, None))
         if limits.get(cap) != expected or seq is None:
-            says = f"row {seq} says {expected}" if seq is not None else "no row of the log tells of it"
+            says = f"row {seq} says {expected}" if seq is not None else "no row of the log is about it"
             yield (
                 f"limit {cap}: {limits.get(cap) or 'none'} is in force, {says}: it was changed behind the ledger's"
                 " back, or a command broke off before it was recorded (then repeat it)"
             )
 
 
-def _told(rows: "Iterable[AuditRow]") -> "list[tuple[AuditRow, dict[str, Any]]]":
+def _limit_rows(rows: Iterable[AuditRow]) -> list[tuple[AuditRow, dict[str, Any]]]:
     wanted = [row for row in rows if row.kind in (LIMIT_SET, REOPENED)]
     return [(row, _as_body(row.body)) for row in wanted]
 

@@ -1,0 +1,153 @@
+"""Change how much may be spent: anyone may lower a limit; raising one takes the signatures that the policy asks for.
+
+The order is always the same, because each step rests on the one before: check everything that can be checked; use up
+the signatures; change the books, in a transaction that checks again and remembers the signatures; write the audit log.
+So no signature is used for what cannot be done, and nothing is recorded that has not happened. After a crash between
+two steps, repeating the command completes it: used approvals are valid again for the same action on the same books, the
+books make a signed change once, and the log gets every signed change of the books that it lacks. Books that lack what
+the log has are older or other ones, and nothing is raised on them.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from gaelp.approvals import Action, ApprovalPolicy, load_policy
+from gaelp.approvals.action import World
+from gaelp.approvals.policy import policy_name
+from gaelp.authority.audit_records import (
+    check_approvals_know,
+    check_books_know,
+    check_unsigned_allowed,
+    open_approvals,
+    record,
+    record_unsigned_limit,
+    report_unrecorded,
+    signed_body,
+    unsigned_body,
+)
+from gaelp.authority.limit_audit import LIMIT_SET
+from gaelp.authority.signatures import Signer, next_open_attempt, require_signed
+from gaelp.budget.ledger import Ledger, LimitSet, SignedChange, books_id, check_unsigned, signed_changes
+from gaelp.config.settings import Settings
+from gaelp.errors import BadInput
+from gaelp.money import Money
+
+__all__ = ["LimitChange", "change_with_authority", "lower"]
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class LimitChange:
+    """One change of a limit or a cap; `still_wanted` raises if it was made or has become another one meanwhile."""
+
+    kind: str  # of the row in the audit log
+    subject: str  # what people sign
+    account: str
+    most: Money
+    cap: str
+    before: Money | None
+    still_wanted: Callable[[], object]
+
+    def facts(self, before: Money | None) -> dict[str, str]:
+        """What the audit log records of it in any case."""
+        limits = {"limit": str(self.most), "before": str(before or "none")}
+        return {"cap": self.cap, "account": self.account, **limits}
+
+
+def lower(settings: Settings, ledger: Ledger, change: LimitChange, make: Callable[[], LimitSet]) -> LimitSet:
+    """Lower a limit: neither the policy, nor the list of approvers, nor the audit log can prevent that."""
+    done = make()
+    _record_unsigned(settings, ledger, change, done.before)
+    return done
+
+
+def change_with_authority(
+    settings: Settings,
+    world: World,
+    ledger: Ledger,
+    change: LimitChange,
+    signer: Callable[[], Signer],
+    make: Callable[[SignedChange | None], Made],
+) -> Made:
+    """Make a change that lets more be spent: with signatures, or without where no real money can move.
+
+    `world` is that of the ad platform; in a live one, a policy for the sandbox never applies.
+    """
+    name = policy_name(settings, world)
+    policy = load_policy(name)
+    if not policy.sandbox:
+        return _with_signatures(settings, ledger, change, (name, policy, signer()), make)
+    check_unsigned(ledger, change.subject)
+    check_unsigned_allowed(settings, change.subject)
+    record(settings, ledger)  # only to see, before anything is changed, that it can be written
+    made = make(None)
+    _record_unsigned(settings, ledger, change, change.before)
+    return made
+
+
+def _record_unsigned(settings: Settings, ledger: Ledger, change: LimitChange, before: Money | None) -> None:
+    body = unsigned_body(settings, change.facts(before))
+
+    def write() -> None:
+        if change.kind == LIMIT_SET:
+            record_unsigned_limit(settings, ledger, body, (before, change.most))
+        else:
+            record(settings, ledger, change.kind, body)
+
+    report_unrecorded(change.subject, write)
+
+
+def _with_signatures(
+    settings: Settings,
+    ledger: Ledger,
+    change: LimitChange,
+    authority: tuple[str, ApprovalPolicy, Signer],
+    make: Callable[[SignedChange | None], Made],
+) -> Made:
+    name, policy, signer = authority
+    check_approvals_know(settings, ledger)
+    check_books_know(settings, ledger)
+    books = books_id(ledger)
+    used_for = f"books {books}: "
+    store = open_approvals(settings)
+    done = {known.action_hash for known in signed_changes(ledger)}
+    change.still_wanted()  # after reading what is done: whoever finished in between is noticed
+    action = next_open_attempt(store, _action(change), policy, signer.trust, done, used_for=used_for)
+    granted = require_signed(
+        store, action, policy, signer, lambda given: _needed(change, given, policy), used_for=used_for
+    )
+    body = signed_body({**change.facts(change.before), "books": books}, name, granted)
+    made = make(SignedChange(granted.action_hash, name, change.kind, json.dumps(body)))
+    report_unrecorded(change.subject, lambda: record(settings, ledger))
+    return made
+
+
+def _action(change: LimitChange) -> Action:
+    try:
+        # Nobody in person is the requester, so that everyone may approve and all of them sign the same action.
+        return Action(
+            kind="budget",
+            run_id="ledger",
+            requester="ledger",
+            subject=change.subject,
+            account=change.account,
+            currency=change.most.currency,
+            limits_micros={"limit": change.most.micros},
+        )
+    except ValidationError as problem:
+        first = problem.errors(include_url=False)[0]
+        raise BadInput(
+            f"{change.subject[:60]!r} cannot be signed: {first['msg']}. Choose a shorter, plain id"
+        ) from None
+
+
+def _needed(change: LimitChange, given: int, policy: ApprovalPolicy) -> str:
+    return (
+        f"{change.subject}: needs the signatures of {policy.quorum} people, {given} have signed. Each runs this command"
+        " with --key FILE --reason WHY"
+    )

@@ -1,0 +1,144 @@
+"""Collect signatures for one action until its policy is satisfied, then use them up: request, sign, consume.
+
+Everyone who approves runs the same command with their own key; the last signature needed completes it.
+"""
+
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import count
+
+from gaelp.approvals import (
+    Action,
+    ApprovalPolicy,
+    ApprovalStore,
+    Authorisation,
+    SigningKey,
+    Trust,
+    action_hash,
+    sign,
+)
+from gaelp.approvals.approval import Decision
+from gaelp.approvals.authorise import Tally
+from gaelp.approvals.policy import RequestState
+from gaelp.errors import BadInput, Refused, WaitingForPerson
+
+__all__ = ["Signer", "describe_missing", "next_open_attempt", "require_signed", "submit_decision"]
+
+_APPROVAL_HOLDS = timedelta(hours=8)
+_CONSUMER_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """The key and reason of the person who decides, and whose keys are trusted; no key: only report the state."""
+
+    trust: Trust
+    key: SigningKey | None
+    reason: str
+
+
+def submit_decision(
+    store: ApprovalStore,
+    action: Action,
+    policy: ApprovalPolicy,
+    signer: Signer,
+    decision: Decision = "approve",
+    *,
+    valid_for: timedelta | None = None,
+) -> RequestState:
+    """Sign a decision on an action that was requested, store it, and return the request's state.
+
+    It is valid for as long as the policy allows, or for `valid_for` if that is shorter.
+    """
+    if signer.key is None:
+        raise BadInput("no key to sign with: give one with --key FILE")
+    if not signer.reason:
+        raise BadInput("--reason is empty: say why, for that is what you sign")
+    longest = timedelta(minutes=policy.valid_minutes_max)
+    holds = longest if valid_for is None else min(valid_for, longest)
+    at = store.clock.now()
+    signed = sign(action, signer.key, decision=decision, reason=signer.reason, at=at, valid_for=holds)
+    store.submit(signed, policy, signer.trust)
+    return store.state(action, policy, signer.trust)
+
+
+def require_signed(
+    store: ApprovalStore,
+    action: Action,
+    policy: ApprovalPolicy,
+    signer: Signer,
+    describe: Callable[[int], str],
+    *,
+    used_for: str = "",
+) -> Authorisation:
+    """Use up the approvals of exactly this action; WaitingForPerson while the policy asks for more of them.
+
+    The signer's key signs first. `describe` says what is being approved, given how many people have signed. Approvals
+    that were used up already, by another last signer or before a crash, give the same answer again if they were used
+    for the same action and the same `used_for`.
+    """
+    store.request(action)
+    if not store.is_used(action):
+        _sign_if_open(store, action, policy, signer)
+        given = store.tally(action, policy, signer.trust)
+        undecided = store.state(action, policy, signer.trust) in ("waiting", "escalate")
+        if undecided and given.missing and not store.is_used(action):
+            people = len({entry.approval.statement.approver for entry in given.of("approves")})
+            raise WaitingForPerson(f"{describe(people)}. {describe_missing(given)}")
+    granted = store.consume(action, policy, signer.trust, consumer=_consumer(action, used_for))
+    granted.check(action, store.clock.now())
+    return granted
+
+
+def _sign_if_open(store: ApprovalStore, action: Action, policy: ApprovalPolicy, signer: Signer) -> None:
+    """Sign unless there is no key; where another signer has used the approvals meanwhile, no signature is needed."""
+    if signer.key is None:
+        return
+    try:
+        submit_decision(store, action, policy, signer, valid_for=_APPROVAL_HOLDS)
+    except Refused:
+        if not store.is_used(action):
+            raise
+
+
+def describe_missing(given: Tally) -> str:
+    """Who has approved, which signatures do not count and why, and what the policy still asks for."""
+    who = sorted({entry.approval.statement.approver for entry in given.of("approves")})
+    idle = [f"{entry.approval.statement.approver} ({entry.why})" for entry in (*given.of("idle"), *given.of("void"))]
+    besides = f", without effect by {'; '.join(idle)}" if idle else ""
+    return f"Signed by {', '.join(who) or 'nobody'}{besides}. Still needed: {', '.join(given.missing)}"
+
+
+def next_open_attempt(
+    store: ApprovalStore,
+    action: Action,
+    policy: ApprovalPolicy,
+    trust: Trust,
+    done: Container[str],
+    *,
+    used_for: str,
+) -> Action:
+    """The action with the lowest attempt number that is still open, requested: what is done twice is signed twice.
+
+    `done` are the hashes of actions that took effect. One whose approvals were used up without taking effect is open
+    while they are valid: a crash came between, and repeating the command must complete it. Not so if they were used for
+    something else, such as other books in the same place, where it may well have taken effect.
+    """
+    for attempt in count(1):
+        numbered = action.model_copy(update={"attempt": attempt})
+        store.request(numbered)
+        if action_hash(numbered) in done:
+            continue
+        if used := store.use(numbered):
+            same = store.consumer_of(numbered) == _consumer(numbered, used_for)
+            if same and store.clock.now() < used.expires_at:
+                return numbered
+        elif store.state(numbered, policy, trust) not in ("expired", "rejected"):
+            return numbered
+    raise Refused("no attempt is left")
+
+
+def _consumer(action: Action, used_for: str) -> str:
+    """What the approvals are used up for: the same again gets the same answer, anything else is refused."""
+    return f"{used_for}{action.kind} {action.subject}"[:_CONSUMER_MAX]
