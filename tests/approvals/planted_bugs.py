@@ -53,6 +53,13 @@ PLANTED_BUGS = (
         "tests/approvals/test_authorise.py::test_a_revoked_key_is_refused_for_what_is_new_and_old_approvals_stay_verifiable",
     ),
     PlantedBug(
+        "a revoked approver can still veto",
+        "gaelp/approvals/standing.py",
+        "        if key is not None and not key.trusted_at(around.at):\n            return Standing",
+        "        if False:\n            return Standing",
+        "tests/approvals/test_authorise.py::test_a_revoked_approver_cannot_veto_even_with_a_rejection_dated_before",
+    ),
+    PlantedBug(
         "a spoiled rejection is skipped",
         "gaelp/approvals/authorise.py",
         'if found.of("rejects") or found.of("void") or found.missing:',
@@ -216,7 +223,7 @@ PLANTED_BUGS = (
     PlantedBug(
         "a use of a rejected action verifies",
         "gaelp/approvals/agreement.py",
-        'if any(approval.statement.decision == "reject" for approval in approvals):',
+        "if any(_vetoed(approval, request, trust, use[1]) for approval in approvals):",
         "if False:",
         "tests/approvals/test_stored_mutations.py::test_1000_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
     ),
