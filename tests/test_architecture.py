@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The order in which data flows: a package of gaelp/ imports only what stands in a line above its own.
 LAYERS = (
-    ("__init__", "clock", "errors", "money", "types"),
+    ("__init__", "arrays", "clock", "errors", "money", "types"),
     ("config",),
     ("observability",),
     ("checks",),

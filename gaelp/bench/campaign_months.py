@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+
+from gaelp.arrays import Floats, Ints
 
 __all__ = ["DAY_PLAN", "FAULTS", "Campaigns", "Fault", "simulate", "with_fault"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 DAY_PLAN = np.array([2, 1, 1, 1, 1, 2, 4, 6, 8, 9, 9, 9, 10, 9, 9, 9, 9, 10, 11, 12, 12, 10, 7, 4])
 _OVERDELIVERY = 2  # the platform stops for the day at twice the budget

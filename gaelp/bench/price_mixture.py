@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 
+from gaelp.arrays import Floats
 from gaelp.errors import DataError
 from gaelp.market.spec import LandscapeSpec, PriceComponent
 
@@ -14,8 +14,6 @@ __all__ = ["fit_mixture"]
 _ITERATIONS = 1000
 _CONVERGED = 1e-7  # gain in mean log-likelihood
 _LOG_SD_FLOOR = 0.1  # narrower parts chase single ticks
-
-Floats = npt.NDArray[np.float64]
 
 
 def fit_mixture(

@@ -14,6 +14,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecEnv
 
 from gaelp.agents.ppo import PpoConfig
+from gaelp.arrays import Bools
 from gaelp.market.features import FeatureMaker
 from gaelp.market.market import Market
 from gaelp.market.spaces import ContinuousActions
@@ -46,7 +47,7 @@ class VectorEnvAdapter(VecEnv):
         """Take the actions of the coming step."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.bool_], list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Bools, list[dict[str, Any]]]:
         """Run it; an ended row's info holds its last observation."""
         obs, reward, terminated, truncated, info = self._env.step(self._actions)
         ended = terminated | truncated

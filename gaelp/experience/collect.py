@@ -12,6 +12,7 @@ import torch
 from gymnasium.vector import AutoresetMode, VectorEnv
 from torch import Tensor
 
+from gaelp.arrays import Bools, Floats32
 from gaelp.errors import BadInput, NotFinite
 
 __all__ = ["Collector", "Step", "open_env", "refuse_not_finite"]
@@ -53,10 +54,10 @@ def open_env(env_id: str, count: int, **arguments: Any) -> VectorEnv[Any, Any, A
 class _Scale:
     """Maps -1..1 to the bounds of a Box."""
 
-    low: npt.NDArray[np.float32]
-    high: npt.NDArray[np.float32]
+    low: Floats32
+    high: Floats32
 
-    def __call__(self, action: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    def __call__(self, action: Floats32) -> Floats32:
         inside = np.clip(action, -1.0, 1.0)
         return np.asarray(self.low + 0.5 * (inside + 1.0) * (self.high - self.low), dtype=np.float32)
 
@@ -111,7 +112,7 @@ def _tensor(obs: npt.NDArray[Any]) -> Tensor:
     return torch.as_tensor(np.array(obs, np.float32).reshape(len(obs), -1))
 
 
-def _with_final(following: Tensor, ended: npt.NDArray[np.bool_], info: Mapping[str, Any]) -> Tensor:
+def _with_final(following: Tensor, ended: Bools, info: Mapping[str, Any]) -> Tensor:
     """What the steps led to: the first observations of new episodes are replaced by the last ones of the old."""
     if not ended.any():
         return following

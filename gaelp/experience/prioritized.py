@@ -6,10 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gaelp.arrays import Ints
 from gaelp.errors import BadInput
 from gaelp.experience.replay import ReplayBuffer
 from gaelp.experience.saved import State, below, expect_same, number_of, prefixed, tensor_of
-from gaelp.experience.sum_tree import Integers, SumTree
+from gaelp.experience.sum_tree import SumTree
 from gaelp.experience.transitions import Batch
 from gaelp.experience.value_guard import FieldSpec, OnRefused, ValueGuard
 
@@ -78,7 +79,7 @@ class PrioritizedReplay:
         indices = self._tree.find(shares.numpy() * self._tree.total)
         return self._buffer.gather(torch.from_numpy(indices), self._weights(indices, progress))
 
-    def _weights(self, indices: Integers, progress: float) -> Tensor:
+    def _weights(self, indices: Ints, progress: float) -> Tensor:
         beta = self._beta_start + (1 - self._beta_start) * progress
         weights = (self._tree.get(indices) / self._tree.total * self.size) ** -beta
         return torch.from_numpy(weights / weights.max()).float()

@@ -1,14 +1,11 @@
 """A binary tree of sums over non-negative numbers: change and draw by share, whole batches at once, in O(log n)."""
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Ints
 from gaelp.errors import BadInput
 
 __all__ = ["SumTree"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class SumTree:
@@ -31,11 +28,11 @@ class SumTree:
         """The sum of all leaves."""
         return float(self.nodes[1])
 
-    def get(self, indices: Integers) -> Floats:
+    def get(self, indices: Ints) -> Floats:
         """The numbers at `indices`."""
         return self.nodes[self._first_leaf + indices]
 
-    def set(self, indices: Integers, values: Floats) -> None:
+    def set(self, indices: Ints, values: Floats) -> None:
         """Write numbers; of an index given twice the last value stays."""
         if len(indices) and not 0 <= indices.min() <= indices.max() < self.capacity:
             raise BadInput(f"index {indices.min()}..{indices.max()} is outside 0..{self.capacity - 1}")
@@ -47,7 +44,7 @@ class SumTree:
             nodes = nodes >> 1
             self.nodes[nodes] = self.nodes[2 * nodes] + self.nodes[2 * nodes + 1]
 
-    def find(self, heights: Floats) -> Integers:
+    def find(self, heights: Floats) -> Ints:
         """For each height in [0, total) the index where the running sum passes it; never one whose number is zero."""
         if not self.total > 0:
             raise BadInput("every number is zero, so none can be drawn: set some first")

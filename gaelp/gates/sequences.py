@@ -21,9 +21,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Floats
+
 __all__ = ["AsymptoticSequence", "BoundedSequence", "ConfidenceSequence", "asymptotic_radius", "bounded_radius"]
 
-Floats = npt.NDArray[np.float64]
 
 _SMALLEST = 1e-150  # sum of squares that counts as a spread
 _SKEWNESS_MIN = 1e-6  # below, the transformation changes nothing and divides by zero

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 from scipy.special import ndtri
 
+from gaelp.arrays import Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.config.validation import validated
 from gaelp.errors import BadInput, DataError
@@ -24,8 +24,6 @@ __all__ = ["Decision", "LooksFor", "SequentialPlan", "SequentialTest", "observat
 
 Decision = Literal["continue", "better", "worse", "inconclusive"]
 LooksFor = Literal["both", "better", "worse"]
-Floats = npt.NDArray[np.float64]
-_Counts = npt.NDArray[np.int64]
 
 _VERSION = 1
 _SAVED = "state of a sequential test"
@@ -193,7 +191,7 @@ def observations_needed(plan: SequentialPlan, effect: float, sd: float, *, power
     return int(counts[enough.argmax()]) if enough.any() else None
 
 
-def _radius(plan: SequentialPlan, counts: _Counts, sd: float) -> tuple[Floats, Floats]:
+def _radius(plan: SequentialPlan, counts: Ints, sd: float) -> tuple[Floats, Floats]:
     """Half the width at each count, and how many equally weighted observations the interval's middle is worth."""
     if plan.support is None:
         radius = asymptotic_radius(counts, sd, side_alpha=plan.side_alpha, tuned_for=plan.tuned_for)

@@ -5,8 +5,8 @@ and branches have loops of their own, so that the compiler can vectorise the fir
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Floats32, Ints, Ints32, Uints
 from gaelp.market.compiled import compiled, inlined
 from gaelp.market.exponential import log
 from gaelp.market.landscape import CELLS_PER_LOG, GRID_LOW, LAST_POSITION
@@ -21,15 +21,9 @@ BLOCK = 64  # campaigns
 _AUCTION = 8  # random stream
 _NO_CHANCE = 1e-12
 
-Doubles = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Counts = npt.NDArray[np.int32]
-Money = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
-
 
 @compiled
-def hold_auctions(hour: int, world: World, tables: Tables, state: State, bid_micros: Money) -> None:
+def hold_auctions(hour: int, world: World, tables: Tables, state: State, bid_micros: Ints) -> None:
     """Enter every segment's auctions, then cut each campaign back to the money it has."""
     key, pace, left_micros, day_left_micros = world.key, state.pace, state.left_micros, state.day_left_micros
     in_market = state.in_market
@@ -62,7 +56,7 @@ def hold_auctions(hour: int, world: World, tables: Tables, state: State, bid_mic
 
 
 @compiled
-def fill_hour_states(key: Words, stream: int, hour: int, segments: int, out: Words) -> None:
+def fill_hour_states(key: Uints, stream: int, hour: int, segments: int, out: Uints) -> None:
     """Where one stream of every campaign and segment starts this hour: `keyed` for a block."""
     start = stream_start(stream)
     for n in range(len(key)):
@@ -72,14 +66,14 @@ def fill_hour_states(key: Words, stream: int, hour: int, segments: int, out: Wor
 
 @inlined
 def _look_up(
-    bids: Money,
-    bid_log: Singles,
-    level_log: Singles,
-    rows: Counts,
-    tables: tuple[Singles, Singles, int],
-    cells: Money,
-    chance: Doubles,
-    each: Doubles,
+    bids: Ints,
+    bid_log: Floats32,
+    level_log: Floats32,
+    rows: Ints32,
+    tables: tuple[Floats32, Floats32, int],
+    cells: Ints,
+    chance: Floats,
+    each: Floats,
 ) -> None:
     """Chance to win and expected cost of every auction over its price level, by the log of bid over level."""
     win, cost, points = tables
@@ -100,16 +94,16 @@ def _look_up(
 
 @inlined
 def _draw_won(
-    bids: Money,
-    volume: Counts,
-    level_micros: Singles,
-    states: Words,
-    cells: Money,
-    entered: Doubles,
-    chance: Doubles,
-    each: Doubles,
-    room: Doubles,
-    won: Doubles,
+    bids: Ints,
+    volume: Ints32,
+    level_micros: Floats32,
+    states: Uints,
+    cells: Ints,
+    entered: Floats,
+    chance: Floats,
+    each: Floats,
+    room: Floats,
+    won: Floats,
 ) -> None:
     """Auctions won, were there money for all, and the price of each; `binomial` for every place."""
     size = len(bids)
@@ -137,7 +131,7 @@ def _draw_won(
 
 @compiled
 def _settle(
-    won: Doubles, each: Doubles, impressions: Counts, cost: Money, in_market: Singles, affordable_micros: Money
+    won: Floats, each: Floats, impressions: Ints32, cost: Ints, in_market: Floats32, affordable_micros: Ints
 ) -> None:
     """Impressions and cost of a block, and the share of the hour until each campaign's money ran out."""
     segments = len(impressions) // len(in_market)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Bools, Floats, Ints, Ints8
 from gaelp.errors import DataError
 
 __all__ = ["UNKNOWN_PRICE_MICROS", "AuctionLog", "LogColumns", "read_space_separated", "read_table"]
@@ -19,10 +20,6 @@ UNKNOWN_PRICE_MICROS = int(np.iinfo(np.int64).max)
 
 _LARGEST_EXACT = 2.0**53
 _ROWS_AT_ONCE = 100_000
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +31,7 @@ class AuctionLog:
     """
 
     price_micros: Ints  # an impression; what the winner pays
-    click: npt.NDArray[np.int8]  # 1 where the impression was clicked
+    click: Ints8  # 1 where the impression was clicked
     click_probability: Floats
     bid_micros: Ints | None
     micros_per_unit: int  # of the prices in the file
@@ -216,9 +213,7 @@ def _assemble(path: Path, parts: Iterable[_Part], columns: LogColumns, micros_pe
     )
 
 
-def _checked(
-    path: Path, part: _Part, columns: LogColumns, micros_per_unit: int
-) -> tuple[Ints | Floats | npt.NDArray[np.int8], ...]:
+def _checked(path: Path, part: _Part, columns: LogColumns, micros_per_unit: int) -> tuple[Ints | Floats | Ints8, ...]:
     """Refuse the first value that no auction can have; money becomes whole micros."""
     micros_allowed = f"0 or more and whole micros at {micros_per_unit} micros a unit"
     rules: list[tuple[Callable[[Floats], Bools], str]] = [

@@ -7,15 +7,14 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Floats32
 from gaelp.market.market import Market
 from gaelp.market.vector_env import AdMarketVectorEnv
 
 __all__ = ["AdMarketEnv"]
 
-Singles = npt.NDArray[np.float32]
 
-
-class AdMarketEnv(gym.Env[Singles, npt.NDArray[Any]]):
+class AdMarketEnv(gym.Env[Floats32, npt.NDArray[Any]]):
     """A single campaign: the vector environment with one campaign in it, without autoreset."""
 
     metadata = {"render_modes": []}  # noqa: RUF012 - declared by Gymnasium as an instance variable
@@ -38,7 +37,7 @@ class AdMarketEnv(gym.Env[Singles, npt.NDArray[Any]]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Singles, dict[str, Any]]:
+    ) -> tuple[Floats32, dict[str, Any]]:
         """Begin an episode; the same seed gives the same episode."""
         super().reset(seed=seed)
         chosen = seed if seed is not None else int(self.np_random.integers(2**32))
@@ -46,7 +45,7 @@ class AdMarketEnv(gym.Env[Singles, npt.NDArray[Any]]):
         self._over = False
         return vectors[0], info
 
-    def step(self, action: npt.NDArray[Any]) -> tuple[Singles, float, bool, bool, dict[str, Any]]:
+    def step(self, action: npt.NDArray[Any]) -> tuple[Floats32, float, bool, bool, dict[str, Any]]:
         """Run one hour; after the last one the environment has to be reset first."""
         if self._over:
             raise gym.error.ResetNeeded("the episode is over: call reset() before the next step()")

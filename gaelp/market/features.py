@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Floats, Floats32, Ints, Ints32
 from gaelp.market.compiled import compiled
 from gaelp.market.spaces import FEATURE_LIMIT, GLOBAL_FEATURES, SEGMENT_FEATURES, observation_size
 from gaelp.market.view import Brief, Observation
@@ -13,11 +14,6 @@ _CLICK_PRIOR, _CONVERSION_PRIOR = 4.0, 3.0  # strength of the market's averages,
 _SMALLEST_SHARE = 1e-3
 _SMALLEST_PRESENCE = 0.02
 _WEEK_HOURS = 168
-
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Counts = npt.NDArray[np.int32]
-Money = npt.NDArray[np.int64]
 
 
 class FeatureMaker:
@@ -42,7 +38,7 @@ class FeatureMaker:
         self._rhythm_ahead = (_from_here(near_by_hour) / _from_here(volume_by_hour)).astype(np.float32)  # (N, T)
         self._budget = brief.budget_micros.astype(np.float32)
 
-    def __call__(self, obs: Observation) -> Singles:
+    def __call__(self, obs: Observation) -> Floats32:
         """Vectors of shape (N, size), a new array each time."""
         hour = min(obs.hour, self._brief.hours - 1)
         whole = np.stack(self._globals(obs, hour), axis=1, dtype=np.float32, casting="same_kind")
@@ -50,7 +46,7 @@ class FeatureMaker:
         _interleave(whole, self._segments(obs, hour), np.float32(FEATURE_LIMIT), vectors)
         return vectors
 
-    def by_segment(self, obs: Observation, extra: Singles) -> Singles:
+    def by_segment(self, obs: Observation, extra: Floats32) -> Floats32:
         """One vector a segment, shape (N, S, features): the globals, the segment's own features, then the extra ones.
 
         `extra` has shape (extra features, N, S).
@@ -103,7 +99,7 @@ class FeatureMaker:
         assert len(features) == len(GLOBAL_FEATURES)  # noqa: S101 - a feature without a description is a mistake here
         return features
 
-    def _segments(self, obs: Observation, hour: int) -> Singles:
+    def _segments(self, obs: Observation, hour: int) -> Floats32:
         """The entries of SEGMENT_FEATURES in their order, shape (features, N, S)."""
         brief, level = self._brief, obs.price_level_log
         now = (brief.start_hour_of_week + hour) % _WEEK_HOURS
@@ -140,7 +136,7 @@ class FeatureMaker:
             part[:] = feature
         return parts
 
-    def _rhythm(self, hour: int) -> tuple[Singles, Singles]:
+    def _rhythm(self, hour: int) -> tuple[Floats32, Floats32]:
         """Where the coming hour lies in the day of each segment's persona, whose peak is at an angle of 0."""
         angle = 2 * np.pi * (hour % self._brief.hours_per_day) / self._brief.hours_per_day
         sine, cosine = np.float32(np.sin(angle)), np.float32(np.cos(angle))
@@ -148,8 +144,8 @@ class FeatureMaker:
         return cosine * peak_cosine + sine * peak_sine, sine * peak_cosine - cosine * peak_sine
 
     def _values(
-        self, obs: Observation, won: Singles, clicks: Singles, bought: Singles
-    ) -> tuple[Singles, Singles, Singles, Singles]:
+        self, obs: Observation, won: Floats32, clicks: Floats32, bought: Floats32
+    ) -> tuple[Floats32, Floats32, Floats32, Floats32]:
         """Shrunken click and conversion rates, value, and its uncertainty, all in logs."""
         brief = self._brief
         ripe = np.maximum(clicks - obs.maturing_clicks, 0)
@@ -185,7 +181,7 @@ def _from_here(hourly: Floats) -> Floats:
 
 
 @compiled
-def _interleave(whole: Singles, parts: Singles, limit: np.float32, out: Singles) -> None:
+def _interleave(whole: Floats32, parts: Floats32, limit: np.float32, out: Floats32) -> None:
     """Lay one campaign's features after another, each clipped to the limit."""
     features, campaigns, segments = parts.shape
     for n in range(campaigns):
@@ -199,7 +195,7 @@ def _interleave(whole: Singles, parts: Singles, limit: np.float32, out: Singles)
 
 
 @compiled
-def _by_segment(whole: Singles, parts: Singles, limit: np.float32, out: Singles) -> None:
+def _by_segment(whole: Floats32, parts: Floats32, limit: np.float32, out: Floats32) -> None:
     """Give every segment the campaign's features and its own, each clipped to the limit."""
     features, campaigns, segments = parts.shape
     start = whole.shape[1]
@@ -212,9 +208,7 @@ def _by_segment(whole: Singles, parts: Singles, limit: np.float32, out: Singles)
 
 
 @compiled
-def _sums(
-    cost: Money, total_cost: Money, opportunities: Counts, clicks: Counts, conversions: Counts
-) -> npt.NDArray[np.float64]:
+def _sums(cost: Ints, total_cost: Ints, opportunities: Ints32, clicks: Ints32, conversions: Ints32) -> Floats:
     """Sums over the segments, shape (N, 5)."""
     campaigns, segments = cost.shape
     out = np.zeros((campaigns, 5))

@@ -14,8 +14,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Floats32, Ints, Ints32
 from gaelp.market.compiled import compiled, summing
 from gaelp.market.landscape import CELLS_PER_LOG, GRID_LOW, LAST_POSITION
 
@@ -29,23 +29,19 @@ _NARROW = 1e-6
 _MAX_EVALUATIONS = 80
 _FLAT = 1e-3  # a log cost that falls by less than this with the log price says nothing about its root
 
-Vector = npt.NDArray[np.float64]
-Series = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Index = npt.NDArray[np.int32]
-Table = npt.NDArray[np.float32]  # landscapes x grid, flat
+Table = Floats32  # landscapes x grid, flat
 
 
 class Case(NamedTuple):
     """One campaign as the optimum sees it: rows of opportunities, those of one day together; and room to work in."""
 
-    worth: Series  # log of value over price level
-    weight: Series  # volume x price level
-    gain: Series  # volume x value
-    start: Index  # where the row of each one's landscape starts in the tables
+    worth: Floats32  # log of value over price level
+    weight: Floats32  # volume x price level
+    gain: Floats32  # volume x value
+    start: Ints32  # where the row of each one's landscape starts in the tables
     day_places: int  # opportunities in a day
-    cost: Vector  # (days,) at the price last tried
-    slope: Vector  # (days,) of that cost by log price
+    cost: Floats  # (days,) at the price last tried
+    slope: Floats  # (days,) of that cost by log price
 
 
 def empty_case(days: int, day_places: int) -> Case:
@@ -146,7 +142,7 @@ def _price_of_budget(
 
 @compiled
 def hindsight_optimum(
-    case: Case, best_win: Table, best_cost: Table, budget: float, cap: float, price_log: Vector
+    case: Case, best_win: Table, best_cost: Table, budget: float, cap: float, price_log: Floats
 ) -> tuple[float, float]:
     """Value and spend of the optimum for one campaign; `price_log` receives the log price of budget of each day."""
     days = len(price_log)
@@ -175,7 +171,7 @@ def hindsight_optimum(
     return value, spend
 
 
-def knapsack_optimum(value: Vector, cost: Ints, budget: Ints) -> Vector:
+def knapsack_optimum(value: Floats, cost: Ints, budget: Ints) -> Floats:
     """Most value that each budget buys, the last item in part; items are (T, N), budgets and result (N,).
 
     Items are bought by value per cost until the money runs out. Buying whole items only wins less, by less than the one

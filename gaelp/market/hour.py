@@ -1,8 +1,8 @@
 """One hour of N campaigns in compiled loops: auctions, budget, clicks, delayed conversions, fatigue, prices."""
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Ints
 from gaelp.market.auction import hold_auctions
 from gaelp.market.compiled import compiled
 from gaelp.market.response import answer, remember
@@ -16,10 +16,8 @@ _FEWEST_AUCTIONS = 8  # below this an hour's win rate says too little about the 
 _SHORTEST_PRESENCE = 0.05
 _RATE_LOW, _RATE_HIGH = 0.01, 0.995  # win rates beyond these only bound the price
 
-Money = npt.NDArray[np.int64]
 
-
-def run_hour(hour: int, world: World, tables: Tables, state: State, bid_micros: Money) -> None:
+def run_hour(hour: int, world: World, tables: Tables, state: State, bid_micros: Ints) -> None:
     """Advance every campaign by one hour, in place."""
     state.opportunities[:] = world.volume[hour]
     hold_auctions(hour, world, tables, state, bid_micros)

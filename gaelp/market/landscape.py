@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import norm
 
+from gaelp.arrays import Floats, Floats32
 from gaelp.market.compiled import inlined
 from gaelp.market.spec import LandscapeSpec
 
@@ -31,8 +31,7 @@ LAST_POSITION = GRID_POINTS - 1.0001
 GRID = GRID_LOW + GRID_STEP * np.arange(GRID_POINTS)
 _FINE_POINTS = 4000
 
-Doubles = npt.NDArray[np.float64]
-Tables = npt.NDArray[np.float32]  # (K + 1, GRID_POINTS), the last row pools the K landscapes
+Tables = Floats32  # (K + 1, GRID_POINTS), the last row pools the K landscapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class Landscapes:
         """Row of the average landscape, the only one a bidder knows."""
         return len(self.names)
 
-    def shaded_bid_log(self, worth_log: npt.NDArray[np.float32], level_log: npt.NDArray[np.float32]) -> Tables:
+    def shaded_bid_log(self, worth_log: Floats32, level_log: Floats32) -> Tables:
         """Best bid for a worth under the pooled landscape; the worth itself with second prices."""
         if not self.first_price:
             return worth_log
@@ -96,12 +95,12 @@ def build_landscapes(specs: Sequence[LandscapeSpec], *, first_price: bool, steep
     )
 
 
-def _stack(best: Sequence[tuple[Doubles, ...] | None], part: int, plain: Doubles) -> Tables:
+def _stack(best: Sequence[tuple[Floats, ...] | None], part: int, plain: Floats) -> Tables:
     rows = [plain[i] if row is None else row[part] for i, row in enumerate(best)]
     return np.vstack(rows).astype(np.float32)
 
 
-def _tabulate(spec: LandscapeSpec, steepness: float) -> tuple[Doubles, Doubles]:
+def _tabulate(spec: LandscapeSpec, steepness: float) -> tuple[Floats, Floats]:
     """Share of prices at or below each grid point, and their expected sum (price x chance); mean known price 1."""
     log_price = np.linspace(math.log(1e-4), math.log(1e3), _FINE_POINTS)
     share = _share_below(spec, log_price)  # ends below 1 where a log could not tell; that part stays out of reach
@@ -114,7 +113,7 @@ def _tabulate(spec: LandscapeSpec, steepness: float) -> tuple[Doubles, Doubles]:
     return np.interp(GRID, at, share), np.interp(GRID, at, paid)
 
 
-def _share_below(spec: LandscapeSpec, log_price: Doubles) -> Doubles:
+def _share_below(spec: LandscapeSpec, log_price: Floats) -> Floats:
     if spec.knots:
         ratio, share = np.array(spec.knots).T
         return np.asarray(np.interp(np.exp(log_price), np.concatenate([[0.0], ratio]), np.concatenate([[0.0], share])))
@@ -123,7 +122,7 @@ def _share_below(spec: LandscapeSpec, log_price: Doubles) -> Doubles:
     return np.asarray(np.sum(list(parts), axis=0))
 
 
-def _best_responses(win: Doubles) -> tuple[Doubles, ...]:
+def _best_responses(win: Floats) -> tuple[Floats, ...]:
     """First price: for each worth on the grid, the bid that maximises (worth - bid) x chance to win."""
     bid_log = np.linspace(GRID_LOW, GRID[-1], 4000)
     chance = np.interp(bid_log, GRID, win)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats32, Ints, Ints8, Uints
 from gaelp.errors import ActionError, DataError
 from gaelp.market.hour import run_hour
 from gaelp.market.landscape import GRID, Landscapes, build_landscapes
@@ -21,10 +21,8 @@ _WIN_RATE_CELLS = 256
 _STATE_VERSION = 1
 _HIGHEST_BID_MICROS = 10**12
 
-Seeds = npt.NDArray[np.uint64]
 
-
-def seeds_from(seed: int, campaigns: int, episode: int = 0) -> Seeds:
+def seeds_from(seed: int, campaigns: int, episode: int = 0) -> Uints:
     """Campaign seeds of one batch: campaign i of episode k depends on (seed, k, i) alone, not on how many there are."""
     entropy = np.random.SeedSequence([seed, episode]).generate_state(1, np.uint64)[0]
     with np.errstate(over="ignore"):
@@ -65,7 +63,7 @@ class Market:
         """Whether the episode is over."""
         return self.hour >= self.hours
 
-    def reset(self, seeds: Seeds) -> Observation:
+    def reset(self, seeds: Uints) -> Observation:
         """Draw one episode for each seed and return the first observation."""
         self._seeds = np.asarray(seeds, dtype=np.uint64)
         self.world = draw_world(self.spec, self.personas, self.landscapes, self._seeds)
@@ -93,7 +91,7 @@ class Market:
         arrays = {name: getattr(self.state, name) for name in shared if name not in ("hour", "known_value_log")}
         return Observation(hour=self.hour, known_value_log=self._known_values(), **arrays)
 
-    def _known_values(self) -> npt.NDArray[np.float32] | None:
+    def _known_values(self) -> Floats32 | None:
         if not self.spec.response.values_known or self.done:
             return None
         return np.asarray(np.log(self.world.value_micros[self.hour]))
@@ -172,7 +170,7 @@ class Market:
         )
 
 
-def _budget_share(world: World, hours: int) -> npt.NDArray[np.float32]:
+def _budget_share(world: World, hours: int) -> Floats32:
     everything = (world.volume_forecast * np.exp(world.price_forecast_log)).sum(axis=1) * hours
     return np.asarray(world.budget_micros / everything, dtype=np.float32)
 
@@ -196,20 +194,20 @@ def _tables(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) ->
     )
 
 
-def _check_bids(bids: npt.NDArray[np.int64], shape: tuple[int, int]) -> None:
+def _check_bids(bids: Ints, shape: tuple[int, int]) -> None:
     if bids.shape != shape:
         raise ActionError(f"bids have shape {bids.shape}, this market has campaigns x segments = {shape}")
     if bids.dtype != np.int64:
         raise ActionError(f"bids are {bids.dtype}: give whole micros as int64")
 
 
-def _check_finite(name: str, values: npt.NDArray[np.float32]) -> None:
+def _check_finite(name: str, values: Floats32) -> None:
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise ActionError(f"{name}[{wrong[0]}] is {values.flat[wrong[0]]}: every entry must be finite")
 
 
-def _check_creatives(creative: npt.NDArray[np.int8], count: int) -> None:
+def _check_creatives(creative: Ints8, count: int) -> None:
     wrong = (creative < 0) | (creative >= count)
     if wrong.any():
         index = tuple(int(i) for i in np.argwhere(wrong)[0])

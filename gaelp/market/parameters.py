@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Floats, Uints
 from gaelp.market.compiled import compiled
 from gaelp.market.random import keyed, uniform
 from gaelp.market.spec import RANDOMISABLE, MarketSpec
@@ -14,7 +15,7 @@ PARAMETERS = np.dtype([(path.replace(".", "_"), np.float64) for path in RANDOMIS
 STREAM_RANDOMISE = 1
 
 
-def campaign_parameters(spec: MarketSpec, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.void]:
+def campaign_parameters(spec: MarketSpec, keys: Uints) -> npt.NDArray[np.void]:
     """One record a campaign: the spec's value, or a draw from its range that depends on the campaign's key alone."""
     records = np.empty(len(keys), PARAMETERS)
     for purpose, path in enumerate(RANDOMISABLE):
@@ -25,7 +26,7 @@ def campaign_parameters(spec: MarketSpec, keys: npt.NDArray[np.uint64]) -> npt.N
 
 
 @compiled
-def _uniforms(keys: npt.NDArray[np.uint64], purpose: int) -> npt.NDArray[np.float64]:
+def _uniforms(keys: Uints, purpose: int) -> Floats:
     out = np.empty(len(keys))
     for n in range(len(keys)):
         out[n] = uniform(keyed(keys[n], STREAM_RANDOMISE, purpose, 0))

@@ -6,12 +6,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Floats, Floats32
 from gaelp.market.persona_spec import CreativeSet, Persona, PersonaSet, check_affinities
 
 __all__ = ["TRAITS", "PersonaTable", "neutral_table", "persona_table"]
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
 
 TRAITS: tuple[str, ...] = ("rhythm_sin", "rhythm_cos", "income_log", "age_scaled", "mobile")
 
@@ -27,16 +26,16 @@ class PersonaTable:
     names: tuple[str, ...]
     creatives: tuple[str, ...]
     share: Floats  # (P,) of the audience, sums to 1
-    activity: Singles  # (P, 168) relative volume, Monday 00h first, mean 1
-    price_log: Singles  # (P,)
-    click_log: Singles  # (P,)
-    conversion_log: Singles  # (P,)
-    value_log: Singles  # (P,)
-    intent_log: Singles  # (P, 24) by hour of day, zero mean
-    fatigue: Singles  # (P,) sensitivity, 1 = average
-    delay_index: Singles  # (P,) relative to the market's mean delay
-    affinity_log: Singles  # (P, C) log click multiplier of each creative
-    traits: Singles  # (P, F) public, columns named by TRAITS
+    activity: Floats32  # (P, 168) relative volume, Monday 00h first, mean 1
+    price_log: Floats32  # (P,)
+    click_log: Floats32  # (P,)
+    conversion_log: Floats32  # (P,)
+    value_log: Floats32  # (P,)
+    intent_log: Floats32  # (P, 24) by hour of day, zero mean
+    fatigue: Floats32  # (P,) sensitivity, 1 = average
+    delay_index: Floats32  # (P,) relative to the market's mean delay
+    affinity_log: Floats32  # (P, C) log click multiplier of each creative
+    traits: Floats32  # (P, F) public, columns named by TRAITS
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -128,7 +127,7 @@ def _traits(persona: Persona) -> tuple[float, ...]:
     )
 
 
-def _singles(values: npt.ArrayLike) -> Singles:
+def _singles(values: npt.ArrayLike) -> Floats32:
     return np.asarray(values, dtype=np.float32)
 
 

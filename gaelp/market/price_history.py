@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Ints
 from gaelp.errors import DataError
 from gaelp.market.auction_log import AuctionLog
 from gaelp.market.spec import LandscapeSpec
@@ -18,7 +18,7 @@ _JUST_BELOW = 0.999
 class PriceHistory:
     """Training auctions as a histogram over whole price units, and the clicks their impressions brought."""
 
-    counts: npt.NDArray[np.int64]  # (highest price + 1,) auctions at each price
+    counts: Ints  # (highest price + 1,) auctions at each price
     clicks: int
     micros_per_unit: int
 
@@ -74,7 +74,7 @@ class PriceHistory:
         """What one click cost on average."""
         return self.cost_units / self.clicks * self.micros_per_unit
 
-    def price_chances(self, *, pseudo_count: float = 1.0) -> npt.NDArray[np.float64]:
+    def price_chances(self, *, pseudo_count: float = 1.0) -> Floats:
         """Chance of each price; every price up to the highest counts as seen `pseudo_count` times more (Laplace)."""
         smoothed = self.counts + pseudo_count
         return np.asarray(smoothed / smoothed.sum(), dtype=np.float64)

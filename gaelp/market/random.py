@@ -7,9 +7,9 @@ a campaign's path is the same whatever its neighbours, its place in the batch or
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special, stats
 
+from gaelp.arrays import Floats, Uints
 from gaelp.market.compiled import compiled, inlined
 
 __all__ = [
@@ -36,8 +36,6 @@ __all__ = [
     "uniform_of",
 ]
 
-Doubles = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
@@ -53,7 +51,7 @@ _RECIPROCAL = 1.0 / np.maximum(np.arange(LONGEST_SEARCH + 1), 1)
 SEARCH_MEAN = 6.0  # below this a count is searched from zero upwards
 
 
-def _tail_cells() -> tuple[Doubles, Doubles]:
+def _tail_cells() -> tuple[Floats, Floats]:
     """Straight lines through the upper tail of the normal distribution, on cells that halve towards zero."""
     last = int(np.float64(0.5).view(np.int64)) >> CELL_SHIFT
     edges = (np.arange(FIRST_CELL, last + 1, dtype=np.int64) << CELL_SHIFT).view(np.float64)
@@ -74,7 +72,7 @@ def scramble(word: np.uint64) -> np.uint64:
 
 
 @compiled
-def keys_of(seeds: Words) -> Words:
+def keys_of(seeds: Uints) -> Uints:
     """One key a seed, well mixed even where seeds are consecutive numbers; the start of all its streams."""
     keys = np.empty(len(seeds), np.uint64)
     for n in range(len(seeds)):
@@ -128,14 +126,14 @@ def normal(state: np.uint64) -> float:
     return float(z) if word & _ONE else float(-z)
 
 
-def gamma_table(variance: float) -> Doubles:
+def gamma_table(variance: float) -> Floats:
     """Doubles of a gamma variable with mean 1, for `quantile`; the outermost cells end at 1e-5 and 1 - 1e-5."""
     levels = np.clip(np.arange(_TABLE_CELLS + 1) / _TABLE_CELLS, 1e-5, 1 - 1e-5)
     return np.asarray(stats.gamma.ppf(levels, 1 / variance, scale=variance))
 
 
 @inlined
-def quantile(table: Doubles, state: np.uint64) -> float:
+def quantile(table: Floats, state: np.uint64) -> float:
     """A draw from a distribution given by its quantile table."""
     position = uniform(state) * _TABLE_CELLS
     index = int(position)

@@ -7,8 +7,8 @@ have loops of their own, because one lookup among the arithmetic keeps the compi
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Ints, Ints32, Uints
 from gaelp.market.compiled import compiled, inlined
 from gaelp.market.exponential import exp, log
 from gaelp.market.random import (
@@ -38,8 +38,6 @@ __all__ = [
     "to_normals",
 ]
 
-Doubles = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint64]
 
 _ONE, _S12, _S63 = np.uint64(1), np.uint64(12), np.uint64(63)
 _MAGNITUDE = 2**63 - 1  # all bits of a double but the sign
@@ -50,7 +48,7 @@ _LOG2 = math.log(2.0)
 
 
 @compiled
-def fill_states(key: np.uint64, stream: int, counters: Words, out: Words) -> None:
+def fill_states(key: np.uint64, stream: int, counters: Uints, out: Uints) -> None:
     """Where the stream of each place starts: `keyed` for a whole row."""
     start = stream_start(stream)
     for i in range(len(out)):
@@ -58,7 +56,7 @@ def fill_states(key: np.uint64, stream: int, counters: Words, out: Words) -> Non
 
 
 @compiled
-def fill_uniforms(states: Words, out: Doubles) -> None:
+def fill_uniforms(states: Uints, out: Floats) -> None:
     """`uniform` of each state."""
     for i in range(len(out)):
         out[i] = uniform_of(scramble(states[i]))
@@ -72,7 +70,7 @@ def signed_tail(word: np.uint64) -> float:
 
 
 @compiled
-def fill_normals(states: Words, steps: int, cells: npt.NDArray[np.int64], out: Doubles) -> None:
+def fill_normals(states: Uints, steps: int, cells: Ints, out: Floats) -> None:
     """`normal` of each state, so many steps on."""
     ahead = advance(np.uint64(0)) * np.uint64(steps)
     for i in range(len(out)):
@@ -81,7 +79,7 @@ def fill_normals(states: Words, steps: int, cells: npt.NDArray[np.int64], out: D
 
 
 @compiled
-def to_normals(cells: npt.NDArray[np.int64], row: Doubles) -> None:
+def to_normals(cells: Ints, row: Floats) -> None:
     """Signed tail probabilities become normal numbers, in place."""
     for i in range(len(row)):
         magnitude = int(np.float64(row[i]).view(np.int64)) & _MAGNITUDE
@@ -92,7 +90,7 @@ def to_normals(cells: npt.NDArray[np.int64], row: Doubles) -> None:
 
 
 @compiled
-def fill_quantiles(states: Words, table: Doubles, out: Doubles) -> None:
+def fill_quantiles(states: Uints, table: Floats, out: Floats) -> None:
     """`quantile` of each state."""
     last = len(table) - 1
     for i in range(len(out)):
@@ -104,7 +102,7 @@ def fill_quantiles(states: Words, table: Doubles, out: Doubles) -> None:
 
 
 @compiled
-def fill_poissons(states: Words, mean: Doubles, z: Doubles, out: Doubles) -> None:
+def fill_poissons(states: Uints, mean: Floats, z: Floats, out: Floats) -> None:
     """`poisson` of each mean, one step on in each stream; `z` are the normal numbers there."""
     for i in range(len(out)):
         safe = max(mean[i], SEARCH_MEAN)
@@ -116,12 +114,12 @@ def fill_poissons(states: Words, mean: Doubles, z: Doubles, out: Doubles) -> Non
 
 @compiled
 def search_binomials(
-    todo: npt.NDArray[np.int64],
-    trials: npt.NDArray[np.int32],
-    chance: Doubles,
-    states: Words,
-    room: Doubles,
-    out: Doubles,
+    todo: Ints,
+    trials: Ints32,
+    chance: Floats,
+    states: Uints,
+    room: Floats,
+    out: Floats,
 ) -> None:
     """`binomial` by search at the places `todo`, all of them a count further at a time; `room` is (5, places)."""
     count, n, odds, u, term = room[0], room[1], room[2], room[3], room[4]
@@ -153,7 +151,7 @@ def search_binomials(
 
 
 @inlined
-def _any_above_zero(row: Doubles) -> bool:
+def _any_above_zero(row: Floats) -> bool:
     above = 0
     for j in range(len(row)):
         above += row[j] > 0.0

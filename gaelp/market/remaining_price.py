@@ -8,18 +8,14 @@ may know it; to the reward of the project it adds nothing.
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Floats32, Ints, Ints32
 from gaelp.market.compiled import compiled, summing
 from gaelp.market.landscape import CELLS_PER_LOG, GRID_LOW, LAST_POSITION, Landscapes
 from gaelp.market.world import DAY_HOURS, World
 
 __all__ = ["RemainingPrices"]
 
-Singles = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int32]
-Money = npt.NDArray[np.int64]
 
 _TOLERANCE = 0.02  # of the money: the price is then right to about as much
 _MAX_EVALUATIONS = 24
@@ -42,7 +38,7 @@ class RemainingPrices:
         self._flight_log = world.budget_price_log.min(axis=1)
         self._today_log = world.budget_price_log[:, 0].copy()
 
-    def __call__(self, hour: int, left_micros: Money, day_left_micros: Money) -> Doubles:
+    def __call__(self, hour: int, left_micros: Ints, day_left_micros: Ints) -> Floats:
         """Log value of a micro more for the coming hour, (N,); where no money is left, the last price it had."""
         money = (left_micros.astype(np.float64), day_left_micros.astype(np.float64), self._cap)
         tables = (self._worth, self._weight, self._landscape, self._best_cost)
@@ -54,11 +50,11 @@ class RemainingPrices:
 @compiled
 def _solve(
     hour: int,
-    tables: tuple[Singles, Singles, Index, Singles],
-    money: tuple[Doubles, Doubles, Doubles],
-    usual_log: Doubles,
-    flight_log: Doubles,
-    today_log: Doubles,
+    tables: tuple[Floats32, Floats32, Ints32, Floats32],
+    money: tuple[Floats, Floats, Floats],
+    usual_log: Floats,
+    flight_log: Floats,
+    today_log: Floats,
 ) -> None:
     """Move the prices of the rest of the flight and of today, (N,) each, from the last hour's to this hour's."""
     worth, weight, landscape, best_cost = tables
@@ -81,7 +77,7 @@ def _solve(
 
 @compiled
 def _price_log(
-    one: tuple[Singles, Singles, Singles, Index],
+    one: tuple[Floats32, Floats32, Floats32, Ints32],
     span: tuple[int, int, int],
     caps: tuple[float, float],
     money: float,
@@ -110,7 +106,7 @@ def _price_log(
 
 @compiled
 def _planned(
-    one: tuple[Singles, Singles, Singles, Index],
+    one: tuple[Floats32, Floats32, Floats32, Ints32],
     price_log: float,
     span: tuple[int, int, int],
     caps: tuple[float, float],
@@ -128,7 +124,7 @@ def _planned(
 
 @summing
 def _bought(
-    worth: Singles, weight: Singles, table: Singles, kinds: Index, price: float, first: int, last: int
+    worth: Floats32, weight: Floats32, table: Floats32, kinds: Ints32, price: float, first: int, last: int
 ) -> float:
     """Sum over segments and the hours from `first` to before `last`: weight x the table at worth less log price."""
     offset = np.float32((price + GRID_LOW) * CELLS_PER_LOG)

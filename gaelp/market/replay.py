@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Bools, Floats, Floats32, Ints, Ints32
 from gaelp.errors import ActionError, DataError
 from gaelp.market.auction_log import AuctionLog
 from gaelp.market.hindsight import knapsack_optimum
@@ -30,11 +31,6 @@ _HIGHEST_BUDGET_MICROS = 2**53  # what a float holds exactly
 _MOST_AUCTIONS = 10**7  # in an episode
 _LEAST_PROBABILITY = 1e-12  # keeps the logarithm of a value finite
 
-Bools = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Singles = npt.NDArray[np.float32]
 EntryT = TypeVar("EntryT", bound=np.generic)
 
 
@@ -107,7 +103,7 @@ class Replay:
         share = reward(value_micros, self.optimum_micros).astype(np.float32)
         return self._obs, Outcome(value_micros[:, None], share, clipped, unsupported)
 
-    def _enter(self, pace: Singles) -> Bools:
+    def _enter(self, pace: Floats32) -> Bools:
         self._entries_due += pace
         entered = self._entries_due >= 1.0
         self._entries_due -= entered
@@ -119,7 +115,7 @@ class Replay:
         # Kept in double precision: rounded to single, a bid near a price could land on its other side.
         return np.asarray(self._value_log[self.hour][:, None])
 
-    def _next_observation(self, bid_micros: Ints, pace: Singles, won: Bools, *, short_of_money: Bools) -> Observation:
+    def _next_observation(self, bid_micros: Ints, pace: Floats32, won: Bools, *, short_of_money: Bools) -> Observation:
         last, obs = self.hour - 1, self._obs
         impressions = won.astype(np.int32)[:, None]
         clicks = impressions * self._click[last][:, None]
@@ -197,8 +193,8 @@ def _brief(history: PriceHistory, campaigns: int, auctions: int, budget_micros: 
 
 def _first_observation(brief: Brief, known_value_log: Floats | None) -> Observation:
     pair = brief.persona.shape
-    none: Counts = np.zeros(pair, dtype=np.int32)
-    nothing: Singles = np.zeros(pair, dtype=np.float32)
+    none: Ints32 = np.zeros(pair, dtype=np.int32)
+    nothing: Floats32 = np.zeros(pair, dtype=np.float32)
     return Observation(
         hour=0,
         left_micros=brief.budget_micros,
@@ -226,7 +222,7 @@ def _first_observation(brief: Brief, known_value_log: Floats | None) -> Observat
     )
 
 
-def _checked(action: Action, campaigns: int) -> tuple[Ints, Singles, int]:
+def _checked(action: Action, campaigns: int) -> tuple[Ints, Floats32, int]:
     """Bids and pacing rates pulled into bounds, (N,) each, and how many entries that changed."""
     if action.bid_micros.shape != (campaigns, 1) or action.bid_micros.dtype != np.int64:
         raise ActionError(

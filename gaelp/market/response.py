@@ -5,6 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Floats32, Ints8, Ints32
 from gaelp.market.auction import BLOCK, fill_hour_states
 from gaelp.market.compiled import compiled, inlined
 from gaelp.market.random import advance, binomial, keyed, scramble, uniform, uniform_of
@@ -16,11 +17,6 @@ __all__ = ["answer", "remember"]
 _CLICK, _CONVERT = 9, 10  # random streams
 _RATE_CEILING = 0.9
 _ONE = np.float32(1.0)
-
-Doubles = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Counts = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint64]
 
 
 @compiled
@@ -73,9 +69,9 @@ def _fill_appeal(
     first: int,
     last: int,
     parameters: npt.NDArray[np.void],
-    liking: tuple[Singles, Counts, npt.NDArray[np.int8]],
-    tiring: tuple[Singles, Singles, bool],
-    appeal: Singles,
+    liking: tuple[Floats32, Ints32, Ints8],
+    tiring: tuple[Floats32, Floats32, bool],
+    appeal: Floats32,
 ) -> None:
     """Factor on click rate and value of a block: how the creative is liked and how tired the audience is of it."""
     affinity, persona, creative = liking

@@ -8,11 +8,10 @@ Logged campaigns and live accounts have no hindsight optimum. They report money 
 """
 
 import numpy as np
-import numpy.typing as npt
+
+from gaelp.arrays import Floats
 
 __all__ = ["headroom_share", "reward"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def reward(achieved_micros: Floats, optimum_micros: Floats) -> Floats:

@@ -15,6 +15,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Floats32, Ints
 from gaelp.errors import ActionError, ConfigError
 from gaelp.market.view import Action, Brief
 
@@ -166,13 +167,13 @@ class DiscreteGrid:
         return action, 0
 
 
-def bids_from_multipliers(multiplier_log: npt.NDArray[np.float32], brief: Brief) -> npt.NDArray[np.int64]:
+def bids_from_multipliers(multiplier_log: Floats32, brief: Brief) -> Ints:
     """Whole micros: the campaign's mean forecast price level times the multiplier, shape (N, S)."""
     reference_log = brief.price_forecast_log.mean(axis=1, keepdims=True)
     return np.asarray(np.rint(np.exp(reference_log + multiplier_log)).astype(np.int64))
 
 
-def _check_actions(raw: npt.NDArray[np.float32], shape: tuple[int, ...]) -> None:
+def _check_actions(raw: Floats32, shape: tuple[int, ...]) -> None:
     if raw.shape != shape:
         raise ActionError(f"actions have shape {raw.shape}, expected {shape}")
     finite = np.isfinite(raw)
@@ -181,7 +182,7 @@ def _check_actions(raw: npt.NDArray[np.float32], shape: tuple[int, ...]) -> None
         raise ActionError(f"action{list(index)} is {raw[index]}: every entry must be finite; nothing was bid")
 
 
-def _check_indices(index: npt.NDArray[np.int64], campaigns: int, count: int) -> None:
+def _check_indices(index: Ints, campaigns: int, count: int) -> None:
     if index.shape != (campaigns,) or not np.issubdtype(index.dtype, np.integer):
         raise ActionError(f"actions are {index.dtype} of shape {index.shape}, expected {campaigns} whole numbers")
     wrong = np.flatnonzero((index < 0) | (index >= count))

@@ -5,53 +5,51 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["State", "Tables", "empty_state"]
+from gaelp.arrays import Floats, Floats32, Ints, Ints8, Ints32
 
-Singles = npt.NDArray[np.float32]
-Counts = npt.NDArray[np.int32]
-Money = npt.NDArray[np.int64]
+__all__ = ["State", "Tables", "empty_state"]
 
 
 class Tables(NamedTuple):
     """What all campaigns of a market share."""
 
-    win: Singles  # (K + 1, grid)
-    cost: Singles  # (K + 1, grid)
-    price_at_win_rate: Singles  # (cells + 1,) log ratio at which the pooled landscape reaches a win rate
-    price_profile_log: Singles  # (24,)
-    affinity: Singles  # (P, C) factor on the click rate
-    fatigue: Singles  # (P,) sensitivity
+    win: Floats32  # (K + 1, grid)
+    cost: Floats32  # (K + 1, grid)
+    price_at_win_rate: Floats32  # (cells + 1,) log ratio at which the pooled landscape reaches a win rate
+    price_profile_log: Floats32  # (24,)
+    affinity: Floats32  # (P, C) factor on the click rate
+    fatigue: Floats32  # (P,) sensitivity
     tiring: bool  # whether fatigue is on at all
 
 
 class State(NamedTuple):
     """All that changes while episodes run; saved and restored as it is."""
 
-    left_micros: Money  # (N,)
-    day_left_micros: Money  # (N,)
-    opportunities: Counts  # (N, S) this and the next ones: the last hour
-    impressions: Counts
-    clicks: Counts
-    conversions: Counts
-    cost_micros: Money
-    value_micros: npt.NDArray[np.float64]  # (N, S) expected value won in the last hour
-    in_market: Singles  # (N,)
-    total_impressions: Counts  # (N, S) this and the next ones: since launch
-    total_clicks: Counts
-    total_conversions: Counts
-    total_cost_micros: Money
-    maturing_clicks: Singles
-    exposure: Singles
-    price_level_log: Singles
-    price_signal_log: Singles
-    bid_log: Singles
-    pace: Singles  # (N,)
-    creative: npt.NDArray[np.int8]  # (N, S)
-    creative_impressions: Counts  # (N, S, C)
-    creative_clicks: Counts  # (N, S, C)
+    left_micros: Ints  # (N,)
+    day_left_micros: Ints  # (N,)
+    opportunities: Ints32  # (N, S) this and the next ones: the last hour
+    impressions: Ints32
+    clicks: Ints32
+    conversions: Ints32
+    cost_micros: Ints
+    value_micros: Floats  # (N, S) expected value won in the last hour
+    in_market: Floats32  # (N,)
+    total_impressions: Ints32  # (N, S) this and the next ones: since launch
+    total_clicks: Ints32
+    total_conversions: Ints32
+    total_cost_micros: Ints
+    maturing_clicks: Floats32
+    exposure: Floats32
+    price_level_log: Floats32
+    price_signal_log: Floats32
+    bid_log: Floats32
+    pace: Floats32  # (N,)
+    creative: Ints8  # (N, S)
+    creative_impressions: Ints32  # (N, S, C)
+    creative_clicks: Ints32  # (N, S, C)
     arriving: npt.NDArray[np.int16]  # (window + 1, N, S) conversions by the hour they will be reported
-    pending: Counts  # (N, S) conversions that happened and are not reported yet
-    lost_to_window: Counts  # (N, S) conversions too late to be attributed
+    pending: Ints32  # (N, S) conversions that happened and are not reported yet
+    lost_to_window: Ints32  # (N, S) conversions too late to be attributed
 
 
 def empty_state(campaigns: int, segments: int, creatives: int, window_hours: int) -> State:
@@ -59,7 +57,7 @@ def empty_state(campaigns: int, segments: int, creatives: int, window_hours: int
     pair = (campaigns, segments)
     shapes = {"creative_impressions": (*pair, creatives), "creative_clicks": (*pair, creatives)}
     shapes["arriving"] = (window_hours + 1, *pair)
-    kinds = {Money: np.int64, Counts: np.int32, Singles: np.float32}
+    kinds = {Ints: np.int64, Ints32: np.int32, Floats32: np.float32}
     special = {"value_micros": np.float64, "creative": np.int8, "arriving": np.int16}
     single = {"left_micros", "day_left_micros", "in_market", "pace"}
     arrays = {

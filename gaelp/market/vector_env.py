@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from gaelp.arrays import Bools, Floats32, Uints
 from gaelp.errors import BadInput, ConfigError
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.features import FeatureMaker
@@ -19,8 +20,6 @@ from gaelp.market.spaces import ContinuousActions, DiscreteGrid, observation_spa
 
 __all__ = ["AdMarketVectorEnv", "action_decoder", "episode_summary"]
 
-Singles = npt.NDArray[np.float32]
-Flags = npt.NDArray[np.bool_]
 Decoder = ContinuousActions | DiscreteGrid
 
 
@@ -47,7 +46,7 @@ def episode_summary(market: Market) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-class AdMarketVectorEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any]]):
+class AdMarketVectorEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[Any]]):
     """All campaigns of a market step together; at the end of the flight the next episode begins in the same step.
 
     A flight that runs out is `terminated`; one cut short by `truncate_hours` is `truncated`. The last observation of an
@@ -87,7 +86,7 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDAr
         *,
         seed: int | Sequence[int] | None = None,
         options: dict[str, Any] | None = None,  # noqa: ARG002 - part of Gymnasium's signature
-    ) -> tuple[Singles, dict[str, Any]]:
+    ) -> tuple[Floats32, dict[str, Any]]:
         """Begin the first episodes of a seed, or the next ones when no seed is given.
 
         One seed draws all campaigns. Of a sequence each campaign gets its own, and plays as it would alone with it.
@@ -100,13 +99,13 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDAr
             self._episode += 1
         return self._begin(), {}
 
-    def _begin(self) -> Singles:
+    def _begin(self) -> Floats32:
         assert self._seed is not None  # noqa: S101  # reset sets it
         obs = self.market.reset(_campaign_seeds(self._seed, self.num_envs, self._episode))
         self._features = FeatureMaker(self.market.brief)
         return self._features(obs)
 
-    def step(self, actions: npt.NDArray[Any]) -> tuple[Singles, Singles, Flags, Flags, dict[str, Any]]:
+    def step(self, actions: npt.NDArray[Any]) -> tuple[Floats32, Floats32, Bools, Bools, dict[str, Any]]:
         """Run one hour for all campaigns."""
         if self._seed is None:
             raise gym.error.ResetNeeded("no episode has begun: call reset() before the first step()")
@@ -133,7 +132,7 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDAr
         place = {"env_seed": np.array(self._seed), "env_episode": np.array(self._episode)}
         return place | self.market.save()
 
-    def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Singles:
+    def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Floats32:
         """Continue from `save`; returns the observation that was current then."""
         self._seed, self._episode = saved["env_seed"].tolist(), int(saved["env_episode"])
         obs = self.market.restore(saved)
@@ -157,7 +156,7 @@ def _whole(seed: object) -> int:
     return number
 
 
-def _campaign_seeds(seed: int | list[int], campaigns: int, episode: int) -> npt.NDArray[np.uint64]:
+def _campaign_seeds(seed: int | list[int], campaigns: int, episode: int) -> Uints:
     if isinstance(seed, int):
         return seeds_from(seed, campaigns, episode)
     return np.concatenate([seeds_from(each, 1, episode) for each in seed])

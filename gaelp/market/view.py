@@ -15,17 +15,10 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from gaelp.arrays import Bools, Floats, Floats32, Ints, Ints8, Ints32
 from gaelp.market.landscape import Landscapes
 
 __all__ = ["Action", "Brief", "Observation", "Outcome"]
-
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
-Counts = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +34,16 @@ class Brief:
     conversion_value_micros: Ints  # (N,)
     click_rate: float  # market average
     conversion_rate: float  # market average
-    delay_mean_hours: Singles  # (N, S); 0 where conversions are reported at once
-    start_hour_of_week: npt.NDArray[np.int32]  # (N,)
-    persona: npt.NDArray[np.int32]  # (N, S)
-    persona_traits: Singles  # (P, F) public traits, see personas.TRAITS
-    activity: Singles  # (P, 168) relative volume by hour of week, mean 1
-    intent_log: Singles  # (P, 24) shape of conversion intent by hour, zero mean; only informed rules may use it
-    price_profile_log: Singles  # (hours_per_day,) mean log price by hour of day
-    volume_forecast: Singles  # (N, S) opportunities in an hour of average activity
-    price_forecast_log: Singles  # (N, S) log micros, without the profile
-    budget_share: Singles  # (N,) budget over the forecast cost of winning everything
+    delay_mean_hours: Floats32  # (N, S); 0 where conversions are reported at once
+    start_hour_of_week: Ints32  # (N,)
+    persona: Ints32  # (N, S)
+    persona_traits: Floats32  # (P, F) public traits, see personas.TRAITS
+    activity: Floats32  # (P, 168) relative volume by hour of week, mean 1
+    intent_log: Floats32  # (P, 24) shape of conversion intent by hour, zero mean; only informed rules may use it
+    price_profile_log: Floats32  # (hours_per_day,) mean log price by hour of day
+    volume_forecast: Floats32  # (N, S) opportunities in an hour of average activity
+    price_forecast_log: Floats32  # (N, S) log micros, without the profile
+    budget_share: Floats32  # (N,) budget over the forecast cost of winning everything
     creatives: int
     values_known: bool
 
@@ -72,26 +65,26 @@ class Observation:
     hour: int
     left_micros: Ints  # (N,) of the total budget
     day_left_micros: Ints  # (N,) of today's cap
-    opportunities: Counts  # (N, S) last hour
-    impressions: Counts  # (N, S) last hour
-    clicks: Counts  # (N, S) last hour
-    conversions: Counts  # (N, S) reported last hour
+    opportunities: Ints32  # (N, S) last hour
+    impressions: Ints32  # (N, S) last hour
+    clicks: Ints32  # (N, S) last hour
+    conversions: Ints32  # (N, S) reported last hour
     cost_micros: Ints  # (N, S) last hour
-    in_market: Singles  # (N,) share of the last hour before the money ran out
-    total_impressions: Counts  # (N, S) since launch
-    total_clicks: Counts  # (N, S)
-    total_conversions: Counts  # (N, S) reported
+    in_market: Floats32  # (N,) share of the last hour before the money ran out
+    total_impressions: Ints32  # (N, S) since launch
+    total_clicks: Ints32  # (N, S)
+    total_conversions: Ints32  # (N, S) reported
     total_cost_micros: Ints  # (N, S)
-    maturing_clicks: Singles  # (N, S) clicks whose conversion may still be reported, weighted by its chance
-    exposure: Singles  # (N, S) recent impressions per member of the audience
-    price_level_log: Singles  # (N, S) running estimate for this hour, log micros
-    price_signal_log: Singles  # (N, S) last hour's estimate alone
-    bid_log: Singles  # (N, S) last bid, log micros
-    pace: Singles  # (N,) last pacing rate
-    creative: npt.NDArray[np.int8]  # (N, S) last creative, -1 before the first
-    creative_impressions: Counts  # (N, S, C) since launch
-    creative_clicks: Counts  # (N, S, C) since launch
-    known_value_log: Singles | Floats | None  # (N, S) log micros an impression is worth now, where values are known
+    maturing_clicks: Floats32  # (N, S) clicks whose conversion may still be reported, weighted by its chance
+    exposure: Floats32  # (N, S) recent impressions per member of the audience
+    price_level_log: Floats32  # (N, S) running estimate for this hour, log micros
+    price_signal_log: Floats32  # (N, S) last hour's estimate alone
+    bid_log: Floats32  # (N, S) last bid, log micros
+    pace: Floats32  # (N,) last pacing rate
+    creative: Ints8  # (N, S) last creative, -1 before the first
+    creative_impressions: Ints32  # (N, S, C) since launch
+    creative_clicks: Ints32  # (N, S, C) since launch
+    known_value_log: Floats32 | Floats | None  # (N, S) log micros an impression is worth now, where values are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +92,8 @@ class Action:
     """One decision for the coming hour."""
 
     bid_micros: Ints  # (N, S) an impression
-    pace: Singles | None = None  # (N,) share of opportunities to enter, 0..1; None enters all
-    creative: npt.NDArray[np.int8] | None = None  # (N, S) index; None serves creative 0
+    pace: Floats32 | None = None  # (N,) share of opportunities to enter, 0..1; None enters all
+    creative: Ints8 | None = None  # (N, S) index; None serves creative 0
 
 
 @dataclass(slots=True)
@@ -108,6 +101,6 @@ class Outcome:
     """What an hour brought; `value_micros` is expected value, which the reward counts."""
 
     value_micros: Floats  # (N, S)
-    reward: Singles  # (N,) value over the hindsight optimum
+    reward: Floats32  # (N,) value over the hindsight optimum
     clipped: int  # action entries pulled back into bounds
-    unsupported: npt.NDArray[np.bool_] | None = None  # (N, S) replay: bid above what the log can answer
+    unsupported: Bools | None = None  # (N, S) replay: bid above what the log can answer

@@ -6,24 +6,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Floats, Floats32, Ints, Ints32, Uints
 from gaelp.market.compiled import compiled, inlined
+from gaelp.market.episode_rows import (
+    DAY_HOURS,
+    WAVE_HOUR,
+    EpisodeRows,
+    Record,
+    draw_common,
+    draw_price,
+    draw_value,
+    draw_volume,
+    empty_rows,
+)
 from gaelp.market.exponential import exp
 from gaelp.market.hindsight import Case, empty_case, hindsight_optimum
 from gaelp.market.landscape import GRID_POINTS, Landscapes
 from gaelp.market.parameters import campaign_parameters
 from gaelp.market.personas import PersonaTable
 from gaelp.market.random import gamma_table, keyed, keys_of, normal, uniform
-from gaelp.market.sheet import (
-    DAY_HOURS,
-    WAVE_HOUR,
-    Record,
-    Sheet,
-    draw_common,
-    draw_price,
-    draw_value,
-    draw_volume,
-    empty_sheet,
-)
 from gaelp.market.spec import MarketSpec
 
 __all__ = ["DAY_HOURS", "World", "draw_world", "price_profile_log", "week_activity"]
@@ -33,35 +34,32 @@ _BLOCK = 16  # campaigns
 _DIURNAL_LOG_SD = 0.3  # how much campaigns differ in the height of the daily price wave
 _CONVERSION_CEILING_LOG = math.log(0.6)
 
-Singles = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
-
 
 class World(NamedTuple):
     """Everything about N episodes that no bid can change; hourly arrays are (T, N, S)."""
 
-    key: npt.NDArray[np.uint64]  # (N,) start of each campaign's random numbers
+    key: Uints  # (N,) start of each campaign's random numbers
     parameters: npt.NDArray[np.void]  # (N,) records
-    volume: npt.NDArray[np.int32]  # (T, N, S) opportunities
-    level_log: Singles  # (T, N, S) log micros
-    level_micros: Singles  # (T, N, S) the same, ready for use
-    value_micros: Singles  # (T, N, S) expected value of an impression, before creative and fatigue
-    click_rate: Singles  # (N, S)
-    persona: npt.NDArray[np.int32]  # (N, S)
-    landscape: npt.NDArray[np.int32]  # (N, S)
-    audience: Singles  # (N, S) people within reach on an average day
-    delay_hours: Singles  # (N, S) mean time from click to report
-    maturing_kept: Singles  # (N, S) share of unreported clicks still open an hour later
-    exposure_kept: Singles  # (N,) share of exposure remembered an hour later
-    volume_forecast: Singles  # (N, S)
-    price_forecast_log: Singles  # (N, S)
-    start_hour_of_week: npt.NDArray[np.int32]  # (N,)
-    conversion_value_micros: npt.NDArray[np.int64]  # (N,)
-    budget_micros: npt.NDArray[np.int64]  # (N,)
-    daily_cap_micros: npt.NDArray[np.int64]  # (N,)
-    optimum_micros: Doubles  # (N,)
-    optimum_spend_micros: Doubles  # (N,)
-    budget_price_log: Doubles  # (N, days) log price of budget in the optimum
+    volume: Ints32  # (T, N, S) opportunities
+    level_log: Floats32  # (T, N, S) log micros
+    level_micros: Floats32  # (T, N, S) the same, ready for use
+    value_micros: Floats32  # (T, N, S) expected value of an impression, before creative and fatigue
+    click_rate: Floats32  # (N, S)
+    persona: Ints32  # (N, S)
+    landscape: Ints32  # (N, S)
+    audience: Floats32  # (N, S) people within reach on an average day
+    delay_hours: Floats32  # (N, S) mean time from click to report
+    maturing_kept: Floats32  # (N, S) share of unreported clicks still open an hour later
+    exposure_kept: Floats32  # (N,) share of exposure remembered an hour later
+    volume_forecast: Floats32  # (N, S)
+    price_forecast_log: Floats32  # (N, S)
+    start_hour_of_week: Ints32  # (N,)
+    conversion_value_micros: Ints  # (N,)
+    budget_micros: Ints  # (N,)
+    daily_cap_micros: Ints  # (N,)
+    optimum_micros: Floats  # (N,)
+    optimum_spend_micros: Floats  # (N,)
+    budget_price_log: Floats  # (N, days) log price of budget in the optimum
 
 
 class _People(NamedTuple):
@@ -69,15 +67,15 @@ class _People(NamedTuple):
 
     landscapes: int
 
-    cumulative_share: Doubles  # (P,)
-    activity: Singles  # (P, 168)
-    price_log: Singles  # (P,)
-    click_log: Singles
-    conversion_log: Singles
-    value_log: Singles
-    intent_log: Singles  # (P, 24)
-    delay_index: Singles  # (P,)
-    best_affinity_log: Singles  # (P,) of the creatives on offer
+    cumulative_share: Floats  # (P,)
+    activity: Floats32  # (P, 168)
+    price_log: Floats32  # (P,)
+    click_log: Floats32
+    conversion_log: Floats32
+    value_log: Floats32
+    intent_log: Floats32  # (P, 24)
+    delay_index: Floats32  # (P,)
+    best_affinity_log: Floats32  # (P,) of the creatives on offer
 
 
 class _Block(NamedTuple):
@@ -86,10 +84,10 @@ class _Block(NamedTuple):
     The world stands hour by hour. Written one campaign at a time, each line of memory would be fetched again and again.
     """
 
-    volume: npt.NDArray[np.int32]
-    level_log: Singles
-    level_micros: Singles
-    value_micros: Singles
+    volume: Ints32
+    level_log: Floats32
+    level_micros: Floats32
+    value_micros: Floats32
 
 
 class _Effects(NamedTuple):
@@ -104,7 +102,7 @@ class _Effects(NamedTuple):
     cap: float
 
 
-def price_profile_log(spec: MarketSpec) -> Singles:
+def price_profile_log(spec: MarketSpec) -> Floats32:
     """Mean log price by hour of day: the public part of how prices move over a day, shape (24,)."""
     hour = np.arange(DAY_HOURS)
     wave = spec.price.diurnal_amplitude * np.sin(2 * np.pi * (hour - WAVE_HOUR) / DAY_HOURS)
@@ -112,7 +110,7 @@ def price_profile_log(spec: MarketSpec) -> Singles:
     return np.asarray(wave - pause, dtype=np.float32)
 
 
-def week_activity(spec: MarketSpec, personas: PersonaTable) -> Singles:
+def week_activity(spec: MarketSpec, personas: PersonaTable) -> Floats32:
     """Volume by persona and hour of week, shape (P, 168), mean 1: measured factors if there are any, else personas'."""
     if not spec.hour_of_week:
         return personas.activity
@@ -120,16 +118,14 @@ def week_activity(spec: MarketSpec, personas: PersonaTable) -> Singles:
     return np.tile(week / week.mean(), (len(personas.names), 1))
 
 
-def draw_world(
-    spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes, seeds: npt.NDArray[np.uint64]
-) -> World:
+def draw_world(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes, seeds: Uints) -> World:
     """Draw N episodes and solve each one's hindsight optimum."""
     world = _empty_world(spec, seeds)
     places = spec.hours * spec.segments
     block = _Block(np.empty((_BLOCK, places), np.int32), *(np.empty((_BLOCK, places), np.float32) for _ in range(3)))
     case = empty_case(spec.days, DAY_HOURS * spec.segments)
     tables = (gamma_table(spec.volume.overdispersion), landscapes.best_win.ravel(), landscapes.best_cost.ravel())
-    _draw_all(world, _people(spec, personas, landscapes), empty_sheet(spec.hours, spec.segments), case, block, tables)
+    _draw_all(world, _people(spec, personas, landscapes), empty_rows(spec.hours, spec.segments), case, block, tables)
     return world
 
 
@@ -149,7 +145,7 @@ def _people(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) ->
     )
 
 
-def _empty_world(spec: MarketSpec, seeds: npt.NDArray[np.uint64]) -> World:
+def _empty_world(spec: MarketSpec, seeds: Uints) -> World:
     campaigns = len(seeds)
     hourly = (spec.hours, campaigns, spec.segments)
     pair = (campaigns, spec.segments)
@@ -183,7 +179,12 @@ def _empty_world(spec: MarketSpec, seeds: npt.NDArray[np.uint64]) -> World:
 
 @compiled
 def _draw_all(
-    world: World, people: _People, sheet: Sheet, case: Case, block: _Block, tables: tuple[Doubles, Singles, Singles]
+    world: World,
+    people: _People,
+    rows: EpisodeRows,
+    case: Case,
+    block: _Block,
+    tables: tuple[Floats, Floats32, Floats32],
 ) -> None:
     gamma, best_win, best_cost = tables
     segments = world.volume.shape[2]
@@ -192,15 +193,15 @@ def _draw_all(
         p = world.parameters[n]
         world.start_hour_of_week[n] = int(7 * uniform(keyed(key, _CAMPAIGN, 0, 0))) * DAY_HOURS
         effects = _campaign_effects(key, p)
-        draw_common(key, p, effects.wave, sheet.common_log)
+        draw_common(key, p, effects.wave, rows.common_log)
         hourly_cost = 0.0
         for s in range(segments):
-            hourly_cost += _draw_segment(key, p, n, s, effects, world, people, sheet)
-        draw_volume(key, sheet, world.persona[n], people.activity, world.start_hour_of_week[n], gamma)
-        draw_price(key, p, sheet)
-        draw_value(key, p, sheet, world.persona[n], people.intent_log)
+            hourly_cost += _draw_segment(key, p, n, s, effects, world, people, rows)
+        draw_volume(key, rows, world.persona[n], people.activity, world.start_hour_of_week[n], gamma)
+        draw_price(key, p, rows)
+        draw_value(key, p, rows, world.persona[n], people.intent_log)
         _set_money(p, n, effects, hourly_cost, world)
-        _write(p, n, world, people, sheet, case, block)
+        _write(p, n, world, people, rows, case, block)
         if n % _BLOCK == _BLOCK - 1 or n == len(world.key) - 1:
             _publish(n - n % _BLOCK, n + 1, world, block)
         budget, cap = float(world.budget_micros[n]), float(world.daily_cap_micros[n])
@@ -232,7 +233,7 @@ def _draw_segment(
     effects: _Effects,
     world: World,
     people: _People,
-    sheet: Sheet,
+    rows: EpisodeRows,
 ) -> float:
     """One segment's fixed traits; returns the mean hourly cost of winning everything."""
     kind = _pick(people.cumulative_share, uniform(keyed(key, _SEGMENT, 0, s)))
@@ -263,12 +264,12 @@ def _draw_segment(
     world.maturing_kept[n, s] = math.exp(-1.0 / delay) if delay > 0.0 else 0.0
     world.volume_forecast[n, s] = volume * math.exp(p.volume_prior_log_error * normal(keyed(key, _SEGMENT, 6, s)))
     world.price_forecast_log[n, s] = price + p.price_prior_log_error * normal(keyed(key, _SEGMENT, 7, s))
-    sheet.segment_volume[s], sheet.segment_price_log[s], sheet.segment_value_log[s] = volume, price, value
+    rows.segment_volume[s], rows.segment_price_log[s], rows.segment_value_log[s] = volume, price, value
     return float(volume * math.exp(price))
 
 
 @inlined
-def _pick(cumulative_share: Doubles, u: float) -> int:
+def _pick(cumulative_share: Floats, u: float) -> int:
     kind = 0
     while kind < len(cumulative_share) - 1 and cumulative_share[kind] < u * cumulative_share[-1]:
         kind += 1
@@ -288,18 +289,18 @@ def _set_money(p: Record, n: int, effects: _Effects, hourly_cost: float, world: 
 
 
 @compiled
-def _write(p: Record, n: int, world: World, people: _People, sheet: Sheet, case: Case, block: _Block) -> None:
+def _write(p: Record, n: int, world: World, people: _People, rows: EpisodeRows, case: Case, block: _Block) -> None:
     """Turn one campaign's logs into micros for its place in the block, and into what the optimum needs.
 
     The optimum serves each segment its best creative, which multiplies the value and costs nothing.
     """
     hours, _, segments = world.volume.shape
-    volume, level_log, value_log = sheet.volume, sheet.level_log, sheet.value_log
+    volume, level_log, value_log = rows.volume, rows.level_log, rows.value_log
     worth, weight, gain, start = case.worth, case.weight, case.gain, case.start
     place = n % _BLOCK
     out_volume, out_level_log = block.volume[place], block.level_log[place]
     out_level, out_value = block.level_micros[place], block.value_micros[place]
-    liked_log, liked = sheet.drift, sheet.jump  # of each segment, from here on
+    liked_log, liked = rows.drift, rows.jump  # of each segment, from here on
     for s in range(segments):
         liked_log[s] = p.creatives_affinity_strength * people.best_affinity_log[world.persona[n, s]]
         liked[s] = math.exp(liked_log[s])

@@ -7,17 +7,17 @@ from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 from gymnasium.vector import VectorEnv
 from torch import Tensor
 
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
+from gaelp.arrays import Floats
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Collector, open_env, refuse_not_finite
 
 __all__ = ["Arena", "GymArena", "Round", "round_seed"]
 
-Rewards = npt.NDArray[np.float64]
+Rewards = Floats
 Act = Callable[[Tensor], Tensor]
 OpenEnv = Callable[[int], VectorEnv[Any, Any, Any]]
 

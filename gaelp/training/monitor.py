@@ -15,11 +15,11 @@ from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 from scipy.special import ndtr
 from scipy.stats import rankdata
 
+from gaelp.arrays import Floats
 from gaelp.checks import Goal, robust_z
 from gaelp.config.base import Frozen
 from gaelp.config.validation import validated
@@ -40,7 +40,6 @@ __all__ = [
 
 Trend = Literal["rising", "falling", "flat", "too little data"]
 Anomaly = Literal["high", "low", "none", "too little data"]
-Floats = npt.NDArray[np.float64]
 
 _VERSION = 1
 _SAVED = "monitor state"

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 
@@ -26,7 +26,7 @@ class Score(Frozen):
     compared: bool = True
 
 
-def score(rewards: npt.NDArray[np.float64], reference: npt.NDArray[np.float64] | None = None) -> Score:
+def score(rewards: Floats, reference: Floats | None = None) -> Score:
     """The score of rewards (episodes,); `reference` holds those of another policy in the same episodes."""
     if len(rewards) < 2 or not np.isfinite(rewards).all():
         raise BadInput(f"saw rewards of {len(rewards)} episodes, some perhaps not finite: 2 or more finite ones wanted")
@@ -45,5 +45,5 @@ def score(rewards: npt.NDArray[np.float64], reference: npt.NDArray[np.float64] |
     )
 
 
-def _interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+def _interval(values: Floats) -> tuple[float, float]:
     return float(values.mean()), _Z_95 * float(values.std(ddof=1)) / math.sqrt(len(values))

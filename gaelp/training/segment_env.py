@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from pydantic import Field, PositiveFloat, model_validator
 
+from gaelp.arrays import Bools, Floats, Floats32, Ints
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.episodes import training_seeds
 from gaelp.market.features import FeatureMaker
@@ -27,7 +28,6 @@ from gaelp.types import Policy
 
 __all__ = ["EXTRA_FEATURES", "ResidualSpec", "SegmentEnv", "SegmentFeatures", "moved", "residuals", "row_space"]
 
-Singles = npt.NDArray[np.float32]
 Rule = Policy[Brief, Observation, Action]
 
 EXTRA_FEATURES: tuple[tuple[str, str], ...] = (
@@ -68,12 +68,12 @@ def row_space(spec: ResidualSpec) -> gym.Space[Any]:
     return gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
 
 
-def moved(rule: Action, change: npt.NDArray[np.float64]) -> Action:
+def moved(rule: Action, change: Floats) -> Action:
     """The rule's action with every bid moved by a log change of shape (N, S)."""
     return Action(np.rint(rule.bid_micros * np.exp(change)).astype(np.int64), rule.pace, rule.creative)
 
 
-def residuals(spec: ResidualSpec, actions: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+def residuals(spec: ResidualSpec, actions: npt.NDArray[Any], shape: tuple[int, ...]) -> Floats:
     """Log bid changes of shape (N, S) from the rows' actions."""
     if spec.actions == "discrete":
         unit = 2.0 * np.asarray(actions, np.float64) / (spec.choices - 1) - 1.0
@@ -91,9 +91,7 @@ class SegmentFeatures:
     def __init__(self, brief: Brief) -> None:
         self._maker = FeatureMaker(brief)
 
-    def __call__(
-        self, obs: Observation, rule_bid_micros: npt.NDArray[np.int64], last: npt.NDArray[np.float64]
-    ) -> Singles:
+    def __call__(self, obs: Observation, rule_bid_micros: Ints, last: Floats) -> Floats32:
         """Vectors of shape (N * S, size)."""
         bid_log = np.log(np.maximum(rule_bid_micros, 1))
         lead = bid_log - bid_log.mean(axis=1, keepdims=True)
@@ -102,7 +100,7 @@ class SegmentFeatures:
         return rows.reshape(-1, rows.shape[-1])
 
 
-class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any]]):
+class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[Any]]):
     """N campaigns x S segments as N * S rows of a vector environment with same-step autoreset."""
 
     def __init__(self, market: Market, rule: Rule, spec: ResidualSpec, *, campaigns: int) -> None:
@@ -125,12 +123,12 @@ class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any
         *,
         seed: int | None = None,
         options: dict[str, Any] | None = None,  # noqa: ARG002 - part of Gymnasium's signature
-    ) -> tuple[Singles, dict[str, Any]]:
+    ) -> tuple[Floats32, dict[str, Any]]:
         """Begin the first training episodes of a seed, or the next ones when no seed is given."""
         self._seed, self._batch = (seed, 0) if seed is not None else (self._seed, self._batch + 1)
         return self._begin(), {}
 
-    def _begin(self) -> Singles:
+    def _begin(self) -> Floats32:
         obs = self.market.reset(training_seeds(self._seed, self.campaigns, self._batch))
         self.rule.begin(self.market.brief)
         self._features = SegmentFeatures(self.market.brief)
@@ -139,13 +137,11 @@ class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any
         self.episode_reward = np.zeros(self.campaigns)
         return self._look(obs)
 
-    def _look(self, obs: Observation) -> Singles:
+    def _look(self, obs: Observation) -> Floats32:
         self._base = self.rule.act(obs)
         return self._features(obs, self._base.bid_micros, self._last)
 
-    def step(
-        self, actions: npt.NDArray[Any]
-    ) -> tuple[Singles, Singles, npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
+    def step(self, actions: npt.NDArray[Any]) -> tuple[Floats32, Floats32, Bools, Bools, dict[str, Any]]:
         """Run one hour; rewards are per row and for training only, `info["market_reward"]` is the project's reward."""
         base, price_log = self._base, self._price_log()
         self._last = residuals(self.residual, actions, base.bid_micros.shape)
@@ -163,7 +159,7 @@ class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any
         rows = self._begin() if ended else self._look(obs)
         return rows, reward, np.full(self.num_envs, ended), np.zeros(self.num_envs, np.bool_), info
 
-    def _price_log(self) -> npt.NDArray[np.float64]:
+    def _price_log(self) -> Floats:
         """Log price of budget in the coming hour, (N,)."""
         market, state = self.market, self.market.state
         if self.residual.budget_price == "remaining":
@@ -172,10 +168,10 @@ class SegmentEnv(gym.vector.VectorEnv[Singles, npt.NDArray[Any], npt.NDArray[Any
 
     def _row_rewards(
         self,
-        value_micros: npt.NDArray[np.float64],
-        cost_micros: npt.NDArray[np.int64],
-        price_log: npt.NDArray[np.float64],
-    ) -> Singles:
+        value_micros: Floats,
+        cost_micros: Ints,
+        price_log: Floats,
+    ) -> Floats32:
         price = self.residual.budget_price_share * np.exp(price_log)[:, None]
         surplus = reward(value_micros - price * cost_micros, self.market.world.optimum_micros[:, None])
         return np.asarray(_REWARD_SCALE * surplus.reshape(-1), dtype=np.float32)

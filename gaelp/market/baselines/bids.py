@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from gaelp.arrays import Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.worth import prior_value_log
 from gaelp.market.view import Action, Brief, Observation
@@ -14,8 +14,6 @@ from gaelp.types import Policy
 __all__ = ["Bidder", "LaunchParameters", "bids_for_worth", "launch_bid_log", "launch_price_log", "whole_micros"]
 
 Bidder = Policy[Brief, Observation, Action]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _HIGHEST_BID_LOG = math.log(1e12)
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Uints
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 from gaelp.market.baselines.bids import Bidder
@@ -16,7 +16,6 @@ from gaelp.market.reward import headroom_share
 
 __all__ = ["Comparison", "Estimate", "Result", "compare", "headroom", "lead", "success_rate"]
 
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]  # policy, episodes done, episodes in all
 
 _EPISODES_MAX = 1_000_000  # more would only narrow an interval that is already a thousandth
@@ -119,9 +118,7 @@ def _unique(policies: Sequence[Bidder]) -> list[Bidder]:
     return list({policy.name: policy for policy in reversed(policies)}.values())[::-1]
 
 
-def _play_in_batches(
-    market: Market, policy: Bidder, seeds: npt.NDArray[np.uint64], progress: Progress | None
-) -> Played:
+def _play_in_batches(market: Market, policy: Bidder, seeds: Uints, progress: Progress | None) -> Played:
     parts = []
     for first in range(0, len(seeds), _BATCH_EPISODES):
         batch = seeds[first : first + _BATCH_EPISODES]

@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Ints8
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.view import Action, Brief, Observation
 
 __all__ = ["WithCreatives", "best_creatives"]
 
-Floats = npt.NDArray[np.float64]
 
 _PRIOR_CLICKS = 2.5  # clicks' worth of belief that a segment likes all creatives alike
 _OPTIMISM = 1.0  # standard deviations above the estimate: what is little known gets tried
@@ -40,7 +39,7 @@ class WithCreatives:
         return replace(action, creative=best_creatives(self._brief, obs))
 
 
-def best_creatives(brief: Brief, obs: Observation) -> npt.NDArray[np.int8]:
+def best_creatives(brief: Brief, obs: Observation) -> Ints8:
     """Index of the creative with the highest upper estimate of its click rate, (N, S).
 
     A creative's rate is drawn towards its segment's, and that towards the campaign's (gamma-Poisson). What other

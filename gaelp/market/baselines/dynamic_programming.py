@@ -19,8 +19,8 @@ from typing import Protocol
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Floats32, Ints
 from gaelp.errors import DataError
 from gaelp.market.baselines.worth import AverageValue, PriorValues, ValueSource, bid_for, mean_price_micros
 from gaelp.market.landscape import GRID
@@ -38,9 +38,7 @@ _SATURATED = 1e-9
 _MOST_TABLE_BYTES = 2 * 1024**3
 _WEEK_HOURS = 168
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Table = npt.NDArray[np.float32] | npt.NDArray[np.float64]  # (rows, budget + 1)
+Table = Floats32 | Floats  # (rows, budget + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,7 +187,7 @@ class _ScaledCourse:
         return _Standing(np.stack([rows, budgets], axis=1), micros_per_unit)
 
 
-def unit_chances(win: npt.NDArray[np.float32]) -> Floats:
+def unit_chances(win: Floats32) -> Floats:
     """Chance of each whole price 0..HIGHEST_UNITS under a landscape's row, LEVEL_UNITS being its price level."""
     edges_log = np.log((np.arange(HIGHEST_UNITS + 1) + 0.5) / LEVEL_UNITS)
     share_below = np.interp(edges_log, GRID, win, left=0.0)

@@ -3,15 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Uints
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.market import Market, seeds_from
 
 __all__ = ["Played", "held_out_seeds", "play", "training_seeds", "validation_seeds"]
 
-Floats = npt.NDArray[np.float64]
-Seeds = npt.NDArray[np.uint64]
 
 _ONE = np.uint64(1)
 
@@ -23,22 +21,22 @@ class Played(NamedTuple):
     budget_used: Floats
 
 
-def training_seeds(seed: int, campaigns: int, batch: int = 0) -> Seeds:
+def training_seeds(seed: int, campaigns: int, batch: int = 0) -> Uints:
     """Episodes to tune and train on: even seeds, so that none is ever held out."""
     return seeds_from(seed, campaigns, batch) & ~_ONE
 
 
-def held_out_seeds(seed: int, campaigns: int, batch: int = 0) -> Seeds:
+def held_out_seeds(seed: int, campaigns: int, batch: int = 0) -> Uints:
     """Episodes to judge on: odd seeds, so that none was ever trained on."""
     return seeds_from(seed, campaigns, batch) | _ONE
 
 
-def validation_seeds(seed: int, campaigns: int) -> Seeds:
+def validation_seeds(seed: int, campaigns: int) -> Uints:
     """Episodes to choose between checkpoints on: odd seeds too, another batch than the one that judges the choice."""
     return held_out_seeds(seed, campaigns, batch=1)
 
 
-def play(market: Market, policy: Bidder, seeds: Seeds) -> Played:
+def play(market: Market, policy: Bidder, seeds: Uints) -> Played:
     """Run one episode for each seed to its end."""
     obs = market.reset(seeds)
     policy.begin(market.brief)

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Ints
 from gaelp.market.view import Brief, Observation
 
 __all__ = ["Calendar", "PriceLevels", "VolumeForecast", "calendar_by_intent", "calendar_by_price"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _WEEK_HOURS = 168
 _DAY_PARTS = 24

@@ -3,14 +3,12 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats
 from gaelp.market.baselines.worth import AverageValue, PriorValues, ValueSource, bid_for, mean_price_micros
 from gaelp.market.view import Action, Brief, Observation
 
 __all__ = ["Lin", "Mcpc"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class Lin:

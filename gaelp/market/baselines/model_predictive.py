@@ -4,9 +4,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from gaelp.arrays import Floats, Floats32, Ints32
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import bids_for_worth
 from gaelp.market.baselines.forecasts import PriceLevels, VolumeForecast, calendar_by_intent, calendar_by_price
@@ -18,9 +18,6 @@ from gaelp.market.view import Action, Brief, Observation
 
 __all__ = ["ModelPredictive", "ModelPredictiveParameters", "Outlook", "budget_prices_log"]
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Index = npt.NDArray[np.int32]
 
 _TOLERANCE = 1e-3  # log distance between planned spend and money
 _MAX_EVALUATIONS = 40
@@ -35,12 +32,12 @@ class Outlook(NamedTuple):
     value_log: Floats  # (N, S) of an impression in an hour of average intent
     level_log: Floats  # (N, S) price level without the hour of day
     volume: Floats  # (N, S) opportunities in an hour of average activity
-    persona: Index  # (N, S)
-    start: Index  # (N,) hour of week at launch
+    persona: Ints32  # (N, S)
+    start: Ints32  # (N,) hour of week at launch
     cumulative: Floats  # (P, J, H + 1) activity before each hour, see Calendar
     bin_price_log: Floats  # (J,)
     daypart_log: Floats  # (P, J) log factor on value
-    best_cost: Singles  # (1, grid) of the pooled landscape
+    best_cost: Floats32  # (1, grid) of the pooled landscape
 
 
 class ModelPredictiveParameters(Frozen):
@@ -162,7 +159,7 @@ def budget_prices_log(
 
 
 @compiled
-def _cost(worth: Floats, weight: Floats, best_cost: Singles, price_log: float) -> float:
+def _cost(worth: Floats, weight: Floats, best_cost: Floats32, price_log: float) -> float:
     total = 0.0
     for i in range(len(worth)):
         if weight[i] > 0.0:
@@ -172,7 +169,7 @@ def _cost(worth: Floats, weight: Floats, best_cost: Singles, price_log: float) -
 
 @compiled
 def _capped(
-    worth: Floats, today: Floats, later: Floats, best_cost: Singles, limits: tuple[float, float], price_log: float
+    worth: Floats, today: Floats, later: Floats, best_cost: Floats32, limits: tuple[float, float], price_log: float
 ) -> float:
     total = min(limits[0], _cost(worth, today, best_cost, price_log))
     if limits[1] > 0.0:
@@ -185,7 +182,7 @@ def _price_log(
     worth: Floats,
     today: Floats,
     later: Floats,
-    best_cost: Singles,
+    best_cost: Floats32,
     limits: tuple[float, float],
     money: float,
     bracket: tuple[float, float],

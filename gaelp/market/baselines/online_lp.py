@@ -1,9 +1,9 @@
 """OnlineLP: dual mirror descent on the price of budget, corrected by the budget and the time that are left."""
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from gaelp.arrays import Floats
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import LaunchParameters, bids_for_worth, launch_price_log
 from gaelp.market.baselines.pacing import relative_error
@@ -13,7 +13,6 @@ from gaelp.market.view import Action, Brief, Observation
 
 __all__ = ["OnlineLp", "OnlineLpParameters"]
 
-Floats = npt.NDArray[np.float64]
 
 _LEAST_LEFT = 1e-3  # of the budget, so that its logarithm stays finite
 

@@ -1,9 +1,9 @@
 """Bids in proportion to value, at a price of budget that keeps spending on plan: PID and multiplicative pacing."""
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from gaelp.arrays import Floats
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import LaunchParameters, bids_for_worth, launch_price_log
 from gaelp.market.baselines.plan import SpendPlan
@@ -12,7 +12,6 @@ from gaelp.market.view import Action, Brief, Observation
 
 __all__ = ["Multiplicative", "MultiplicativeParameters", "Pid", "PidParameters", "relative_error"]
 
-Floats = npt.NDArray[np.float64]
 
 _INTEGRAL_LIMIT = 3.0
 _LEAST_ERROR, _MOST_ERROR = -1.0, 2.0  # of an hour's spend, relative to its target

@@ -1,16 +1,14 @@
 """How much of the budget each hour should spend: in proportion to the volume it is forecast to hold."""
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Floats32, Ints, Ints32
 from gaelp.market.baselines.forecasts import calendar_by_price
 from gaelp.market.compiled import compiled
 from gaelp.market.view import Brief, Observation
 
 __all__ = ["SpendPlan", "day_end", "day_left_micros"]
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
 
 _LEAST_SHARE = 1e-9
 _NO_VOLUME = 1e-300
@@ -57,9 +55,7 @@ class SpendPlan:
 
 
 @compiled
-def _planned_before(
-    cumulative: Floats, persona: npt.NDArray[np.int32], start: npt.NDArray[np.int32], volume: Singles, hours: int
-) -> Floats:
+def _planned_before(cumulative: Floats, persona: Ints32, start: Ints32, volume: Floats32, hours: int) -> Floats:
     campaigns, segments = persona.shape
     planned = np.zeros((hours + 1, campaigns))
     for n in range(campaigns):
@@ -92,7 +88,7 @@ def day_end(brief: Brief, hour: int) -> int:
     return min((hour // brief.hours_per_day + 1) * brief.hours_per_day, brief.hours)
 
 
-def day_left_micros(brief: Brief, obs: Observation) -> npt.NDArray[np.int64]:
+def day_left_micros(brief: Brief, obs: Observation) -> Ints:
     """What today's cap still allows, (N,); in a day's first hour the observation still tells of the day before."""
     if obs.hour % brief.hours_per_day == 0:
         return np.minimum(brief.daily_cap_micros, obs.left_micros)

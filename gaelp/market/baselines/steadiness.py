@@ -2,9 +2,7 @@
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from gaelp.arrays import Floats
 from gaelp.errors import BadInput
 
 __all__ = ["LAST_EPISODES", "last_episodes_z"]
@@ -12,7 +10,7 @@ __all__ = ["LAST_EPISODES", "last_episodes_z"]
 LAST_EPISODES = 50
 
 
-def last_episodes_z(rewards: npt.NDArray[np.float64], last: int = LAST_EPISODES) -> float:
+def last_episodes_z(rewards: Floats, last: int = LAST_EPISODES) -> float:
     """How many standard errors the mean of the last episodes lies from the mean of those before; never negative.
 
     `rewards` has shape (episodes,), in the order in which they were played, at least twice `last`. Both parts bring

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from gaelp.arrays import Floats
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.forecasts import PriceLevels
 from gaelp.market.baselines.worth import prior_value_log
@@ -11,7 +12,6 @@ from gaelp.market.view import Brief, Observation
 
 __all__ = ["SignalWeights", "ValueParameters", "Values", "shrunken_rate"]
 
-Floats = npt.NDArray[np.float64]
 
 _INTENT_HOURS = 24
 _KNOWN_PRIOR_SHARE = 0.05  # of the flight: what the market's average weighs beside the known values seen so far

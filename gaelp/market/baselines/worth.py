@@ -3,17 +3,15 @@
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Floats32, Ints
 from gaelp.market.view import Brief, Observation
 
 __all__ = ["AverageValue", "PriorValues", "ValueSource", "bid_for", "mean_price_micros", "prior_value_log"]
 
 _ROUNDING = 1e-12
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Real = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Real = Floats32 | Floats
 
 
 class ValueSource(Protocol):

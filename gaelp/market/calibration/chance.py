@@ -1,8 +1,8 @@
 """How far held-out prices may lie from a fit by chance alone: the allowance in judging a small log."""
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Bools, Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.market.calibration.goodness import PriceComparison, compare
 from gaelp.market.calibration.kaplan_meier import PriceCurve, kaplan_meier
@@ -19,10 +19,6 @@ KS_BAR = 0.03
 DRAWS = 50
 _DEVIATIONS = 4.0  # above the mean of the draws: both figures have a longer tail than a normal one
 _ROWS_MAX = 20_000  # what chance does to a larger log is told from a part of it
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 class PriceJudgement(Frozen):

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit
 from scipy.stats import kstest
 
+from gaelp.arrays import Bools, Floats
 from gaelp.market.calibration.evidence import weighed
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.likelihood import Likelihood, Maximum, maximise, profile_interval
@@ -20,8 +20,6 @@ AT_ONCE_HOURS = 1 / 60
 DELAYED_MIN = 20
 _AGE_CELL_HOURS = 0.25
 _BOUNDS = ((-12.0, 12.0), (math.log(AT_ONCE_HOURS), math.log(2000.0)), (-20.0, 12.0))
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def matured_share(delay: DelaySpec, age_hours: Floats) -> Floats:
     return np.asarray(1 - (1 - delay.immediate_share) * np.exp(-age / delay.mean_hours))
 
 
-def _sorted_clicks(log: BidLog, click: npt.NDArray[np.bool_], delay_hours: Floats, window_hours: int) -> _Clicks:
+def _sorted_clicks(log: BidLog, click: Bools, delay_hours: Floats, window_hours: int) -> _Clicks:
     age = np.minimum(log.end_hours - log.time_hours[click], window_hours)
     delay = delay_hours[click]
     converted = delay <= window_hours

@@ -4,17 +4,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
+from gaelp.arrays import Floats
 from gaelp.market.calibration.likelihood import maximise, profile_interval
 
 __all__ = ["DriftFit", "fit_drift"]
 
 # Up to a persistence of 0.995: drift with a half-life beyond six days cannot be told from a trend.
 _BOUNDS = ((-4.0, 5.293), (math.log(1e-3), math.log(3.0)), (math.log(1e-3), math.log(3.0)))
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import NonNegativeInt
 
+from gaelp.arrays import Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.errors import DataError
 from gaelp.market.calibration.kaplan_meier import PriceCurve, kaplan_meier
@@ -16,8 +16,6 @@ __all__ = ["PriceComparison", "compare", "compare_histogram_halves"]
 
 BINS = 64
 _SPREAD_EVENLY = 1e-4  # share of the fitted mass put on all bins alike: a price never seen in fitting is not impossible
-
-Floats = npt.NDArray[np.float64]
 
 
 class PriceComparison(Frozen):
@@ -68,7 +66,7 @@ def _log_edges(price: Floats) -> Floats:
     return np.exp(np.linspace(math.log(low), math.log(high), BINS)) if high > low else np.array([high])
 
 
-def compare_histogram_halves(price: Floats, count: npt.NDArray[np.int64], rng: np.random.Generator) -> PriceComparison:
+def compare_histogram_halves(price: Floats, count: Ints, rng: np.random.Generator) -> PriceComparison:
     """Split a price histogram at random into halves, fit a landscape on one, compare bin by bin with the other."""
     half = rng.binomial(count, 0.5)
     if half.sum() == 0 or half.sum() == count.sum():

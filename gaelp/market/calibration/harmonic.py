@@ -5,18 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.stats import ncx2
 
+from gaelp.arrays import Floats
 from gaelp.market.calibration.fitted import CONFIDENCE, Fitted, TooLittle
 
 __all__ = ["Wave", "amplitude_net_of_noise", "day_wave", "fit_click_daypart"]
 
 CLICKS_MIN = 100
 HOURS_OF_DAY_MIN = 18
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

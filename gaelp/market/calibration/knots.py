@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import norm
 
+from gaelp.arrays import Floats
 from gaelp.errors import DataError
 from gaelp.market.calibration.kaplan_meier import PriceCurve
 from gaelp.market.spec import LandscapeSpec
@@ -16,8 +16,6 @@ KNOTS_MAX = 256
 _TOLERANCE = 1e-6
 _LOWEST_RATIO, _HIGHEST_RATIO = 1e-4, 1e3  # to the level, of the prices a market tabulates
 _CELLS = 8192  # prices finer than this many cells of equal log width are merged before knots are chosen
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Bools, Floats
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.kaplan_meier import PriceCurve, kaplan_meier
 from gaelp.market.calibration.knots import KnotFit, landscape_from_curve
@@ -23,9 +23,6 @@ AT_RISK_MIN = 20
 POOLED = "other-segments"
 _PAID_BID_SHARE = 0.98
 _Z = 1.959964
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

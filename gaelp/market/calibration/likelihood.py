@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import chi2
 
+from gaelp.arrays import Bools, Floats
 from gaelp.market.calibration.fitted import CONFIDENCE
 
 __all__ = ["Likelihood", "Maximum", "maximise", "profile_interval"]
@@ -20,7 +20,6 @@ _GAIN = 1e-5  # log-likelihood not worth another step
 _STEPS = 100
 _LONGEST = 2.0
 
-Floats = npt.NDArray[np.float64]
 Likelihood = Callable[[Floats], float]
 Bounds = Sequence[tuple[float, float]]
 
@@ -70,7 +69,7 @@ def _derivatives(log_likelihood: Likelihood, point: Floats, value: float) -> tup
     return (above - below) / (2 * _DIFFERENCE), curvature
 
 
-def _newton_step(slope: Floats, curvature: Floats, free: npt.NDArray[np.bool_]) -> Floats:
+def _newton_step(slope: Floats, curvature: Floats, free: Bools) -> Floats:
     """Uphill along the free parameters; where the surface is not a hill, downhill directions are mirrored."""
     step = np.zeros_like(slope)
     if free.any():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from gaelp.arrays import Bools, Floats, Ints
 from gaelp.errors import DataError
 
 __all__ = ["HOURS_MAX", "UNKNOWN_PRICE", "BidLog", "keep_hours", "make_log"]
@@ -13,10 +14,6 @@ UNKNOWN_PRICE = -1
 HOURS_MAX = 43_800  # five years; a longer span is a wrong date in some row
 _SHORTEST_COVER = 1 / 60  # an hour with rows in it is covered for at least a minute
 _MONDAY_SHIFT_HOURS = 72  # hour 0 of the epoch is Thursday 00h
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from gaelp.arrays import Bools, Floats
 from gaelp.errors import DataError
 from gaelp.market.calibration.log_frame import UNKNOWN_PRICE, BidLog, make_log
 from gaelp.market.calibration.log_times import TIME_FORMS, check_utc_offset, hours_of
@@ -21,9 +22,6 @@ FAULTS_SHOWN = 10
 UNNAMED_SEGMENT = "(none)"
 _OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _WORDS = {"true": "1", "false": "0"}
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 def log_from_table(

@@ -1,9 +1,9 @@
 """Times of a log as hours on the market's own clock: ISO text, epoch seconds or milliseconds, yyyymmddHHMMSS(fff)."""
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from gaelp.arrays import Bools, Floats
 from gaelp.errors import DataError
 
 __all__ = ["TIME_FORMS", "check_utc_offset", "hours_of"]
@@ -15,9 +15,6 @@ _OFFSET_MIN_HOURS, _OFFSET_MAX_HOURS = -12.0, 14.0  # of all clocks in use
 _COMPACT = r"^\d{14}(?:\d{3})?$"
 _NUMBER = r"^\d+(?:\.\d+)?(?:[eE]\+?\d+)?$"
 _ZONED = r"(?:[zZ]|[+-]\d{2}:?\d{2})$"
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 def check_utc_offset(utc_offset_hours: float) -> None:

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_ndtr
 
+from gaelp.arrays import Bools, Floats, Ints
 from gaelp.market.calibration.log_frame import BidLog
 
 __all__ = ["PriceLevels", "log_prices", "price_levels"]
@@ -15,10 +15,6 @@ SEEN_MIN = 3  # prices in a cell before its level counts
 _ITERATIONS = 200
 _CONVERGED = 1e-7
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

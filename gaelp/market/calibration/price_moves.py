@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Ints
 from gaelp.market.calibration.drift import DriftFit, fit_drift
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.harmonic import Wave, amplitude_net_of_noise, day_wave
@@ -18,8 +18,6 @@ __all__ = ["PriceMoves", "fit_price_moves"]
 HOURS_MIN = 48
 RECENT_HOURS = 26 * 168
 _CELLS_MAX = 20_000  # segment-hours in one likelihood
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +56,14 @@ def fit_price_moves(log: BidLog, prices: SegmentPrices, rivals: RivalSpec) -> Pr
     return _moves(drift, own, own_share, common, total, hour)
 
 
-def _laid_out(values: Floats, timeline: npt.NDArray[np.int64]) -> Floats:
+def _laid_out(values: Floats, timeline: Ints) -> Floats:
     """Put covered hours where they belong in time, so that gaps stay gaps; shape (R, span)."""
     full = np.zeros((len(values), int(timeline[-1]) + 1))
     full[:, timeline] = values
     return full
 
 
-def _segment_drift(
-    moved: Floats, weight: Floats, timeline: npt.NDArray[np.int64], persistence: float
-) -> tuple[DriftFit | None, float]:
+def _segment_drift(moved: Floats, weight: Floats, timeline: Ints, persistence: float) -> tuple[DriftFit | None, float]:
     """Drift of segments around the common one, and the share of it that the common series still holds."""
     span = int(timeline[-1]) + 1
     enough = np.flatnonzero((weight > 0).sum(axis=1) >= HOURS_MIN)

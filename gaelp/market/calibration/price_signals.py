@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Bools, Floats, Ints
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.price_levels import PriceLevels, log_prices, price_levels
@@ -16,10 +16,6 @@ __all__ = ["SegmentPrices", "fit_price_click_correlation", "fit_segment_prices",
 
 SEGMENTS_MIN = 5
 CORRELATED_SEGMENTS_MIN = 8
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

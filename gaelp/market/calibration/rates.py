@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 from scipy.stats import norm
 
+from gaelp.arrays import Bools, Floats
 from gaelp.market.calibration.fitted import CONFIDENCE, Fitted, TooLittle
 from gaelp.market.calibration.likelihood import maximise, profile_interval
 
@@ -20,8 +20,6 @@ _LOG_RATE_MAX = -1e-3
 _LOG_MEAN_BOUNDS = (math.log(1e-9), _LOG_RATE_MAX)
 _LOG_SD_BOUNDS = (math.log(1e-3), math.log(5.0))
 _CORRELATION_BOUND = 0.995
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ def _pooled(successes: Floats, trials: Floats, what: str) -> Fitted:
     )
 
 
-def _hierarchical(successes: Floats, trials: Floats, used: npt.NDArray[np.bool_], what: str) -> RateFit:
+def _hierarchical(successes: Floats, trials: Floats, used: Bools, what: str) -> RateFit:
     k, n = successes[used], trials[used]
     bounds = (_LOG_MEAN_BOUNDS, _LOG_SD_BOUNDS)
 

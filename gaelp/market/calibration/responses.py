@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from gaelp.market.calibration.delay import DelayFit, fit_delay, matured_share
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.harmonic import fit_click_daypart
@@ -13,8 +10,6 @@ from gaelp.market.calibration.rates import RateFit, fit_rates
 from gaelp.market.spec import DelaySpec
 
 __all__ = ["ResponseFit", "fit_click_rates", "fit_responses"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Bools, Floats, Ints
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.spread import shrunk, spread_net_of_noise
 
@@ -18,9 +18,6 @@ _UNSEEN_VARIANCE = 0.25**2  # how far a weekday the log never saw may stand from
 _FACTOR_MIN = 0.02
 _Z = 1.959964
 _ROUNDS = 50
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,7 @@ def _spread(effect: Floats, noise: Floats) -> tuple[float, float]:
     return found.sd_low, found.sd_high
 
 
-def _bridged(effect: Floats, seen: npt.NDArray[np.bool_]) -> Floats:
+def _bridged(effect: Floats, seen: Bools) -> Floats:
     """An hour of day that was never seen lies between its neighbours, around the clock."""
     at = np.flatnonzero(seen)
     around = np.concatenate([at - 24, at, at + 24])

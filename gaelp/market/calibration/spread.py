@@ -4,17 +4,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
+from gaelp.arrays import Floats
 from gaelp.market.calibration.fitted import CONFIDENCE
 
 __all__ = ["Spread", "shrunk", "spread_net_of_noise"]
 
 _VARIANCE_MAX = 1e4
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

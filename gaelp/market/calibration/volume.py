@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.stats import kstest, nbinom
 
+from gaelp.arrays import Floats
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.seasonality import HourFactors, fit_hour_factors
@@ -19,8 +19,6 @@ SEGMENTS_MIN = 5
 HOURS_MIN = 24
 _DISPERSION_MAX = 100.0
 _Z = 1.959964
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from gaelp.arrays import Floats, Floats32, Ints, Ints32, Uints
 from gaelp.market.compiled import compiled
 from gaelp.market.random import advance, counter, keyed, normal
 from gaelp.market.random_rows import fill_normals, fill_poissons, fill_quantiles, fill_states, fill_uniforms
 
-__all__ = ["DAY_HOURS", "Sheet", "draw_common", "draw_price", "draw_value", "draw_volume", "empty_sheet"]
+__all__ = ["DAY_HOURS", "EpisodeRows", "draw_common", "draw_price", "draw_value", "draw_volume", "empty_rows"]
 
 DAY_HOURS = 24
 WAVE_HOUR = 7  # prices cross their mean upwards here: dearest six hours later, cheapest six hours before
@@ -23,37 +23,33 @@ _VOLUME, _COMMON, _DRIFT, _RIVALS, _VALUE = 4, 5, 6, 7, 11  # random streams of 
 _JUMP_START, _JUMP_END = 0.015, 0.06  # chance an hour that a price jump begins or ends
 
 Record = Any  # one campaign of parameters.PARAMETERS; its fields are known to numpy, not to the type checker
-Words = npt.NDArray[np.uint64]
-Singles = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int32]
 
 
-class Sheet(NamedTuple):
+class EpisodeRows(NamedTuple):
     """Rows of hours x segments, flat, of the campaign at hand; the segments' own numbers; and room to work in."""
 
-    volume: Doubles
-    level_log: Doubles
-    value_log: Doubles
-    common_log: Doubles  # (T,) price movement shared by all segments
-    segment_volume: Doubles  # (S,) this and the next two: the mean of each segment
-    segment_price_log: Doubles
-    segment_value_log: Doubles
-    drift: Doubles  # (S,)
-    jump: Doubles  # (S,)
-    counters: Words
-    states: Words
-    draws: Doubles  # this and the next two: random numbers of one purpose
-    more_draws: Doubles
-    chances: Doubles
-    cells: npt.NDArray[np.int64]
+    volume: Floats
+    level_log: Floats
+    value_log: Floats
+    common_log: Floats  # (T,) price movement shared by all segments
+    segment_volume: Floats  # (S,) this and the next two: the mean of each segment
+    segment_price_log: Floats
+    segment_value_log: Floats
+    drift: Floats  # (S,)
+    jump: Floats  # (S,)
+    counters: Uints
+    states: Uints
+    draws: Floats  # this and the next two: random numbers of one purpose
+    more_draws: Floats
+    chances: Floats
+    cells: Ints
 
 
-def empty_sheet(hours: int, segments: int) -> Sheet:
-    """A sheet to draw one campaign after another on."""
+def empty_rows(hours: int, segments: int) -> EpisodeRows:
+    """Rows to fill with one campaign after another."""
     places = hours * segments
     row, each = np.empty(places), np.empty(segments)
-    return Sheet(
+    return EpisodeRows(
         volume=row,
         level_log=row.copy(),
         value_log=row.copy(),
@@ -73,7 +69,7 @@ def empty_sheet(hours: int, segments: int) -> Sheet:
 
 
 @compiled
-def _counters(hours: int, segments: int) -> Words:
+def _counters(hours: int, segments: int) -> Uints:
     out = np.empty(hours * segments, np.uint64)
     for t in range(hours):
         for s in range(segments):
@@ -82,23 +78,25 @@ def _counters(hours: int, segments: int) -> Words:
 
 
 @compiled
-def draw_volume(key: np.uint64, sheet: Sheet, kinds: Index, activity: Singles, start: int, gamma: Doubles) -> None:
+def draw_volume(
+    key: np.uint64, rows: EpisodeRows, kinds: Ints32, activity: Floats32, start: int, gamma: Floats
+) -> None:
     """Negative binomial: a Poisson count around a gamma-distributed mean."""
-    mean, volume, segments = sheet.draws, sheet.segment_volume, len(kinds)
-    fill_states(key, _VOLUME, sheet.counters, sheet.states)
-    fill_quantiles(sheet.states, gamma, mean)
+    mean, volume, segments = rows.draws, rows.segment_volume, len(kinds)
+    fill_states(key, _VOLUME, rows.counters, rows.states)
+    fill_quantiles(rows.states, gamma, mean)
     hour, i = start, 0
-    for _ in range(len(sheet.common_log)):
+    for _ in range(len(rows.common_log)):
         for s in range(segments):
             mean[i] *= volume[s] * activity[kinds[s], hour]
             i += 1
         hour = hour + 1 if hour < _WEEK_HOURS - 1 else 0
-    fill_normals(sheet.states, 1, sheet.cells, sheet.more_draws)
-    fill_poissons(sheet.states, mean, sheet.more_draws, sheet.volume)
+    fill_normals(rows.states, 1, rows.cells, rows.more_draws)
+    fill_poissons(rows.states, mean, rows.more_draws, rows.volume)
 
 
 @compiled
-def draw_common(key: np.uint64, p: Record, wave: float, common_log: Doubles) -> None:
+def draw_common(key: np.uint64, p: Record, wave: float, common_log: Floats) -> None:
     """Price movement all segments share: daily wave, AR(1) drift, and rivals who stop bidding in the evening."""
     kept = p.price_drift_persistence
     fresh = math.sqrt(1.0 - kept * kept)
@@ -119,28 +117,28 @@ def draw_common(key: np.uint64, p: Record, wave: float, common_log: Doubles) -> 
 
 
 @compiled
-def draw_price(key: np.uint64, p: Record, sheet: Sheet) -> None:
+def draw_price(key: np.uint64, p: Record, rows: EpisodeRows) -> None:
     """Log level by hour: fixed level + common movement + the segment's own drift, jumps and noise."""
     kept, drift_sd, noise_sd = p.price_drift_persistence, p.price_segment_drift_sd, p.price_hourly_noise_sd
-    shocks, noise, price, out = sheet.draws, sheet.more_draws, sheet.segment_price_log, sheet.level_log
-    drift, common_log, segments = sheet.drift, sheet.common_log, len(price)
-    fill_states(key, _DRIFT, sheet.counters, sheet.states)
-    fill_normals(sheet.states, 0, sheet.cells, shocks)
-    fill_normals(sheet.states, 1, sheet.cells, noise)
+    shocks, noise, price, out = rows.draws, rows.more_draws, rows.segment_price_log, rows.level_log
+    drift, common_log, segments = rows.drift, rows.common_log, len(price)
+    fill_states(key, _DRIFT, rows.counters, rows.states)
+    fill_normals(rows.states, 0, rows.cells, shocks)
+    fill_normals(rows.states, 1, rows.cells, noise)
     _move(shocks, kept, drift_sd, drift)
     if p.price_jump_log_size > 0.0:
-        _draw_jumps(sheet, p.price_jump_log_size)
+        _draw_jumps(rows, p.price_jump_log_size)
     else:
-        sheet.chances[:] = 0.0
+        rows.chances[:] = 0.0
     for t in range(len(common_log)):
         common, row = common_log[t], t * segments
         for s in range(segments):
             i = row + s
-            out[i] = price[s] + common + shocks[i] + sheet.chances[i] + noise_sd * noise[i]
+            out[i] = price[s] + common + shocks[i] + rows.chances[i] + noise_sd * noise[i]
 
 
 @compiled
-def _move(shocks: Doubles, kept: float, sd: float, drift: Doubles) -> None:
+def _move(shocks: Floats, kept: float, sd: float, drift: Floats) -> None:
     """Standard shocks become an AR(1) drift with this standard deviation, in place."""
     segments = len(drift)
     fresh = math.sqrt(1.0 - kept * kept)
@@ -154,9 +152,9 @@ def _move(shocks: Doubles, kept: float, sd: float, drift: Doubles) -> None:
 
 
 @compiled
-def _draw_jumps(sheet: Sheet, size: float) -> None:
+def _draw_jumps(rows: EpisodeRows, size: float) -> None:
     """How much each price is raised by a jump that has begun and not ended, as `chances`."""
-    jump, chances, states, segments = sheet.jump, sheet.chances, sheet.states, len(sheet.jump)
+    jump, chances, states, segments = rows.jump, rows.chances, rows.states, len(rows.jump)
     for i in range(len(states)):
         states[i] = advance(advance(states[i]))
     fill_uniforms(states, chances)
@@ -171,18 +169,18 @@ def _draw_jumps(sheet: Sheet, size: float) -> None:
 
 
 @compiled
-def draw_value(key: np.uint64, p: Record, sheet: Sheet, kinds: Index, intent_log: Singles) -> None:
+def draw_value(key: np.uint64, p: Record, rows: EpisodeRows, kinds: Ints32, intent_log: Floats32) -> None:
     """Log expected value of an impression by hour: fixed + daypart intent + drift."""
     kept, drift_sd, daypart = p.price_drift_persistence, p.response_value_drift_sd, p.response_daypart_amplitude
-    shocks, value, out, segments = sheet.draws, sheet.segment_value_log, sheet.value_log, len(kinds)
+    shocks, value, out, segments = rows.draws, rows.segment_value_log, rows.value_log, len(kinds)
     if drift_sd > 0.0:
-        fill_states(key, _VALUE, sheet.counters, sheet.states)
-        fill_normals(sheet.states, 0, sheet.cells, shocks)
-        _move(shocks, kept, drift_sd, sheet.drift)
+        fill_states(key, _VALUE, rows.counters, rows.states)
+        fill_normals(rows.states, 0, rows.cells, shocks)
+        _move(shocks, kept, drift_sd, rows.drift)
     else:
         shocks[:] = 0.0
     hour, i = 0, 0
-    for _ in range(len(sheet.common_log)):
+    for _ in range(len(rows.common_log)):
         for s in range(segments):
             out[i] = value[s] + daypart * intent_log[kinds[s], hour] + shocks[i]
             i += 1
