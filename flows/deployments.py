@@ -1,4 +1,8 @@
-"""What `gaelp up` serves: the pipeline on its weekly schedule, phase 1 alone, and the safety watch."""
+"""What `gaelp up` serves: the pipeline on its weekly schedule, phase 1 alone, and the safety watch.
+
+A runner executes the runs of the deployments it created. On a server that other homes use too, their names end with the
+home's id, so that no home replaces another's deployment and takes its runs.
+"""
 
 from typing import Any
 
@@ -18,13 +22,24 @@ WEEKLY = "0 6 * * 1"  # Mondays at six
 _EVERY_TEN_MINUTES = "*/10 * * * *"
 
 
-def deployments(config: str, overrides: list[str], *, cron: str = WEEKLY) -> list[RunnerDeployment]:
-    """The deployments gaelp/full-pipeline, simulation/alone, safety-watch/every-ten-minutes, each one run at a time."""
-    told = {"config": config, "overrides": overrides}
+def deployments(
+    config: str, overrides: list[str], *, cron: str = WEEKLY, shared_as: str | None = None
+) -> list[RunnerDeployment]:
+    """The deployments gaelp/full-pipeline, simulation/alone, safety-watch/every-ten-minutes, each one run at a time.
+
+    `shared_as` is the home's id on a server that other homes use too.
+    """
+    parameters = {"config": config, "overrides": overrides}
+    suffix = f"-{shared_as}" if shared_as else ""
     return [
-        _deployed(gaelp, "full-pipeline", told, Cron(cron, timezone="UTC", slug="weekly")),
-        _deployed(simulation, "alone", told),
-        _deployed(safety_watch, "every-ten-minutes", told, Cron(_EVERY_TEN_MINUTES, timezone="UTC", slug="watch")),
+        _deployed(gaelp, f"full-pipeline{suffix}", parameters, Cron(cron, timezone="UTC", slug="weekly")),
+        _deployed(simulation, f"alone{suffix}", parameters),
+        _deployed(
+            safety_watch,
+            f"every-ten-minutes{suffix}",
+            parameters,
+            Cron(_EVERY_TEN_MINUTES, timezone="UTC", slug="watch"),
+        ),
     ]
 
 

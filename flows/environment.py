@@ -1,18 +1,23 @@
-"""What Prefect is told through the environment, before it is imported: where it keeps things, and to stay quiet."""
+"""The settings that Prefect reads from the environment when it is imported: where it keeps things, whom it talks to."""
 
 from collections.abc import Mapping, MutableMapping
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
-
 from gaelp.config.places import absolute, repository_root
+from gaelp.config.private_files import make_private_folder
 
-__all__ = ["DEFAULT_API_URL", "for_server", "for_terminal", "prefect_home", "settle", "stop_orphans"]
+__all__ = ["for_client", "for_server", "for_terminal", "prefect_home", "settle"]
 
-DEFAULT_API_URL = "http://127.0.0.1:4200/api"
-_EPHEMERAL_START_S = 120
 _HEARTBEAT_S = 30
+# A user's own value stays for every other setting.
+_FIXED = {
+    "GAELP_HOME",
+    "PREFECT_API_AUTH_STRING",
+    "PREFECT_API_URL",
+    "PREFECT_CLIENT_CSRF_SUPPORT_ENABLED",
+    "PREFECT_HOME",
+    "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE",
+}
 
 
 def prefect_home(home: Path) -> Path:
@@ -20,10 +25,15 @@ def prefect_home(home: Path) -> Path:
     return absolute(home) / "prefect"
 
 
-def _always(home: Path) -> dict[str, str]:
-    return {
+def for_client(home: Path, api_url: str, password: str | None) -> dict[str, str]:
+    """For a client of the server at this address; without a password the user's own setting stays."""
+    login = {} if password is None else {"PREFECT_API_AUTH_STRING": password}
+    return login | {
         "PREFECT_HOME": str(prefect_home(home)),
         "GAELP_HOME": str(absolute(home)),  # a flow may be started from another folder
+        "PREFECT_API_URL": api_url,
+        "PREFECT_CLIENT_CSRF_SUPPORT_ENABLED": "true",
+        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",  # Prefect would start a server that everyone can use
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
         "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
@@ -33,39 +43,30 @@ def _always(home: Path) -> dict[str, str]:
     }
 
 
-def for_terminal(home: Path) -> dict[str, str]:
-    """For a flow in this terminal: a server of its own that ends with it, with a database apart from the shared one."""
-    return _always(home) | {
-        "PREFECT_API_URL": "",
-        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
-        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": str(_EPHEMERAL_START_S),
-        "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{prefect_home(home) / 'terminal.db'}",
-        "PREFECT_LOGGING_LEVEL": "CRITICAL",  # what goes wrong is told by us, in one line
+def for_server(api_url: str, password: str) -> dict[str, str]:
+    """For the server itself: log in first, and no page of another origin may ask."""
+    return {
+        "PREFECT_SERVER_API_AUTH_STRING": password,
+        "PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED": "true",
+        "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": api_url.removesuffix("/api"),
+        "PREFECT_SERVER_UI_API_URL": "/api",  # of the origin that the browser opened: 127.0.0.1, localhost, a tunnel
     }
 
 
-def for_server(home: Path, api_url: str) -> dict[str, str]:
-    """For whatever speaks to a server that others use too."""
-    return _always(home) | {"PREFECT_API_URL": api_url}
+def for_terminal(home: Path) -> dict[str, str]:
+    """For a run in this terminal and its own server, which ends with it: a database apart from the shared one."""
+    return {
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{prefect_home(home) / 'terminal.db'}",
+        "PREFECT_LOGGING_LEVEL": "CRITICAL",  # failures are reported by us, in one line
+    }
 
 
 def settle(environ: MutableMapping[str, str], values: Mapping[str, str]) -> None:
-    """Put the values into an environment; what the user set there on purpose stays, but for where things are."""
-    Path(values["PREFECT_HOME"]).mkdir(parents=True, exist_ok=True)
+    """Put the settings into an environment; a user's own value stays unless the setting is fixed."""
+    if "PREFECT_HOME" in values:
+        make_private_folder(Path(values["PREFECT_HOME"]))
     for name, value in values.items():
-        if name == "PREFECT_API_URL" and not value:
-            environ.pop(name, None)
-        elif name in {"PREFECT_API_URL", "PREFECT_HOME", "GAELP_HOME"}:
+        if name in _FIXED:
             environ[name] = value
         else:
             environ.setdefault(name, value)
-
-
-def stop_orphans(home: Path) -> None:
-    """Stop servers of terminals that were killed: their parent is gone, and nobody else uses them."""
-    ours = for_terminal(home)["PREFECT_SERVER_DATABASE_CONNECTION_URL"]
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            orphan = process.ppid() == 1 and any("prefect.server" in word for word in process.cmdline())
-            if orphan and process.environ().get("PREFECT_SERVER_DATABASE_CONNECTION_URL") == ours:
-                process.terminate()

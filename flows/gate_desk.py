@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from flows.environment import for_server, settle
-from flows.standing_up import api_url_of
+from flows.connection import NoServer, connect
 from gaelp.approvals import SigningKey
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.clock import SystemClock
@@ -125,17 +124,12 @@ def _wake(home: Path, question: Question, decision: Decision) -> None:
     if record.driver == "terminal":
         say(f"`gaelp resume {question.run_id}` goes on with the run")
         return
-    environ = process_environment()
-    api_url = api_url_of(home, environ)
-    settle(environ, for_server(home, api_url))
+    try:
+        connect(home, process_environment())
+    except NoServer as problem:
+        raise GaelpError(f"the decision is recorded, but {problem}; then give the same command again") from None
     from flows.flow_runs import is_suspended, wake  # noqa: PLC0415 - Prefect reads the environment when imported
-    from flows.server import answers  # noqa: PLC0415 - as above
 
-    if not answers(api_url):
-        raise GaelpError(
-            f"the decision is recorded, but no server answers at {api_url}: `gaelp up`, then give the same command"
-            " again"
-        )
     if not is_suspended(record.driver_id):
         say(f"the run is not suspended; `gaelp status {question.run_id}` tells how it stands")
         return

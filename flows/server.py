@@ -1,100 +1,153 @@
-"""The Prefect server that deployments live on: found where it answers, started and kept alive where there is none."""
+"""The home's own Prefect server: where it listens, started and kept alive while something needs it."""
 
+import os
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import psutil
 
-from flows.environment import prefect_home
-from gaelp.config.base import Frozen
-from gaelp.config.write import write_models
-from gaelp.errors import GaelpError
+from flows.connection import answers, is_own, port_of
+from flows.environment import for_client, for_server, for_terminal, prefect_home, settle
+from flows.home_secret import password
+from flows.server_record import ServerProcess, forget_server, record_server, server
+from gaelp.config.loopback import is_loopback
+from gaelp.errors import BadInput, GaelpError
 from gaelp.observability.logs import get_logger
 
-__all__ = ["Server", "answers", "running_server"]
+__all__ = ["Server", "choose_api_url", "running_server", "terminal_server"]
 
+_DEFAULT_PORT = 4200
 _START_S = 180
 _STOP_S = 20
 _LOOK_EVERY_S = 2.0
 _LOG_LINES = 12
 
 
-class _Started(Frozen):
-    """A server process that was started here; with its time of creation, as process ids are used again."""
-
-    pid: int
-    created: float
-
-
-def answers(api_url: str) -> bool:
-    """Whether a Prefect server is there."""
-    try:
-        return httpx.get(f"{api_url}/health", timeout=3).status_code == httpx.codes.OK
-    except httpx.HTTPError:
-        return False
+def choose_api_url(home: Path, environ: Mapping[str, str], port: int | None) -> str:
+    """Where `gaelp up` serves: PREFECT_API_URL, the server this home has left running, the port, or a free one."""
+    if named := environ.get("PREFECT_API_URL"):
+        return named
+    if left := server(home):
+        return left.api_url
+    if port is not None and not _is_free(port):
+        raise BadInput(
+            f"port {port} is in use, by a server of another home or another program: choose another, or leave --port"
+            " out to have a free one chosen"
+        )
+    return _local_url(port or _default_or_free_port())
 
 
 @contextmanager
-def running_server(api_url: str, home: Path, environ: Mapping[str, str]) -> Iterator[bool]:
-    """A server at this address while inside; tells whether it is ours. Only a server of ours is stopped."""
-    server = Server(api_url, home, environ)
-    if answers(api_url) and not server.is_ours():
+def running_server(api_url: str, home: Path, environ: MutableMapping[str, str]) -> Iterator[bool]:
+    """A server at this address while inside, with the environment set for its clients; True if it is the home's own.
+
+    Only the home's own is started, kept alive and stopped. A shared one is used with the user's own password.
+    """
+    own = Server(api_url, home, log=prefect_home(home) / "server.log")
+    left = server(home)
+    if left and left.api_url != api_url:
+        Server(left.api_url, home, own.log).stop()
+    if environ.get("PREFECT_API_URL") == api_url and answers(api_url) and not is_own(api_url, home):
+        settle(environ, for_client(home, api_url, None))
+        _check_shared(api_url, environ)
         yield False
         return
-    host = urlsplit(api_url).hostname
-    if host not in {"127.0.0.1", "localhost", "::1"}:
+    host = urlsplit(api_url).hostname or ""
+    if not is_loopback(host):
         raise GaelpError(
             f"no Prefect server answers at {api_url}: start it there, or unset PREFECT_API_URL to have one started on"
             " this machine"
         )
+    settle(environ, for_client(home, api_url, password(home)))
     try:
-        server.start()
-        with server.kept_alive():
+        own.start(environ)
+        own.wait()
+        with own.kept_alive(environ):
             yield True
     finally:
-        server.stop()
+        own.stop()
 
 
+@contextmanager
+def terminal_server(home: Path, environ: MutableMapping[str, str]) -> Iterator["Server"]:
+    """A server for one run in this terminal, on a free port; it ends with this process even if that is killed.
+
+    It may still be starting: `wait` for it after importing the flow, which takes seconds too.
+    """
+    api_url = _local_url(_free_port())
+    settle(environ, for_client(home, api_url, password(home)) | for_terminal(home))
+    own = Server(api_url, home, log=prefect_home(home) / "terminal-server.log", for_one_run=True)
+    own.start(environ)
+    try:
+        yield own
+    finally:
+        own.stop()
+
+
+@dataclass
 class Server:
-    """One server process, known by a file: the next `gaelp up` takes over what a killed one left running."""
+    """One server process of a home; the one of `gaelp up` is recorded, so that the next one can take it over."""
 
-    def __init__(self, api_url: str, home: Path, environ: Mapping[str, str]) -> None:
-        self._api_url = api_url
-        self._folder = prefect_home(home)
-        self._environ = dict(environ)
-        self._stopping = threading.Event()
+    api_url: str
+    home: Path
+    log: Path
+    for_one_run: bool = False
+    _started: ServerProcess | None = None
+    _stopping: threading.Event = field(default_factory=threading.Event)
 
-    def is_ours(self) -> bool:
-        """Whether the process that was noted is alive."""
-        return self._process() is not None
+    def start(self, environ: Mapping[str, str]) -> None:
+        """Start the process unless it runs."""
+        if self._process() is not None:
+            return
+        address = urlsplit(self.api_url)
+        command = [sys.executable, "-m", "flows.guarded_server"]
+        command += ["--host", address.hostname or "127.0.0.1", "--port", str(port_of(self.api_url))]
+        settings = {**environ, **for_server(self.api_url, password(self.home))}
+        if self.for_one_run:
+            command += ["--parent", str(os.getpid())]
+            settings |= {"PREFECT__SERVER_EPHEMERAL": "1", "PREFECT_SERVER_UI_ENABLED": "false"}
+        with self.log.open("ab") as log:
+            # In a session of its own: Ctrl-C in the terminal is for us, and we stop the server after the runs.
+            child = subprocess.Popen(command, env=settings, stdout=log, stderr=log, start_new_session=True)
+        threading.Thread(target=child.wait, daemon=True).start()  # a child nobody waits for stays as a zombie
+        self._started = ServerProcess.of(child.pid, self.api_url)
+        if not self.for_one_run:
+            record_server(self.home, self._started)
 
-    def start(self) -> None:
-        """Start it unless it runs, and wait until it answers."""
-        if self._process() is None:
-            address = urlsplit(self._api_url)
-            host, port = address.hostname or "127.0.0.1", address.port or 4200
-            command = [sys.executable, "-m", "prefect", "server", "start", "--host", host, "--port", str(port)]
-            with (self._folder / "server.log").open("ab") as log:
-                # In a session of its own: Ctrl-C in the terminal is for us, and we stop the server after the runs.
-                process = subprocess.Popen(
-                    command, env=self._environ, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+    def wait(self) -> None:
+        """Wait until the server answers and proves to be the home's own."""
+        begun = time.monotonic()
+        while not is_own(self.api_url, self.home):
+            if self._process() is None or time.monotonic() - begun > _START_S:
+                tail = "\n  ".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:])
+                raise GaelpError(
+                    f"the Prefect server did not start at {self.api_url}; {self.log} ends with\n  {tail}\n"
+                    "If another program uses the port, `gaelp up --port 4300` takes another"
                 )
-            threading.Thread(target=process.wait, daemon=True).start()  # a child nobody waits for stays as a zombie
-            started = _Started(pid=process.pid, created=psutil.Process(process.pid).create_time())
-            write_models({self._note: started})
-        self._wait()
+            if self._stopping.wait(0.3):
+                return
 
     @contextmanager
-    def kept_alive(self) -> Iterator[None]:
-        """Start it again whenever it dies; runs go on or are resumed, nothing of theirs is kept in its memory."""
-        watch = threading.Thread(target=self._keep, daemon=True)
+    def kept_alive(self, environ: Mapping[str, str]) -> Iterator[None]:
+        """Start it again whenever it dies; runs continue or are resumed, nothing of theirs is kept in its memory."""
+
+        def keep() -> None:
+            while not self._stopping.wait(_LOOK_EVERY_S):
+                if self._process() is None:
+                    get_logger(__name__).warning("the Prefect server is gone; it is started again")
+                    self.start(environ)
+                    self.wait()
+
+        watch = threading.Thread(target=keep, daemon=True)
         watch.start()
         try:
             yield
@@ -103,7 +156,7 @@ class Server:
             watch.join(_START_S)
 
     def stop(self) -> None:
-        """Ask it to end, and end it if it does not."""
+        """Ask it to end, and kill it if it does not."""
         process = self._process()
         if process is None:
             return
@@ -112,38 +165,54 @@ class Server:
             process.wait(_STOP_S)
         except psutil.TimeoutExpired:
             process.kill()
-        self._note.unlink(missing_ok=True)
-
-    @property
-    def _note(self) -> Path:
-        return self._folder / "server.json"
+        if not self.for_one_run:
+            forget_server(self.home)
 
     def _process(self) -> psutil.Process | None:
-        if not self._note.exists():
-            return None
-        started = _Started.model_validate_json(self._note.read_text(encoding="utf-8"))
+        started = self._started if self.for_one_run else server(self.home)
+        return started.process() if started and started.api_url == self.api_url else None
+
+
+def _check_shared(api_url: str, environ: Mapping[str, str]) -> None:
+    """Refuse a shared server whose password is missing here; warn of one that has none."""
+    if httpx.get(f"{api_url}/admin/version", timeout=10).status_code == httpx.codes.OK:
+        get_logger(__name__).warning(
+            "the Prefect server asks for no password: whoever reaches it can run code on this machine", server=api_url
+        )
+    elif not environ.get("PREFECT_API_AUTH_STRING") and not environ.get("PREFECT_API_KEY"):
+        raise BadInput(
+            f"the Prefect server at {api_url} is not this home's own and asks for a password: set"
+            " PREFECT_API_AUTH_STRING to it, or unset PREFECT_API_URL to have a server started for this home"
+        )
+
+
+def _local_url(port: int) -> str:
+    return f"http://127.0.0.1:{port}/api"
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            process = psutil.Process(started.pid)
-            alive = process.create_time() == started.created and process.status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return None
-        return process if alive else None
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
-    def _keep(self) -> None:
-        while not self._stopping.wait(_LOOK_EVERY_S):
-            if self._process() is None:
-                get_logger(__name__).warning("the Prefect server is gone; it is started again")
-                self.start()
 
-    def _wait(self) -> None:
-        begun = time.monotonic()
-        while not answers(self._api_url):
-            if self._process() is None or time.monotonic() - begun > _START_S:
-                log = self._folder / "server.log"
-                tail = "\n  ".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:])
-                raise GaelpError(
-                    f"the Prefect server did not start at {self._api_url}; {log} ends with\n  {tail}\n"
-                    "Another program may be using the port: `gaelp up --port 4300` takes another"
-                )
-            if self._stopping.wait(0.3):
-                return
+def _default_or_free_port() -> int:
+    if _is_free(_DEFAULT_PORT):
+        return _DEFAULT_PORT
+    chosen = _free_port()
+    get_logger(__name__).warning(
+        "the usual port is in use, by a server of another home or another program; a free one is taken",
+        usual=_DEFAULT_PORT,
+        taken=chosen,
+    )
+    return chosen
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

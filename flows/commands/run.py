@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.environment import for_terminal, settle, stop_orphans
+from flows.server import terminal_server
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_text
 from gaelp.cli.startup import prepare
@@ -58,16 +58,16 @@ def drive(config: str, overrides: Sequence[str], approve: Approve, run_id: str |
     """Run the flow here and tell how it ended."""
     settings = prepare(config, list(overrides)).settings
     _check_can_run(settings, approve, run_id)
-    settle(process_environment(), for_terminal(settings.home))
-    stop_orphans(settings.home)
     signal.signal(signal.SIGTERM, _stop_like_ctrl_c)
     say("starting Prefect (about ten seconds) ...")
-    from flows.full_pipeline import gaelp  # noqa: PLC0415 - Prefect reads the environment when it is imported
-    from tasks.progress import listening  # noqa: PLC0415 - as above
+    with terminal_server(settings.home, process_environment()) as server:
+        from flows.full_pipeline import gaelp  # noqa: PLC0415 - Prefect reads the environment when it is imported
+        from tasks.progress import listening  # noqa: PLC0415 - as above
 
-    with shown_progress() as show, listening(show):
-        told = {"config": config, "overrides": list(overrides), "approval": approve.value, "run_id": run_id}
-        state: Any = gaelp(**told, return_state=True)
+        server.wait()
+        with shown_progress() as show, listening(show):
+            told = {"config": config, "overrides": list(overrides), "approval": approve.value, "run_id": run_id}
+            state: Any = gaelp(**told, return_state=True)
     if not state.is_completed():
         if as_json:
             show_json({"status": str(state.name).lower(), "message": state.message})

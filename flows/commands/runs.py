@@ -9,8 +9,7 @@ import typer
 
 from flows.commands.gate import RunArgument
 from flows.commands.run import Approve, drive
-from flows.environment import for_server, settle
-from flows.standing_up import api_url_of
+from flows.connection import NoServer, connect
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -82,7 +81,7 @@ def resume(
     if record.driver == "terminal":
         drive(record.config or "base", record.overrides, approve, run, as_json=False)
         return
-    _at_server(home)
+    connect(home, process_environment())
     from flows.flow_runs import retry  # noqa: PLC0415 - Prefect reads the environment when it is imported
 
     retry(record.driver_id)
@@ -105,16 +104,11 @@ def stop(run: RunArgument, config: ConfigOption = None) -> None:
         os.kill(pid, signal.SIGINT)
         show_text(f"told process {pid} to stop; `gaelp resume {run}` goes on")
         return
-    _at_server(home)
+    connect(home, process_environment())
     from flows.flow_runs import cancel  # noqa: PLC0415 - Prefect reads the environment when it is imported
 
     show_text(f"run {run}: {cancel(record.driver_id)}")
     gate_approvals(settings).decisions().withdraw(run, SystemClock().now())
-
-
-def _at_server(home: Path) -> None:
-    environ = process_environment()
-    settle(environ, for_server(home, api_url_of(home, environ)))
 
 
 def _stands(settings: Settings, record: Any) -> str:
@@ -138,9 +132,10 @@ def _stands(settings: Settings, record: Any) -> str:
 
 
 def _stands_on_server(home: Path, record: Any) -> str:
-    _at_server(home)
+    try:
+        connect(home, process_environment())
+    except NoServer as problem:
+        return f"unknown: {problem}"
     from flows.flow_runs import state_name  # noqa: PLC0415 - Prefect reads the environment when it is imported
-    from flows.server import answers  # noqa: PLC0415 - as above
 
-    api_url = api_url_of(home, process_environment())
-    return state_name(record.driver_id) if answers(api_url) else f"unknown: no server answers at {api_url}"
+    return state_name(record.driver_id)

@@ -5,17 +5,14 @@ which nothing here answers, and it cannot fake the name of the host that it beli
 """
 
 import hmac
-import re
 from collections.abc import Mapping
 
 from fastapi import HTTPException
 
-from gaelp.config.loopback import is_loopback
+from gaelp.config.loopback import is_loopback_host
 from gaelp.config.settings import ApiSettings
 
 __all__ = ["check_caller"]
-
-_PORT = re.compile(r":\d{1,5}\Z")
 
 
 def check_caller(settings: ApiSettings, method: str, headers: Mapping[str, str]) -> None:
@@ -42,8 +39,7 @@ def _check_token(token: str, given: str) -> None:
 
 
 def _check_host(host: str) -> None:
-    # In a header an IPv6 address stands in brackets; without them its end would be taken for a port.
-    if not is_loopback(_PORT.sub("", host)):
+    if not is_loopback_host(host):
         raise HTTPException(
             421,
             f"called as {host[:100]!r}: without a token this answers to 127.0.0.1, localhost and [::1] only. Use one"

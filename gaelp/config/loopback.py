@@ -1,8 +1,19 @@
 """Which addresses are of this machine alone."""
 
 import ipaddress
+import re
 
-__all__ = ["is_loopback"]
+__all__ = ["is_loopback", "is_loopback_host"]
+
+_PORT = re.compile(r":\d{1,5}\Z")
+
+
+def is_loopback_host(header: str) -> bool:
+    """Whether the Host header of a request names this machine alone, with or without a port.
+
+    An IPv6 address is in brackets there; without them its end would be taken for a port.
+    """
+    return is_loopback(_PORT.sub("", header))
 
 
 def is_loopback(host: str) -> bool:

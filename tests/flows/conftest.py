@@ -1,5 +1,6 @@
 """The pipeline as users have it: `gaelp up` in a process of its own, on a free port, with a home of its own."""
 
+import base64
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -50,6 +52,7 @@ class Pipeline:
         self.api = f"http://127.0.0.1:{self.port}/api"
         self.up = None
         self.told = {}  # further variables of the environment
+        self._csrf = {}
         (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE), encoding="utf-8")
         self.money = free_port()
         mine = CONFIG | {"api": {"port": self.money}} | config
@@ -59,6 +62,22 @@ class Pipeline:
     def environ(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "GAELP_"))}
         return kept | {"GAELP_HOME": str(self.home), "PREFECT_API_URL": self.api, "NO_COLOR": "1"} | self.told
+
+    @property
+    def password(self):
+        return (self.home / "prefect" / "password").read_text(encoding="utf-8").strip()
+
+    @property
+    def login(self):
+        """The header that the server asks of every caller."""
+        return {"Authorization": f"Basic {base64.b64encode(self.password.encode()).decode()}"}
+
+    def csrf(self):
+        """The headers that it asks for before it changes anything."""
+        client = str(uuid.uuid4())
+        answer = httpx.get(f"{self.api}/csrf-token", params={"client": client}, headers=self.login, timeout=120)
+        answer.raise_for_status()
+        return {"Prefect-Csrf-Client": client, "Prefect-Csrf-Token": answer.json()["token"]}
 
     def start(self):
         with (self.folder / "up.log").open("ab") as log:
@@ -72,7 +91,7 @@ class Pipeline:
     def served(self):
         try:
             return self.deployment("gaelp", "full-pipeline") is not None
-        except httpx.HTTPError:
+        except (httpx.HTTPError, FileNotFoundError):
             return False
 
     def stop(self):
@@ -103,11 +122,12 @@ class Pipeline:
     def python(self, code):
         """What a process prints that talks to this server."""
         command = [sys.executable, "-c", code]
-        done = subprocess.run(command, env=self.environ, capture_output=True, text=True, timeout=240, check=True)
+        environ = self.environ | {"PREFECT_API_AUTH_STRING": self.password}
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=240, check=True)
         return done.stdout
 
     def deployment(self, flow, name):
-        found = httpx.get(f"{self.api}/deployments/name/{flow}/{name}", timeout=120)
+        found = httpx.get(f"{self.api}/deployments/name/{flow}/{name}", headers=self.login, timeout=120)
         return found.json() if found.status_code == httpx.codes.OK else None
 
     def begin(self, **parameters):
@@ -119,8 +139,10 @@ class Pipeline:
     def post(self, path, body):
         """Ask the server; where its database is busy it says 503, and Prefect's own client asks again too."""
         for _ in range(10):
-            answer = httpx.post(f"{self.api}{path}", json=body, timeout=120)
-            if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+            answer = httpx.post(f"{self.api}{path}", json=body, headers=self.login | self._csrf, timeout=120)
+            if answer.status_code == httpx.codes.FORBIDDEN:
+                self._csrf = self.csrf()
+            elif answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
                 assert answer.is_success, answer.text
                 return answer.json()
             time.sleep(1)
