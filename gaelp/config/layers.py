@@ -8,6 +8,7 @@ from typing import Any
 
 from gaelp.config.document import read_document
 from gaelp.config.environment import environment_layers, override_layers
+from gaelp.config.file_kind import check_kind
 from gaelp.config.fingerprint import fingerprint
 from gaelp.config.origins import DEFAULT, Layer, LayerKind, Merged, Origin
 from gaelp.config.places import find_file
@@ -81,6 +82,7 @@ def _layers(
 
 def _file_layer(kind: LayerKind, path_or_name: str | Path, problems: list[Problem]) -> Layer:
     document = read_document(find_file(path_or_name))
+    check_kind(Settings, document)
     problems += document.problems
     return Layer(kind, document.values, document.place)
 

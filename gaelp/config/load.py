@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from gaelp.config.base import Frozen
 from gaelp.config.document import read_document
+from gaelp.config.file_kind import check_kind
 from gaelp.config.places import find_file, names_in
 from gaelp.config.secret_sources import hide_secrets
 from gaelp.config.validation import validated
@@ -24,6 +25,7 @@ def load_model(
     configs/<folder>/<name>.yaml, in the current folder and then beside the package.
     """
     document = read_document(find_file(path_or_name, folder, error=error), error=error)
+    check_kind(model, document, error=error)
     values, secrets = hide_secrets(model, document.values, document.place)
     return validated(model, values, document.place, earlier=[*document.problems, *secrets], error=error)
 

@@ -69,7 +69,10 @@ BROKEN = {
     ),
     "market-with-the-suffix-of-its-file": ("market: {name: cal.yaml}\n", "Did you mean cal?"),
     "personas-where-other-files-are": ("personas: {set: nobody}\n", "Known names: personas."),
-    "market-that-is-no-market": ("market: {name: ./my.yaml}\n", "my.yaml:1: market.name: 2 problems"),
+    "market-that-is-no-market": (
+        "market: {name: ./my.yaml}\n",
+        "my.yaml:1: market.name: my.yaml has none of the expected keys",
+    ),
     "empty-home": ("home: ''\n", "my.yaml:1: home: saw ''"),
     "home-is-a-file": ("home: my.yaml\n", "home: 'my.yaml' cannot be written"),
     "home-below-a-file": ("home: my.yaml/below\n", "home: 'my.yaml/below' cannot be written"),
