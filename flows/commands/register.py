@@ -6,7 +6,12 @@ from gaelp.cli.lazy_commands import add_command
 
 __all__ = ["register"]
 
-_COMMANDS = (  # name, place, and the first line of its own help
+_COMMANDS = (  # what is typed, where it is, and the first line of its own help
+    (
+        "bench pipeline",
+        "flows.commands.bench:pipeline",
+        "Seconds that the flow takes in a terminal, beside those of its phases without Prefect.",
+    ),
     (
         "up",
         "flows.commands.up:up",
@@ -36,15 +41,9 @@ _COMMANDS = (  # name, place, and the first line of its own help
         "Stop a run; `gaelp resume` goes on with it from its last checkpoint, and asks again at a gate.",
     ),
 )
-_PIPELINE = (
-    "pipeline",
-    "flows.commands.bench:pipeline",
-    "Seconds that the flow takes in a terminal, beside those of its phases without Prefect.",
-)
 
 
-def register(app: typer.Typer, bench: typer.Typer) -> None:
-    """Add what drives the pipeline, and its benchmark; Prefect is imported by the command that needs it."""
+def register(app: typer.Typer) -> None:
+    """Add what drives the pipeline; Prefect is imported by the command that needs it."""
     for command in _COMMANDS:
         add_command(app, *command)
-    add_command(bench, *_PIPELINE)

@@ -23,13 +23,26 @@ class LazyCommand(TyperCommand):
         return cast("typer.Context", self.load().make_context(*args, **extra))
 
 
-def add_command(app: typer.Typer, name: str, place: str, line: str) -> None:
-    """Add the function or the Typer group at `place` (`module:name`); `line` is the first line of its own help."""
+def add_command(app: typer.Typer, words: str, place: str, line: str) -> None:
+    """Add the function or Typer group at `place` (`module:name`); `line` is the first line of its own help.
+
+    `words` are what is typed, such as `kill`, or `bench market` for a command of the group `bench`.
+    """
+    *above, name = words.split()
+    for word in above:
+        app = _group(app, word)
 
     def load() -> TyperCommand | TyperGroup:
         return load_command(name, place, line)
 
     app.command(name, cls=LazyCommand, help=line)(load)
+
+
+def _group(app: typer.Typer, name: str) -> typer.Typer:
+    for group in app.registered_groups:
+        if group.name == name and group.typer_instance is not None:
+            return group.typer_instance
+    raise ValueError(f"there is no group {name}: add_typer adds one")
 
 
 def load_command(name: str, place: str, line: str) -> TyperCommand | TyperGroup:

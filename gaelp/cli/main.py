@@ -12,7 +12,7 @@ with told_when_stopped():  # these imports are most of the time that `gaelp --he
     from gaelp.cli.output import show_text
     from gaelp.cli.reporting_group import ReportingGroup
 
-__all__ = ["app", "bench", "describe", "run"]
+__all__ = ["app", "describe", "run"]
 
 app = typer.Typer(
     name="gaelp",
@@ -22,14 +22,37 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-bench = typer.Typer(no_args_is_help=True, help="Measure this machine, with peers in the same run where installed.")
 
-_COMMANDS = (  # name, place, and the first line of its own help
+_GROUPS = (  # whose commands are in files of their own
+    ("bench", "Measure this machine, with peers in the same run where installed."),
+    ("config", "Check and show the settings of a run."),
+)
+_COMMANDS = (  # what is typed, where it is, and the first line of its own help
     ("alerts", "gaelp.cli.alerts:app", "Alerts: what waits for an answer, and whether they arrive."),
     ("api", "gaelp.cli.api:api", "Serve the emergency stop and the money figures over HTTP, until Ctrl-C or SIGTERM."),
     ("approvals", "gaelp.cli.approvals:app", "What waits for signatures: orders, limits, releases."),
     ("audit", "gaelp.cli.audit:app", "The log of every decision."),
-    ("config", "gaelp.cli.config:app", "Check and show the settings of a run."),
+    (
+        "bench market",
+        "gaelp.cli.bench_market:market",
+        "Campaign-hours per CPU-second on one core, memory per campaign, and how both grow with the batch.",
+    ),
+    (
+        "bench ledger",
+        "gaelp.cli.bench_ledger:ledger",
+        "Two-phase transfers per second under four caps each: SQLite and Postgres, one process and eight.",
+    ),
+    (
+        "bench train",
+        "gaelp.cli.bench_train:train",
+        "PPO on one core: frames per CPU-second, the share of the matmul limit, and the time to learn a market.",
+    ),
+    (
+        "config check",
+        "gaelp.cli.config_check:check",
+        "Load a configuration and the files it names exactly as a run would, and report everything that is wrong.",
+    ),
+    ("config show", "gaelp.cli.config_show:show", "Show every setting; secrets are shown as stars."),
     ("content", "gaelp.cli.content:app", "Adverts: what may be published, and what waits for a person."),
     ("data", "gaelp.cli.data:app", "Logs in, markets out."),
     (
@@ -60,31 +83,13 @@ _COMMANDS = (  # name, place, and the first line of its own help
     ),
     ("violations", "gaelp.cli.violations:app", "What went wrong with money, and how it was settled."),
 )
-_BENCHMARKS = (
-    (
-        "market",
-        "gaelp.cli.bench:market",
-        "Campaign-hours per CPU-second on one core, memory per campaign, and how both grow with the batch.",
-    ),
-    (
-        "ledger",
-        "gaelp.cli.bench:ledger",
-        "Two-phase transfers per second under four caps each: SQLite and Postgres, one process and eight.",
-    ),
-    (
-        "train",
-        "gaelp.cli.bench:train",
-        "PPO on one core: frames per CPU-second, the share of the matmul limit, and the time to learn a market.",
-    ),
-)
 
+for name, line in _GROUPS:
+    app.add_typer(typer.Typer(no_args_is_help=True, help=line), name=name)
 for command in _COMMANDS:
     add_command(app, *command)
-for benchmark in _BENCHMARKS:
-    add_command(bench, *benchmark)
-app.add_typer(bench, name="bench")
 for extension in entry_points(group="gaelp.commands"):  # what drives the pipeline lives outside this package
-    extension.load()(app, bench)
+    extension.load()(app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,30 +1,50 @@
-"""The files that settings name: whether a run would find them, and find them right."""
+"""The files and catalog entries that settings name: whether a run would find each of them, and find it valid."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from gaelp.approvals.policy import load_policy
+from gaelp.approvals.trust import load_trust
+from gaelp.budget.pacing import DayPlan
+from gaelp.budget.rules import load_rules
+from gaelp.budget.signals import load_signals
 from gaelp.config.layers import LoadedSettings
 from gaelp.config.load import load_model
+from gaelp.config.places import absolute
 from gaelp.config.problems import Problem, raise_problems
+from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 from gaelp.market.persona_spec import load_creatives, load_personas
 from gaelp.market.spec import MarketSpec
+from gaelp.platforms.catalog import find_platform
+from gaelp.training.curriculum_spec import load_curriculum
+from gaelp.training.recipe import load_recipe
 
-__all__ = ["check_inputs"]
+__all__ = ["REFERENCES", "check_inputs"]
+
+# What each key of the settings refers to; a key that is null refers to nothing.
+REFERENCES: Mapping[str, Callable[[Settings], object]] = {
+    "market.name": lambda settings: load_model(MarketSpec, settings.market.name, "markets"),
+    "personas.set": lambda settings: load_personas(settings.personas.set, load_creatives()),
+    "training.agent": lambda settings: load_recipe(settings.training.agent),
+    "training.curriculum": lambda settings: (name := settings.training.curriculum) and load_curriculum(name),
+    "approvals.policy": lambda settings: load_policy(settings.approvals.policy),
+    # A list that does not exist yet trusts nobody: `gaelp keys trust` begins it.
+    "approvals.trust": lambda settings: (path := settings.approvals.trust) and load_trust(absolute(path)),
+    "budget.rules": lambda settings: load_rules(settings.budget.rules),
+    "budget.signals": lambda settings: load_signals(settings.budget.signals),
+    "budget.plan": lambda settings: (name := settings.budget.plan) and load_model(DayPlan, name, "budget"),
+    "platform.name": lambda settings: (name := settings.platform.name) and find_platform(name),
+}
 
 
 def check_inputs(loaded: LoadedSettings) -> None:
-    """Read every file the settings name; what is wrong is told with the key that led there."""
-    settings = loaded.settings
-    loads: dict[str, Callable[[], object]] = {
-        "market.name": lambda: load_model(MarketSpec, settings.market.name, "markets"),
-        "personas.set": lambda: load_personas(settings.personas.set, load_creatives()),
-    }
-    raise_problems(problem for key, load in loads.items() for problem in _failure(loaded, key, load))
+    """Resolve everything the settings name; each problem is reported at the file, line and key that led there."""
+    raise_problems(problem for key in REFERENCES for problem in _failure(loaded, key))
 
 
-def _failure(loaded: LoadedSettings, key: str, load: Callable[[], object]) -> list[Problem]:
+def _failure(loaded: LoadedSettings, key: str) -> list[Problem]:
     try:
-        load()
+        REFERENCES[key](loaded.settings)
     except BadInput as problem:
         return [Problem(loaded.origins[key].place, tuple(key.split(".")), str(problem))]
     return []

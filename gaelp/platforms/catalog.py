@@ -13,7 +13,7 @@ from gaelp.errors import ComponentMissing, ConfigError
 from gaelp.platforms.calling import ends_the_program, in_words
 from gaelp.platforms.platform import AdPlatform
 
-__all__ = ["GROUP", "Connector", "connect_platform", "platform_names"]
+__all__ = ["GROUP", "Connector", "connect_platform", "find_platform", "platform_names"]
 
 GROUP = "gaelp.platforms"
 
@@ -33,16 +33,25 @@ def connect_platform(settings: Settings) -> AdPlatform:
             "platform.name: no ad platform is named, so nothing can be ordered or reconciled; set it with"
             f" platform.account. Installed: {', '.join(platform_names()) or 'none'}"
         )
+    try:
+        point = find_platform(name)
+    except ConfigError as problem:
+        raise ConfigError(f"platform.name: {problem}") from None
+    return _connected(point, settings)
+
+
+def find_platform(name: str) -> EntryPoint:
+    """Where the platform of this name is, without loading it; ConfigError if it is not installed."""
     offered = [point for point in entry_points(group=GROUP) if point.name == name]
     if not offered:
         known = platform_names()
         raise ConfigError(
-            f"platform.name: there is no platform {name!r}; installed: {', '.join(known) or 'none'}."
+            f"there is no platform {name!r}; installed: {', '.join(known) or 'none'}."
             f"{nearest(name, known)} Others are found by entry point {GROUP!r}."
         )
     if len(offered) > 1:
         raise ComponentMissing(f"{len(offered)} distributions offer a platform {name!r}: uninstall all but one")
-    return _connected(offered[0], settings)
+    return offered[0]
 
 
 def _connected(point: EntryPoint, settings: Settings) -> AdPlatform:

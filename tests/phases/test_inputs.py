@@ -1,11 +1,14 @@
 import shutil
+from pathlib import Path
 
 import pytest
 
 from gaelp.config import load_settings
 from gaelp.config.places import repository_root
+from gaelp.config.schema import leaf_keys, types_at
+from gaelp.config.settings import Settings
 from gaelp.errors import ConfigError
-from gaelp.phases.inputs import check_inputs
+from gaelp.phases.inputs import REFERENCES, check_inputs
 
 
 @pytest.fixture
@@ -19,8 +22,65 @@ def check(*overrides):
     check_inputs(load_settings(overrides=overrides, environ={}))
 
 
-def test_the_shipped_files_are_right(here):
+# Keys that hold text or a path and refer to nothing that could be missing.
+REFER_TO_NOTHING = {
+    *("home", "run.name", "platform.account", "api.host"),
+    *("personas.llm.endpoint", "personas.llm.model"),
+    *("alerts.first.email.host", "alerts.first.email.user", "alerts.first.email.sender"),
+    *("alerts.second.email.host", "alerts.second.email.user", "alerts.second.email.sender"),
+}
+
+# A name that does not exist, and the nearest that does.
+MISSING = {
+    "market.name": ("calmm", "calm"),
+    "personas.set": ("person", "personas"),
+    "training.agent": ("pppo", "ppo"),
+    "training.curriculum": ("quik", "quick"),
+    "approvals.policy": ("liv", "live"),
+    "budget.rules": ("campain", "campaign"),
+    "budget.signals": ("signal", "signals"),
+    "budget.plan": ("singals", "signals"),
+}
+
+
+def test_the_shipped_files_are_valid(here):
     check()
+
+
+def test_every_key_that_could_refer_to_something_is_resolved_or_known_to_refer_to_nothing():
+    leaves = {".".join(path): types_at(Settings, path) for path in leaf_keys(Settings)}
+    named = {key for key, types in leaves.items() if str in types or Path in types}
+    assert named - REFERENCES.keys() == REFER_TO_NOTHING
+
+
+@pytest.mark.parametrize("key", MISSING)
+def test_a_name_that_does_not_exist_is_reported_with_line_key_what_exists_and_the_nearest(here, key):
+    section, name = key.split(".")
+    missing, nearest = MISSING[key]
+    (here / "my.yaml").write_text(f"run: {{seed: 1}}\n{section}:\n  {name}: {missing}\n")
+    with pytest.raises(ConfigError) as caught:
+        check_inputs(load_settings("my.yaml", environ={}))
+    assert str(caught.value).startswith(f"my.yaml:3: {key}: {missing!r} not found; searched: ")
+    assert "Known names: " in str(caught.value)
+    assert str(caught.value).endswith(f"Did you mean {nearest}?")
+
+
+def test_a_platform_that_is_not_installed_is_reported_with_those_that_are(installed_double):
+    with pytest.raises(ConfigError, match=r"--set: platform\.name: there is no platform 'duoble'; installed: .*double"):
+        check("platform.name=duoble", "platform.account=acc")
+    check("platform.name=double", "platform.account=acc")
+
+
+def test_a_list_of_approvers_may_be_missing_but_not_wrong(here):
+    check("approvals.trust=later.yaml")
+    (here / "later.yaml").write_text("approvers: {ann: 3}\n")
+    with pytest.raises(ConfigError, match=r"--set: approvals\.trust: later\.yaml:1: "):
+        check("approvals.trust=later.yaml")
+
+
+def test_a_file_of_another_kind_is_refused(here):
+    with pytest.raises(ConfigError, match=r"--set: budget\.plan: .*signals\.yaml has none of the expected keys"):
+        check("budget.plan=signals")
 
 
 def test_each_wrong_file_is_told_with_the_key_that_led_there(here):

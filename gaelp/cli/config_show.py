@@ -1,4 +1,4 @@
-"""`gaelp config`: check a configuration, or show it with the origin of every value."""
+"""`gaelp config show`: every setting, with the origin of its value."""
 
 import json
 from typing import Annotated, Any
@@ -6,51 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, show_json, show_table, show_text
-from gaelp.cli.startup import prepare
+from gaelp.cli.output import say, show_json, show_table
 from gaelp.config import LoadedSettings, load_settings
-from gaelp.phases.inputs import check_inputs
 
-__all__ = ["app", "check", "show"]
-
-app = typer.Typer(no_args_is_help=True)
+__all__ = ["show"]
 
 
-@app.command()
-def check(
-    path_or_name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME|PATH]", help="What to check, laid over configs/base.yaml; base.yaml if left out."
-        ),
-    ] = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Load a configuration and the files it names exactly as a run would, and say everything that is wrong.
-
-    **Examples**
-
-    - `gaelp config check configs/production.yaml`
-
-    - `gaelp config check quick-test --set evaluation.episodes=128`
-
-    Exits 0 if a run could start with it, 2 if not. Nothing is written.
-    """
-    loaded = prepare(path_or_name, overrides)
-    check_inputs(loaded)
-    if loaded.settings.platform.name is not None:
-        from gaelp.platforms.rule_inputs import check_money_rules  # noqa: PLC0415 - heavy, and seldom needed
-
-        check_money_rules(loaded.settings.budget)
-    asked = path_or_name or "base"
-    if as_json:
-        show_json({"config": asked, "hash": loaded.hash, "ok": True})
-    else:
-        show_text(f"{asked}: right. Hash {loaded.hash}")
-
-
-@app.command()
 def show(
     config: ConfigOption = None,
     origin: Annotated[bool, typer.Option("--origin", help="Tell for every value which layer it comes from.")] = False,

@@ -14,6 +14,17 @@ def test_shipped_configs_pass_the_check_by_name_and_by_path(gaelp, name):
     assert json.loads(by_path.stdout)["hash"] in by_name.stdout
 
 
+def test_a_check_says_in_plain_words_that_a_file_is_valid(gaelp):
+    assert gaelp("config", "check", "production").stdout.startswith("production is valid. Hash ")
+
+
+@pytest.mark.parametrize("key", ["training.agent", "approvals.policy", "budget.rules", "budget.signals", "budget.plan"])
+def test_a_name_that_does_not_exist_fails_the_check(gaelp, key):
+    result = gaelp("config", "check", "--set", f"{key}=nowhere")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"--set: {key}: 'nowhere' not found; searched: " in result.stderr
+
+
 def test_a_check_without_a_name_checks_the_base(gaelp):
     result = gaelp("config", "check", "--json")
     assert json.loads(result.stdout) == {"config": "base", "hash": load_settings(environ={}).hash, "ok": True}
@@ -24,7 +35,7 @@ def test_a_check_writes_nothing(here, gaelp):
     assert list(here.iterdir()) == []
 
 
-def test_where_money_can_move_a_value_that_is_missing_is_told_with_the_way_out(gaelp):
+def test_where_money_can_move_a_value_that_is_missing_is_told_with_the_way_out(gaelp, installed_double):
     platform = ("--set", "platform.name=double", "--set", "platform.account=acc")
     result = gaelp("config", "check", *platform, "--set", "budget.loss_cap_micros=1")
     assert result.exit_code == 2

@@ -1,0 +1,48 @@
+"""`gaelp bench ledger`: how many transfers the books take on this machine."""
+
+from typing import Annotated
+
+import typer
+
+from gaelp.bench.ledger_speed import Figures, measure_ledger
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption
+from gaelp.cli.output import say, show_json, show_table
+from gaelp.cli.startup import prepare
+from gaelp.config.places import absolute
+
+__all__ = ["ledger"]
+
+
+def ledger(
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    transfers: Annotated[
+        int, typer.Option("--transfers", min=8, max=1_000_000, help="How many on each database, by one process.")
+    ] = 2000,
+    as_json: JsonOption = False,
+) -> None:
+    """Two-phase transfers per second under four caps each: SQLite and Postgres, one process and eight.
+
+    SQLite is on the disk of the home folder and waits for it at every commit. Postgres is measured if the extra `dev`
+    is installed, which brings one. The books of each run have to balance.
+
+    - `gaelp bench ledger --json`
+
+    - `gaelp bench ledger --transfers 200`
+    """
+    home = absolute(prepare(config, overrides).settings.home)
+    say(f"Timing {transfers} transfers on each database below {home} ...")
+    found = measure_ledger(home, transfers=transfers, report=say)
+    if as_json:
+        show_json(found.model_dump(mode="json"))
+        return
+    measured: dict[str, Figures] = {"SQLite, 1 process": found, "SQLite, 8 processes": found.eight_processes}
+    if found.postgres is not None:
+        measured |= {"Postgres, 1 process": found.postgres, "Postgres, 8 processes": found.postgres.eight_processes}
+    columns = ("two-phase transfers, 4 caps", "per second", "p50 ms", "p99 ms", "max ms")
+    rows = [
+        (name, f"{one.transfers_per_s:,.0f}", f"{one.p50_ms:.2f}", f"{one.p99_ms:.2f}", f"{one.max_ms:.1f}")
+        for name, one in measured.items()
+    ]
+    show_table(columns, rows)
+    say(f"The disk took {found.disk_syncs_per_s:,.0f} writes a second for good; a transfer needs two of them.")
