@@ -1,6 +1,6 @@
 """`gaelp alerts`: which critical alerts wait for an answer, the answer, and whether the channels work."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,9 +9,8 @@ from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.errors import GaelpError
-
-if TYPE_CHECKING:
-    from gaelp.observability.alerts import Dispatcher, PendingAlert
+from gaelp.observability.alert_routes import open_dispatcher
+from gaelp.observability.alerts import Alert, Dispatcher, PendingAlert
 
 __all__ = ["ack", "app", "list_", "try_out"]
 
@@ -61,8 +60,6 @@ def try_out(config: ConfigOption = None, overrides: SetOption = None, as_json: J
 
     Exits 1 if one did not.
     """
-    from gaelp.observability.alerts import Alert  # noqa: PLC0415 - structlog takes time that `--help` need not spend
-
     dispatcher = _dispatcher(config, overrides)
     title, body = "A test of the alert channels", "Nothing is wrong: somebody ran `gaelp alerts test`."
     now = SystemClock().now()
@@ -83,14 +80,12 @@ def try_out(config: ConfigOption = None, overrides: SetOption = None, as_json: J
         )
 
 
-def _shown(one: "PendingAlert") -> str:
+def _shown(one: PendingAlert) -> str:
     """Source and key whole, as they have to be typed for an answer: a table would cut them to fit a terminal."""
     went = "escalated" if one.escalated else "not escalated"
     facts = f"since {one.since:%Y-%m-%d %H:%M} UTC, repeated {one.repeats} times, {went}"
     return f"{one.alert.source} {one.alert.key}\n  {one.alert.title}\n  {facts}"
 
 
-def _dispatcher(config: str | None, overrides: list[str] | None) -> "Dispatcher":
-    from gaelp.observability.alert_routes import open_dispatcher  # noqa: PLC0415 - as above
-
+def _dispatcher(config: str | None, overrides: list[str] | None) -> Dispatcher:
     return open_dispatcher(prepare(config, overrides).settings, SystemClock())

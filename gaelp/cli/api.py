@@ -1,5 +1,6 @@
 """`gaelp api`: the emergency stop over HTTP, and the money figures for Prometheus."""
 
+from gaelp.api import serve
 from gaelp.cli.options import ConfigOption, SetOption
 from gaelp.cli.output import say, show_text
 from gaelp.cli.startup import prepare
@@ -27,8 +28,6 @@ def api(config: ConfigOption = None, overrides: SetOption = None) -> None:
     Nothing is released over HTTP: `gaelp revive` does that, with signatures. See docs/api.md.
     """
     settings = prepare(config, overrides).settings
-    from gaelp.api import serve  # noqa: PLC0415 - the web framework takes time that `--help` need not spend
-
     serve(settings, when_up=_tell)
 
 

@@ -2,7 +2,7 @@
 
 import unicodedata
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,10 +10,9 @@ from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
+from gaelp.content import ContentVerdict, QueuedCase, ReviewQueue, load_checker, read_creatives
+from gaelp.content.review_queue import reviews_path
 from gaelp.errors import BadInput, Refused, WaitingForPerson
-
-if TYPE_CHECKING:
-    from gaelp.content import ContentVerdict, QueuedCase, ReviewQueue
 
 __all__ = ["app", "check", "decide", "queue"]
 
@@ -42,8 +41,6 @@ def check(
 
     Exits 0 if all are allowed, 3 if one is blocked, 4 if none is blocked and one waits for a person.
     """
-    from gaelp.content import load_checker, read_creatives  # noqa: PLC0415 - the patterns take time `--help` need not
-
     reviews = _queue(config, overrides)
     checker = load_checker(policy)
     verdicts = []
@@ -116,14 +113,12 @@ def decide(
         show_text(f"{decided.creative.id}: {done} by {who.strip()} (case {decided.case[:_CASE_DIGITS]}).")
 
 
-def _queue(config: str | None, overrides: list[str] | None) -> "ReviewQueue":
-    from gaelp.content.review_queue import ReviewQueue, reviews_path  # noqa: PLC0415 - as above
-
+def _queue(config: str | None, overrides: list[str] | None) -> ReviewQueue:
     home = prepare(config, overrides).settings.home
     return ReviewQueue(reviews_path(home), SystemClock())
 
 
-def _show_verdicts(verdicts: "list[ContentVerdict]") -> None:
+def _show_verdicts(verdicts: list[ContentVerdict]) -> None:
     rows = []
     for verdict in verdicts:
         first = (verdict.creative_id, verdict.outcome)
@@ -137,7 +132,7 @@ def _show_verdicts(verdicts: "list[ContentVerdict]") -> None:
     show_table(("creative", "verdict", "severity", "found", "excerpt", "why"), rows)
 
 
-def _case_row(case: "QueuedCase") -> tuple[str, ...]:
+def _case_row(case: QueuedCase) -> tuple[str, ...]:
     rules = dict.fromkeys(finding.rule for finding in case.verdict.findings)
     decision = case.decision
     decided = f"{decision.choice} by {decision.who}: {decision.why}" if decision else "waits"

@@ -3,8 +3,9 @@
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
+import numpy as np
 import typer
 
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
@@ -13,9 +14,18 @@ from gaelp.cli.startup import prepare
 from gaelp.config import check_name, names_in
 from gaelp.config.places import absolute
 from gaelp.errors import BadInput
-
-if TYPE_CHECKING:
-    from gaelp.market.calibration import BidLog, CalibrationReport, HalfSplitReport
+from gaelp.market.build import load_market_spec
+from gaelp.market.calibration import (
+    BidLog,
+    CalibrationReport,
+    HalfSplitReport,
+    calibrate,
+    check_target,
+    half_split_report,
+    read_ipinyou,
+    read_log,
+    write_calibration,
+)
 
 __all__ = ["app", "calibrate_market"]
 
@@ -68,9 +78,6 @@ def calibrate_market(
 
     - `gaelp data calibrate bids.csv --check`
     """
-    from gaelp.market.build import load_market_spec  # noqa: PLC0415 - numba takes a second that `--help` need not spend
-    from gaelp.market.calibration import calibrate, write_calibration  # noqa: PLC0415 - as above
-
     settings = prepare(config, overrides).settings
     if check:
         _show_check(_read(log, log_format, utc_offset_hours), settings.run.seed, as_json)
@@ -93,8 +100,6 @@ def calibrate_market(
 
 def _target(log: Path, name: str | None, out: Path | None, *, force: bool) -> _Target:
     """Where the market goes; whatever speaks against it is said before the log is read."""
-    from gaelp.market.calibration import check_target  # noqa: PLC0415 - as above
-
     called = check_name(log.stem, f"the name of {log.name} (give another with --name)") if name is None else name
     called = check_name(called, "--name")
     if called.endswith((".yaml", ".yml")):
@@ -119,9 +124,7 @@ def _check_out(path: Path, *, given: bool) -> None:
         raise BadInput(f"--out: the folder {path.parent} does not exist; allowed: one that does. Make it first.")
 
 
-def _read(log: Path, log_format: LogFormat, utc_offset_hours: float) -> "BidLog":
-    from gaelp.market.calibration import read_ipinyou, read_log  # noqa: PLC0415 - as above
-
+def _read(log: Path, log_format: LogFormat, utc_offset_hours: float) -> BidLog:
     if log_format == "ipinyou" and utc_offset_hours != 0:
         raise BadInput(
             f"saw --utc-offset-hours {utc_offset_hours:g} with --format ipinyou; allowed: 0, for its times are already"
@@ -131,11 +134,7 @@ def _read(log: Path, log_format: LogFormat, utc_offset_hours: float) -> "BidLog"
     return read_ipinyou(log) if log_format == "ipinyou" else read_log(log, utc_offset_hours=utc_offset_hours)
 
 
-def _show_check(bids: "BidLog", seed: int, as_json: bool) -> None:
-    import numpy as np  # noqa: PLC0415 - as above
-
-    from gaelp.market.calibration import half_split_report  # noqa: PLC0415 - as above
-
+def _show_check(bids: BidLog, seed: int, as_json: bool) -> None:
     report = half_split_report(bids, np.random.default_rng(seed))
     if as_json:
         show_json(report.model_dump(mode="json"))
@@ -153,7 +152,7 @@ def _show_check(bids: "BidLog", seed: int, as_json: bool) -> None:
         say(f"{part}: {reason}")
 
 
-def _check_rows(report: "HalfSplitReport") -> list[tuple[str, str, str]]:
+def _check_rows(report: HalfSplitReport) -> list[tuple[str, str, str]]:
     parts = {"price": report.price, "volume": report.volume, "clicks": report.clicks}
     return [
         (part, key, f"{value:.4g}" if isinstance(value, float) else str(value))
@@ -163,7 +162,7 @@ def _check_rows(report: "HalfSplitReport") -> list[tuple[str, str, str]]:
     ]
 
 
-def _show_report(report: "CalibrationReport") -> None:
+def _show_report(report: CalibrationReport) -> None:
     rows = [
         (path, f"{one.value:.4g}", f"{one.interval_low:.4g} .. {one.interval_high:.4g}", f"{one.observations:,}")
         for path, one in report.statistics.items()

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import Progress as Bar
 
 from gaelp.cli.comparison_table import show_comparison
 from gaelp.cli.interruption import watch
@@ -13,11 +15,17 @@ from gaelp.cli.options import ConfigOption, JsonOption, SetOption, as_typed
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.config import Settings, names_in
+from gaelp.config.write import write_models
 from gaelp.errors import BadInput
-
-if TYPE_CHECKING:
-    from gaelp.market.market import Market
-    from gaelp.market.personas import PersonaTable
+from gaelp.market.baselines.catalog import CATALOG
+from gaelp.market.baselines.compare import compare
+from gaelp.market.baselines.published import published_table
+from gaelp.market.baselines.tune import Search, tune
+from gaelp.market.baselines.tuned import load_tuned
+from gaelp.market.baselines.tuned_target import target_file
+from gaelp.market.build import build_market, configured_personas, load_market_spec
+from gaelp.market.market import Market
+from gaelp.market.personas import PersonaTable
 
 __all__ = ["app", "compare_rules", "list_markets", "replay_published", "tune_rules"]
 
@@ -70,9 +78,6 @@ def compare_rules(
 
     The parameters come from configs/baselines/, found by `gaelp market tune` on other episodes.
     """
-    from gaelp.market.baselines.compare import compare  # noqa: PLC0415 - numba takes a second that `--help` need not spend
-    from gaelp.market.baselines.tuned import load_tuned  # noqa: PLC0415 - as above
-
     settings = prepare(config, overrides).settings
     names = [*(markets or ()), *(_SUITE if suite else ())] or [settings.market.name]
     comparisons = []
@@ -127,11 +132,6 @@ def tune_rules(
     parameters. They are configuration: without `--out` they go to configs/baselines/ of the current folder, under the
     `name` inside the market's file, and are found there by that name.
     """
-    from gaelp.config.write import write_models  # noqa: PLC0415 - as below
-    from gaelp.market.baselines.catalog import CATALOG  # noqa: PLC0415 - numba takes a second that `--help` need not spend
-    from gaelp.market.baselines.tune import Search, tune  # noqa: PLC0415 - as above
-    from gaelp.market.baselines.tuned_target import target_file  # noqa: PLC0415 - as above
-
     settings = prepare(config, overrides).settings
     market = _market(name, settings)
     path = target_file(market, out, replace=force)
@@ -165,8 +165,6 @@ def replay_published(
 
     Exits 0 if every figure is the published one, 1 if not.
     """
-    from gaelp.market.baselines.published import published_table  # noqa: PLC0415 - numba takes a second, as above
-
     rows = published_table(published)
     same = all(row.equal for row in rows)
     if as_json:
@@ -206,8 +204,6 @@ def list_markets(config: ConfigOption = None, overrides: SetOption = None, as_js
     *tuned* is yes where `gaelp market compare` would find bidders that fit the market and the personas as they are now.
     A file that is wrong is listed with what is wrong in it (`problem` in JSON); the exit code is 0 then too.
     """
-    from gaelp.market.build import configured_personas  # noqa: PLC0415 - numba takes a second that `--help` need not spend
-
     personas = configured_personas(prepare(config, overrides).settings)
     entries = [_entry(name, personas, as_typed(name, config, overrides)) for name in names_in("markets")]
     if as_json:
@@ -220,11 +216,8 @@ def list_markets(config: ConfigOption = None, overrides: SetOption = None, as_js
             show_text(f"\n{entry['market']}: {entry['problem']}")
 
 
-def _entry(name: str, personas: "PersonaTable", asked: Sequence[str]) -> dict[str, object]:
+def _entry(name: str, personas: PersonaTable, asked: Sequence[str]) -> dict[str, object]:
     """What the list says of one market; what is wrong with it or with its tuned bidders is its `problem`."""
-    from gaelp.market.baselines.tuned import load_tuned  # noqa: PLC0415 - numba takes a second, as above
-    from gaelp.market.build import build_market, load_market_spec  # noqa: PLC0415 - as above
-
     entry: dict[str, object] = {"market": name, "label": None, "days": None, "segments": None, "tuned": False}
     try:
         spec = load_market_spec(name)
@@ -244,18 +237,13 @@ def _word(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def _market(name: str, settings: Settings) -> "Market":
-    from gaelp.market.build import build_market, configured_personas, load_market_spec  # noqa: PLC0415 - as above
-
+def _market(name: str, settings: Settings) -> Market:
     return build_market(load_market_spec(name), configured_personas(settings))
 
 
 @contextmanager
 def _progress(title: str, bidders: int) -> Iterator[Progress]:
     """A bar on stderr, over all bidders; outside a terminal one line says that work has begun."""
-    from rich.console import Console  # noqa: PLC0415 - rich takes a fifth of a second that JSON and help need not spend
-    from rich.progress import Progress as Bar  # noqa: PLC0415 - as above
-
     console = Console(stderr=True)
     if not console.is_terminal:
         say(f"{title} {bidders} bidders ...")

@@ -12,9 +12,6 @@ from gaelp.errors import GaelpError
 
 __all__ = ["say", "say_error", "show_json", "show_table", "show_text"]
 
-# A table that is piped should not be folded at the 80 columns of a terminal that is not there.
-_PIPE_COLUMNS = 400
-
 
 def show_json(value: Any) -> None:
     """Print one JSON value on stdout; NaN and infinity, which JSON does not have, are refused."""
@@ -29,17 +26,11 @@ def show_text(text: str) -> None:
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table on stdout; the cells are shown as they are, brackets included."""
-    from rich import box  # noqa: PLC0415 - rich takes a fifth of a second, and JSON or help need none of it
-    from rich.console import Console  # noqa: PLC0415 - as above
-    from rich.table import Table  # noqa: PLC0415 - as above
-    from rich.text import Text  # noqa: PLC0415 - as above
+    from gaelp.cli.rich_table import print_table  # noqa: PLC0415 - rich takes 0.1 s, and JSON, help and kill need none
 
-    table = Table(*columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
     if sys.stdout is not None:  # None after `>&-`: there is nowhere to show it
         with _written_to_stdout():
-            Console(width=None if sys.stdout.isatty() else _PIPE_COLUMNS).print(table)
+            print_table(columns, rows)
 
 
 def say(text: str) -> None:

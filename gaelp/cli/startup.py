@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gaelp.cli.interruption import watch
 from gaelp.config import LoadedSettings, check_home, known_secrets, load_settings
 from gaelp.config.database_url import parse_database_url
+from gaelp.observability import configure
 
 __all__ = ["prepare"]
 
@@ -16,9 +17,6 @@ def prepare(config: str | None, overrides: Sequence[str] | None = None) -> Loade
     if (address := loaded.settings.budget.database_url) is not None:
         parse_database_url(address.get_secret_value())  # before the work, not at its first gate
     watch(loaded.settings.home)
-    # Imported here because structlog takes a sixth of a second that `gaelp --help` need not spend.
-    from gaelp.observability import configure  # noqa: PLC0415
-
     logging = loaded.settings.logging
     configure(level=logging.level, format=logging.format, secrets=known_secrets())
     return loaded

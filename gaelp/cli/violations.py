@@ -1,17 +1,17 @@
 """`gaelp violations`: what went wrong with money, and who settled it."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
+from gaelp.bootstrap import violations
+from gaelp.budget.violations import Resolution, Violation
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.errors import BadInput
-
-if TYPE_CHECKING:
-    from gaelp.budget.violations import Violation
 
 __all__ = ["app", "list_", "resolve"]
 
@@ -28,8 +28,6 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """Show every violation that nobody has settled yet, the oldest first; long texts are whole in `--json`."""
-    from gaelp.bootstrap import violations  # noqa: PLC0415 - sqlalchemy takes time that `--help` need not spend
-
     found = violations(prepare(config, overrides).settings).list(open_only=not everything)
     if as_json:
         show_json({"violations": [one.model_dump(mode="json") for one in found]})
@@ -52,11 +50,6 @@ def resolve(
 
     - `gaelp violations resolve 3 --who ann --how "the budget was set back on the platform"`
     """
-    from pydantic import ValidationError  # noqa: PLC0415 - as above
-
-    from gaelp.bootstrap import violations  # noqa: PLC0415 - as above
-    from gaelp.budget.violations import Resolution  # noqa: PLC0415 - as above
-
     store = violations(prepare(config, overrides).settings)
     try:
         resolution = Resolution(text=how, by=who, at=SystemClock().now())
@@ -69,7 +62,7 @@ def resolve(
         show_text(f"Violation {number} ({settled.rule}, {settled.scope}) is settled by {who}.")
 
 
-def _row(one: "Violation") -> tuple[str, ...]:
+def _row(one: Violation) -> tuple[str, ...]:
     """All the words below each other, in the one column that may be folded: so the table fits any terminal."""
     lines = [f"{one.rule}: {one.scope}", _short(one.what)]
     if one.resolution is not None:
