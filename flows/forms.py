@@ -7,6 +7,7 @@ import pydantic
 from prefect.input import RunInput
 from pydantic import Field
 
+from gaelp.gates import Verdict
 from gaelp.gates.decisions import CODE_LENGTH, Choice, Decision, Question
 from gaelp.money import MICROS_PER_UNIT
 
@@ -98,5 +99,10 @@ def _text(question: Question, page: str | None) -> str:
     return (
         f"**Gate {question.gate}, run {question.run_id}: {verdict.outcome}.** {verdict.summary}\n\n"
         f"{look}Code of this verdict: `{question.code}`. Attempt {question.attempt}."
-        f" Expires {question.expires_at:%Y-%m-%d %H:%M} UTC."
+        f" Expires {question.expires_at:%Y-%m-%d %H:%M} UTC.{_rules(verdict)}"
     )
+
+
+def _rules(verdict: Verdict) -> str:
+    file = verdict.gate.file
+    return f" Judged by the rules in `{file.path}` ({file.origin}, sha256 `{file.sha256}`)." if file else ""

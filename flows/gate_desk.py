@@ -58,6 +58,8 @@ def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:
     show_table(columns, [[row[column] for column in columns] for row in rows])
     show_text(question.verdict.summary)
     show_text(f"gate {question.gate}, attempt {question.attempt}, code {question.code}")
+    if file := question.verdict.gate.file:
+        show_text(f"rules: {file.text}")
     for asked, answer in history:
         if answer is not None:
             show_text(

@@ -79,10 +79,14 @@ class TrainingSettings(Frozen):
 
 
 class GateSettings(Frozen):
-    """How long a gate waits for a person: after how many hours it reminds, and after how many it gives up."""
+    """Which files hold the rules of the gates; how long a gate waits for a person before it reminds and gives up."""
 
     remind_hours: float = Field(gt=0, le=24 * 365)
     expire_hours: float = Field(gt=0, le=24 * 365)
+    source: Literal["shipped", "project"] = Field(
+        default="project", description="shipped: a configs/gates/ in the current folder replaces no gate"
+    )
+    files: dict[Slug, Text] = Field(default={}, description="files of gates by the gate's name, whatever the source")
 
     @model_validator(mode="after")
     def _reminds_before_it_expires(self) -> Self:

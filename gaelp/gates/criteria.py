@@ -11,6 +11,11 @@ from gaelp.checks.limit import Bound
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.names import Slug
+from gaelp.config.places import shown
+from gaelp.config.settings import GateSettings
+from gaelp.errors import ConfigError
+from gaelp.gates.gate_file import GateFile, describe_gate_file, gate_path
+from gaelp.gates.metrics import undeclared
 from gaelp.types import Phase
 
 __all__ = ["Criterion", "Gate", "load_gate"]
@@ -47,6 +52,7 @@ class Gate(Frozen):
         default=None, gt=0, le=0.5, description="chance of ever being wrong, for rules watched while their data grow"
     )
     criteria: tuple[Criterion, ...] = Field(min_length=1, max_length=64)
+    file: GateFile | None = Field(default=None, description="where it was read; no part of what it asks for")
 
     @model_validator(mode="after")
     def _rules_are_stated_once(self) -> Self:
@@ -63,10 +69,22 @@ class Gate(Frozen):
             raise ValueError(f"alpha={self.alpha}, but no rule is sequential: mark the rule it is for, or remove it")
         return self
 
+    def asks_the_same(self, other: "Gate") -> bool:
+        """Whether both have the same rules, whichever files they come from."""
+        return self.model_copy(update={"file": None}) == other.model_copy(update={"file": None})
 
-def load_gate(path_or_name: str | Path) -> Gate:
-    """Read a gate by its name in configs/gates (a phase's name) or by path; ConfigError names what is wrong."""
-    return load_model(Gate, path_or_name, "gates")
+
+def load_gate(path_or_name: str | Path, settings: GateSettings | None = None) -> Gate:
+    """Read a gate by its name in configs/gates (a phase's name) or by path; ConfigError names what is wrong.
+
+    Settings may name another file, or allow the shipped one alone.
+    """
+    path = gate_path(path_or_name, settings)
+    gate = load_model(Gate, path)
+    for metric in dict.fromkeys(name for rule in gate.criteria for name in (rule.metric, rule.sample_metric)):
+        if problem := undeclared(metric):
+            raise ConfigError(f"{shown(path)}: {problem}")
+    return gate.model_copy(update={"file": describe_gate_file(path)})
 
 
 def _repeated(keys: Iterator[tuple[str, Bound]]) -> Iterator[tuple[str, Bound]]:

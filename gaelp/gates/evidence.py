@@ -8,7 +8,7 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, Plai
 
 from gaelp.config.base import Frozen
 
-__all__ = ["Evidence"]
+__all__ = ["Evidence", "in_utc"]
 
 # JSON has no word for these, and a metric that is not a number must reach the judge to be refused by name.
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -24,8 +24,12 @@ def _to_word(value: float) -> float | str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _in_utc(instant: datetime) -> datetime:
-    return instant.astimezone(UTC)
+def in_utc(instant: datetime) -> datetime:
+    """The same instant in UTC; ValueError where it lies beyond the years 1 to 9999."""
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError as problem:
+        raise ValueError(f"saw {instant.isoformat()}; allowed: the years 1 to 9999 in UTC") from problem
 
 
 # Strict: true is no number and "0.9" is no number either.
@@ -35,7 +39,7 @@ Figure = Annotated[
     BeforeValidator(_from_word),
     PlainSerializer(_to_word, when_used="json"),
 ]
-Instant = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+Instant = Annotated[AwareDatetime, AfterValidator(in_utc)]
 
 
 class Evidence(Frozen):

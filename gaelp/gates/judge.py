@@ -1,21 +1,24 @@
 """Hold evidence against a gate: doubt never passes, and each rule says why it went as it did.
 
-In the order in which a rule is looked at: evidence that is too old or from the future fails; a metric, its bound or its
-sample size that is missing, NaN or infinite fails; too small a sample is inconclusive, whatever the figure says; what
-is left is compared.
+In the order in which a rule is checked: evidence that is too old, from the future or from before 1970 fails; a metric,
+its bound or its sample size that is missing, NaN, infinite or impossible fails; bounds that do not enclose their value
+fail; too small a sample is inconclusive, whatever the figure says; what is left is compared.
 """
 
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from gaelp.errors import BadInput, DataError
 from gaelp.gates.criteria import Criterion, Gate
-from gaelp.gates.evidence import Evidence
+from gaelp.gates.evidence import Evidence, in_utc
+from gaelp.gates.metrics import problem_of_figure, problem_of_interval
 from gaelp.gates.verdict import Outcome, RuleResult, Verdict, evidence_hash, overall
 
 __all__ = ["check_replay", "judge"]
 
 _CLOCKS_DIFFER = timedelta(minutes=1)  # between the machine that measured and the one that judges
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)  # a clock that says less was never set
 _SECONDS_PER_HOUR = 3600
 _COMPARED_IN_WORDS = {"value": "", "lower_95": "the lower 95% bound of ", "upper_95": "the upper 95% bound of "}
 _OUTCOME_IN_WORDS = {
@@ -30,6 +33,10 @@ def judge(gate: Gate, evidence: Evidence, now: datetime) -> Verdict:
     """Hold every rule against the evidence; `now` is an aware instant, such as a clock gives."""
     if now.utcoffset() is None:
         raise BadInput(f"{now.isoformat()} has no time zone: give an aware datetime, such as clock.now() returns")
+    try:
+        now = in_utc(now)
+    except ValueError as problem:
+        raise BadInput(f"{problem}: set the clock right") from problem
     results = tuple(_rule_result(rule, gate, evidence, now) for rule in gate.criteria)
     outcome = overall(result.outcome for result in results)
     return Verdict(
@@ -38,7 +45,7 @@ def judge(gate: Gate, evidence: Evidence, now: datetime) -> Verdict:
         gate=gate,
         evidence=evidence,
         results=results,
-        judged_at=now.astimezone(UTC),
+        judged_at=now,
         evidence_hash=evidence_hash(gate, evidence),
     )
 
@@ -69,11 +76,8 @@ def _rule_result(rule: Criterion, gate: Gate, evidence: Evidence, now: datetime)
 
 def _outcome(rule: Criterion, gate: Gate, evidence: Evidence, now: datetime) -> tuple[Outcome, str]:
     metrics = evidence.metrics
-    if problem := _wrong_time(rule, evidence.measured_at, now):
+    if problem := _wrong_time(rule, evidence.measured_at, now) or _wrong_figures(rule, metrics):
         return "fail", problem
-    for name in (rule.metric, rule.figure, rule.sample_metric):
-        if problem := _no_number(name, metrics.get(name)):
-            return "fail", problem
     sample = metrics[rule.sample_metric]
     if sample < rule.minimum_sample:
         return "inconclusive", (
@@ -83,21 +87,28 @@ def _outcome(rule: Criterion, gate: Gate, evidence: Evidence, now: datetime) -> 
     return ("pass" if rule.limit.holds(figure) else "fail"), _comparison(rule, gate, figure)
 
 
+def _wrong_figures(rule: Criterion, metrics: Mapping[str, float]) -> str | None:
+    """Why the figures of a rule prove nothing; None if they can be judged."""
+    value, lower, upper = (metrics.get(f"{rule.metric}{end}") for end in ("", "_lower_95", "_upper_95"))
+    if problem := problem_of_figure(rule.metric, value):
+        return problem
+    compared = metrics.get(rule.figure)
+    if compared is None or not math.isfinite(compared):
+        return problem_of_figure(rule.figure, compared)
+    if value is not None and (problem := problem_of_interval(rule.metric, value, lower, upper)):
+        return problem
+    return problem_of_figure(rule.sample_metric, metrics.get(rule.sample_metric))
+
+
 def _wrong_time(rule: Criterion, measured_at: datetime, now: datetime) -> str | None:
+    if measured_at < _EARLIEST:
+        return f"measured at {measured_at.isoformat()}, before {_EARLIEST:%Y}: set the clock right and measure again"
     age = now - measured_at
     if age < -_CLOCKS_DIFFER:
         return f"measured at {measured_at.isoformat()}, after it is judged: set the clocks right and measure again"
     hours = age.total_seconds() / _SECONDS_PER_HOUR
     if rule.maximum_age_hours is not None and hours > rule.maximum_age_hours:
         return f"measured {hours:.2f} hours ago, at most {rule.maximum_age_hours:g} are allowed: measure again"
-    return None
-
-
-def _no_number(name: str, value: float | None) -> str | None:
-    if value is None:
-        return f"{name} is missing: no evidence, no graduation"
-    if not math.isfinite(value):
-        return f"{name} is {'NaN' if math.isnan(value) else 'infinite'}: what was not measured proves nothing"
     return None
 
 

@@ -52,13 +52,13 @@ def overall(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def evidence_hash(gate: Gate, evidence: Evidence) -> str:
-    """SHA-256 (hex) over evidence and gate; the order of the gate's rules does not count, every figure does."""
+    """SHA-256 (hex) over evidence and gate; neither the order of the rules nor their file counts, every figure does."""
     rules = sorted(_canonical(rule) for rule in gate.criteria)
-    head = _canonical(gate.model_copy(update={"criteria": ()}))
+    head = _canonical(gate.model_copy(update={"criteria": ()}), exclude={"file"})
     text = json.dumps([_canonical(evidence), head, rules], separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def _canonical(model: BaseModel) -> str:
-    values = model.model_dump(mode="json")
+def _canonical(model: BaseModel, exclude: set[str] | None = None) -> str:
+    values = model.model_dump(mode="json", exclude=exclude)
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

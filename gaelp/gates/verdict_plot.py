@@ -1,7 +1,6 @@
 """A verdict to look at: for each rule the metric, the bound that was compared, and the threshold."""
 
 import io
-import math
 
 from gaelp.gates.verdict import RuleResult, Verdict
 
@@ -9,6 +8,7 @@ __all__ = ["as_png"]
 
 _COLOURS = {"pass": "#2e7d32", "fail": "#c62828", "inconclusive": "#b26a00"}
 _ROW_INCHES = 0.55
+_DRAWN_BELOW = 1e9  # what is larger was never measured, and no axis could show it beside a threshold
 
 
 def as_png(verdict: Verdict) -> bytes:
@@ -31,7 +31,7 @@ def _draw(place: "object", result: RuleResult) -> None:
     if not isinstance(place, Axes):
         raise TypeError(f"cannot draw on a {type(place).__name__}")
     colour, rule = _COLOURS[result.outcome], result.criterion
-    seen = [figure for figure in (result.value, result.compared) if figure is not None and math.isfinite(figure)]
+    seen = [figure for figure in (result.value, result.compared) if figure is not None and abs(figure) < _DRAWN_BELOW]
     place.axvline(rule.threshold, color="#444444", linestyle="--", linewidth=1)
     if seen:
         place.plot(seen, [0] * len(seen), color=colour, linewidth=2)

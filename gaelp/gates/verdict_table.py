@@ -22,6 +22,7 @@ def as_markdown(verdict: Verdict) -> str:
     about = [
         f"- run: {_plain(evidence.run_id)}, agent: {_plain(evidence.agent)}, learned: {_yes(evidence.learned)}",
         f"- measured {evidence.measured_at:%Y-%m-%d %H:%M:%S} UTC, judged {verdict.judged_at:%Y-%m-%d %H:%M:%S} UTC",
+        f"- rules: {_plain(verdict.gate.file.text) if verdict.gate.file else 'of a file that was not recorded'}",
         f"- configuration: {_plain(evidence.config_hash)}",
         f"- evidence: {verdict.evidence_hash}",
         "",

@@ -101,7 +101,7 @@ def plan_simulation(settings: Settings, *, tuned_path: Path | None = None, asked
     elsewhere = build_market(shifted(market.spec, MarketShift()), personas)
     tuned = load_tuned(market, tuned_path, asked=asked)
     recipe = load_recipe(settings.training.agent).with_rounds(settings.training.rounds)
-    gate = load_gate("simulation")
+    gate = load_gate("simulation", settings.gate)
     return Plan(settings, recipe, market, elsewhere, tuned, gate, _identity(settings, recipe, tuned, gate))
 
 
@@ -201,8 +201,9 @@ def _finished(plan: Plan, folder: RunFolder) -> SimulationResult | None:
             f"{shown(folder.result)} is no result that this release reads ({first}): move it away, and the run is"
             " judged again from its checkpoints"
         ) from problem
-    asked = (plan.config_hash, plan.settings.evaluation, plan.gate)
-    return result if (result.config_hash, result.evaluation, result.verdict.gate) == asked else None
+    asked = (plan.config_hash, plan.settings.evaluation)
+    same = (result.config_hash, result.evaluation) == asked and result.verdict.gate.asks_the_same(plan.gate)
+    return result if same else None
 
 
 def _run(

@@ -30,6 +30,11 @@ def question(passing_verdict):
     )
 
 
+def test_the_form_names_the_file_whose_rules_judged(question):
+    file = question.verdict.gate.file
+    assert f"`{file.path}` ({file.origin}, sha256 `{file.sha256}`)" in form_for(question, None)._description
+
+
 def test_an_empty_form_is_no_answer():
     with pytest.raises(ValidationError) as refused:
         GateForm()

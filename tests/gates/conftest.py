@@ -5,8 +5,16 @@ from datetime import UTC, datetime
 import pytest
 
 from gaelp.gates import Evidence
+from gaelp.gates.metrics import RANGES
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+def beyond(rule):
+    """A possible figure that keeps a rule with room to spare."""
+    possible = RANGES[rule.metric]
+    step = 1 if possible.whole else 0.01
+    return max(rule.threshold + (step if rule.limit.asks_for_more else -step), possible.lowest)
 
 
 @pytest.fixture
@@ -21,8 +29,7 @@ def passing():
     def evidence_for(gate, **changes):
         metrics = {}
         for rule in gate.criteria:
-            room = -0.01 if rule.bound == "at_most" else 0.01
-            metrics |= {rule.metric: rule.threshold + room, rule.figure: rule.threshold + room}
+            metrics |= dict.fromkeys((rule.metric, rule.figure), beyond(rule))
         for rule in gate.criteria:
             metrics[rule.sample_metric] = max(metrics.get(rule.sample_metric, 0), float(rule.minimum_sample))
         values = {"run_id": "20261116-020641-7f3a9c", "agent": "agent (ppo)", "learned": True, "config_hash": "c0ffee"}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gaelp.config.places import names_in
 from gaelp.errors import BadInput, DataError
 from gaelp.gates import Criterion, Evidence, Gate, Verdict, check_replay, judge, load_gate
+from gaelp.gates.metrics import RANGES
 from gaelp.types import Phase
 
 GATES = {name: load_gate(name) for name in names_in("gates")}
@@ -42,8 +43,10 @@ def test_evidence_that_keeps_every_rule_passes(gate, passing, now):
 @every_rule
 @pytest.mark.parametrize("side", [-math.inf, 0, math.inf], ids=["below", "at", "above"])
 def test_a_figure_at_its_threshold_and_next_to_it_is_judged_by_its_bound(gate, rule, side, passing, now):
-    figure = math.nextafter(rule.threshold, side) if side else rule.threshold
-    kept = {"at_least": side >= 0, "above": side > 0, "at_most": side <= 0}[rule.bound]
+    possible = RANGES[rule.metric]
+    further = rule.threshold + math.copysign(1, side) if possible.whole else math.nextafter(rule.threshold, side)
+    figure = further if side else rule.threshold
+    kept = {"at_least": side >= 0, "above": side > 0, "at_most": side <= 0}[rule.bound] and possible.contains(figure)
     verdict = judge(gate, changed(passing(gate), **{rule.figure: figure}), now)
     result = result_of(verdict, rule)
     assert result.outcome == ("pass" if kept else "fail")
@@ -64,7 +67,7 @@ def test_a_sample_at_its_minimum_counts_and_one_fewer_holds(gate, rule, passing,
 
 @every_rule
 def test_too_small_a_sample_holds_even_if_the_figure_is_bad(gate, rule, passing, now):
-    worse = rule.threshold + (1 if rule.bound == "at_most" else -1)
+    worse = rule.threshold + 1 if rule.bound == "at_most" else max(rule.threshold - 1, RANGES[rule.metric].lowest)
     evidence = changed(passing(gate), **{rule.figure: worse, rule.sample_metric: 0})
     assert result_of(judge(gate, evidence, now), rule).outcome == "inconclusive"
 
@@ -181,7 +184,8 @@ def test_a_verdict_that_was_changed_after_it_was_judged_is_refused(changes, pass
 
 # Whatever the figures
 
-FIGURES = st.floats(-2, 2) | st.sampled_from([0.0, 0.5, 1.0])
+FIGURES = st.floats(0, 1) | st.sampled_from([0.0, 0.5, 1.0])
+JUNK = st.sampled_from([math.nan, math.inf, -math.inf, 1e308, -1e308, 1.5, -0.5])
 METRICS = ("reward", "headroom_share", "success_rate")
 
 
@@ -217,9 +221,15 @@ def gates(draw):
 
 @st.composite
 def figures_for(draw, gate):
-    names = {name for rule in gate.criteria for name in (rule.metric, rule.figure)}
-    values = FIGURES | st.sampled_from([math.nan, math.inf, -math.inf])
-    metrics = {name: draw(values) for name in sorted(names) if draw(st.integers(0, 9))}
+    metrics = {}
+    for metric in sorted({rule.metric for rule in gate.criteria}):
+        value, below, above = draw(FIGURES), draw(st.floats(0, 0.2)), draw(st.floats(0, 0.2))
+        metrics |= {metric: value, f"{metric}_lower_95": value - below, f"{metric}_upper_95": value + above}
+    for name in sorted(metrics):
+        if not draw(st.integers(0, 29)):
+            metrics[name] = draw(JUNK)
+        elif not draw(st.integers(0, 29)):
+            del metrics[name]
     return metrics | {"episodes": float(draw(st.integers(0, 40)))}
 
 
@@ -237,9 +247,12 @@ def test_improving_a_figure_never_makes_a_verdict_worse(now, data):
     gate = data.draw(gates())
     metrics = {name: value for name, value in data.draw(figures_for(gate)).items() if math.isfinite(value)}
     rule = data.draw(st.sampled_from(gate.criteria))
+    value, possible = metrics.get(rule.metric, 0.0), RANGES[rule.metric]
     step = data.draw(st.floats(0, 3))
-    names = {rule.metric, rule.figure} & metrics.keys()
-    better = metrics | {name: metrics[name] + (-step if rule.bound == "at_most" else step) for name in names}
+    target = value - step if rule.bound == "at_most" else value + step
+    step = min(max(target, possible.lowest), possible.highest) - value  # whoever claims the impossible does not improve
+    names = {name for name in metrics if name.startswith(rule.metric)}
+    better = metrics | {name: metrics[name] + step for name in names}
     before, after = (judge(gate, evidence_of(figures, now), now) for figures in (metrics, better))
     assert RANK[after.outcome] >= RANK[before.outcome]
 
@@ -273,7 +286,7 @@ def test_a_pass_means_that_every_figure_is_there_finite_and_on_the_right_side(no
     metrics = data.draw(figures_for(gate))
     if judge(gate, evidence_of(metrics, now), now).outcome == "pass":
         for rule in gate.criteria:
-            assert math.isfinite(metrics[rule.metric])
+            assert RANGES[rule.metric].contains(metrics[rule.metric])
             assert metrics["episodes"] >= rule.minimum_sample
             distance = metrics[rule.figure] - rule.threshold
             assert distance <= 0 if rule.bound == "at_most" else distance >= 0

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from gaelp.config.places import names_in
 from gaelp.errors import DataError
+from gaelp.gates.metrics import problem_of_figure
 from gaelp.market.baselines.compare import compare
 from gaelp.market.build import load_market_spec
 from gaelp.market.spec import MarketSpec
@@ -30,6 +31,11 @@ def test_every_metric_is_a_number_and_an_estimate_lies_between_its_bounds(judged
     for name in WITH_INTERVAL:
         value = judged.metrics[name]
         assert judged.metrics[f"{name}_lower_95"] < value < judged.metrics[f"{name}_upper_95"]
+
+
+def test_every_metric_has_a_declared_range_and_lies_in_it(judged):
+    values = {name: value for name, value in judged.metrics.items() if not name.endswith(("_lower_95", "_upper_95"))}
+    assert {name: problem_of_figure(name, value) for name, value in values.items()} == dict.fromkeys(values)
 
 
 def test_the_metrics_are_those_of_the_agent_beside_every_rule(judged, tiny_market, tiny_rules):
