@@ -6,20 +6,34 @@ home's id, so that no home replaces another's deployment and takes its runs.
 
 from typing import Any
 
+from prefect import serve
 from prefect.client.schemas.objects import ConcurrencyLimitConfig
 from prefect.deployments.runner import RunnerDeployment
 from prefect.flows import Flow
 from prefect.schedules import Cron, Schedule
 from prefect.types.entrypoint import EntrypointType
 
+from flows.crash_watch import watching_for_crashes
 from flows.full_pipeline import gaelp
 from flows.safety_watch import safety_watch
 from flows.simulation import simulation
 
-__all__ = ["WEEKLY", "deployments"]
+__all__ = ["WEEKLY", "deployments", "serve_deployments"]
 
 WEEKLY = "0 6 * * 1"  # Mondays at six
 _EVERY_TEN_MINUTES = "*/10 * * * *"
+_RUNS_AT_ONCE = 4
+
+
+def serve_deployments(config: str, overrides: list[str], *, cron: str, shared_as: str | None) -> None:
+    """Execute the runs of the deployments until interrupted, and mark those whose process died as crashed."""
+    with watching_for_crashes():
+        serve(
+            *deployments(config, overrides, cron=cron, shared_as=shared_as),
+            pause_on_shutdown=False,
+            print_starting_message=False,
+            limit=_RUNS_AT_ONCE,
+        )
 
 
 def deployments(

@@ -5,6 +5,7 @@ import sys
 
 import typer
 
+from gaelp.cli.output import say, show_table
 from gaelp.clock import SystemClock
 from gaelp.errors import WaitingForPerson
 from gaelp.gates import as_rows
@@ -23,8 +24,6 @@ def ask_in_terminal(question: Question) -> Decision:
             f" `gaelp gate approve {question.run_id} --verdict {question.code} --why WHY`, then"
             f" `gaelp resume {question.run_id}`"
         )
-    from gaelp.cli.output import say, show_table  # noqa: PLC0415 - rich only where a table is shown
-
     rows = [[row[column] for column in _COLUMNS] for row in as_rows(question.verdict)]
     show_table(_COLUMNS, rows)
     say(question.verdict.summary)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from flows.gate_desk import decide, list_waiting, show_gate
 from gaelp.cli.keys import PassphraseFileOption, open_key
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.startup import prepare
@@ -29,16 +30,12 @@ KeyOption = Annotated[
 @app.command("list")
 def list_(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show every gate that waits for a person."""
-    from flows.gate_desk import list_waiting  # noqa: PLC0415 - NumPy takes a moment that `--help` need not spend
-
     list_waiting(prepare(config).settings, as_json=as_json)
 
 
 @app.command()
 def show(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show what a gate of a run says, rule by rule, and what was decided before."""
-    from flows.gate_desk import show_gate  # noqa: PLC0415 - as above
-
     show_gate(prepare(config).settings, run, as_json=as_json)
 
 
@@ -53,8 +50,6 @@ def approve(
     config: ConfigOption = None,
 ) -> None:
     """Approve the verdict you looked at: the run goes on to the next phase."""
-    from flows.gate_desk import decide  # noqa: PLC0415 - as above
-
     signing = open_key(key, passphrase_file) if key else None
     decide(prepare(config).settings, "approve", run, code=verdict, why=why, who=who, key=signing)
 
@@ -70,8 +65,6 @@ def reject(
     config: ConfigOption = None,
 ) -> None:
     """Reject: the run ends as Rejected, with your reason."""
-    from flows.gate_desk import decide  # noqa: PLC0415 - as above
-
     signing = open_key(key, passphrase_file) if key else None
     decide(prepare(config).settings, "reject", run, code=verdict, why=why, who=who, key=signing)
 
@@ -81,6 +74,4 @@ def rerun(
     run: RunArgument, verdict: VerdictOption, why: WhyOption, who: WhoOption = None, config: ConfigOption = None
 ) -> None:
     """Have the phase made again, with another seed and judged on other episodes."""
-    from flows.gate_desk import decide  # noqa: PLC0415 - as above
-
     decide(prepare(config).settings, "rerun", run, code=verdict, why=why, who=who, key=None)

@@ -11,7 +11,7 @@ import typer
 from flows.server import terminal_server
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_text
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_run
 from gaelp.cli.train import show_simulation
 from gaelp.cli.training_progress import shown_progress
 from gaelp.config import Settings, check_name
@@ -56,7 +56,7 @@ def run(
 
 def drive(config: str, overrides: Sequence[str], approve: Approve, run_id: str | None, *, as_json: bool) -> None:
     """Run the flow here and tell how it ended."""
-    settings = prepare(config, list(overrides)).settings
+    settings = prepare_run(config, list(overrides)).settings
     _check_can_run(settings, approve, run_id)
     signal.signal(signal.SIGTERM, _stop_like_ctrl_c)
     say("starting Prefect (about ten seconds) ...")

@@ -13,10 +13,12 @@ import typer
 from flows.connection import is_own
 from flows.environment import prefect_home
 from flows.home_secret import home_id, password_file
+from flows.server import choose_api_url, running_server
 from flows.server_record import Up, claimed, running
+from gaelp.api import serving
 from gaelp.cli.options import ConfigOption, SetOption
 from gaelp.cli.output import say, show_text
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare, prepare_run
 from gaelp.config.environment import process_environment
 from gaelp.config.private_files import make_private_folder
 from gaelp.config.settings import Settings
@@ -25,7 +27,6 @@ from gaelp.errors import GaelpError
 __all__ = ["STOP_S", "down", "up"]
 
 STOP_S = 60
-_RUNS_AT_ONCE = 4
 
 
 def up(
@@ -47,9 +48,7 @@ def up(
     is in use, by another home or another program, a free one is taken. PREFECT_API_URL names a shared server instead.
     Calling it a second time changes nothing. Ctrl-C or `gaelp down` stops it; suspended runs wait on.
     """
-    from flows.server import choose_api_url  # noqa: PLC0415 - takes a moment that `--help` need not spend
-
-    settings = prepare(config, overrides).settings
+    settings = prepare_run(config, overrides).settings
     home, money = settings.home, settings.api
     make_private_folder(prefect_home(home))
     api_url = choose_api_url(home, process_environment(), port)
@@ -62,26 +61,14 @@ def up(
 
 
 def _serve(here: Up, settings: Settings, deployed: Mapping[str, Any]) -> None:
-    from flows.server import running_server  # noqa: PLC0415 - takes a moment that `--help` need not spend
-    from gaelp.api import serving  # noqa: PLC0415 - as above
-
     home = settings.home
     say(f"starting at {here.api_url} ...")
     signal.signal(signal.SIGTERM, _stop_like_ctrl_c)
     with serving(settings), running_server(here.api_url, home, process_environment()) as own:
-        from prefect import serve  # noqa: PLC0415 - reads the environment when it is imported
-
-        from flows.crash_watch import watching_for_crashes  # noqa: PLC0415 - as above
-        from flows.deployments import deployments  # noqa: PLC0415 - as above
+        from flows.deployments import serve_deployments  # noqa: PLC0415 - Prefect reads the environment when imported
 
         _tell(here, home, "is up on its own server" if own else "is up on a shared server")
-        with watching_for_crashes():
-            serve(
-                *deployments(**deployed, shared_as=None if own else home_id(home)),
-                pause_on_shutdown=False,
-                print_starting_message=False,
-                limit=_RUNS_AT_ONCE,
-            )
+        serve_deployments(**deployed, shared_as=None if own else home_id(home))
 
 
 def _tell(here: Up | None, home: Path, how: str) -> None:

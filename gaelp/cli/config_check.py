@@ -6,8 +6,7 @@ import typer
 
 from gaelp.cli.options import JsonOption, SetOption
 from gaelp.cli.output import show_json, show_text
-from gaelp.cli.startup import prepare
-from gaelp.phases.inputs import check_inputs
+from gaelp.cli.startup import prepare_run
 from gaelp.platforms.rule_inputs import check_money_rules
 
 __all__ = ["check"]
@@ -33,8 +32,7 @@ def check(
 
     Exits 0 if a run could start with it, 2 if not. Nothing is written.
     """
-    loaded = prepare(path_or_name, overrides)
-    check_inputs(loaded)
+    loaded = prepare_run(path_or_name, overrides)
     if loaded.settings.platform.name is not None:
         check_money_rules(loaded.settings.budget)
     asked = path_or_name or "base"

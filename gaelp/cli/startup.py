@@ -7,7 +7,7 @@ from gaelp.config import LoadedSettings, check_home, known_secrets, load_setting
 from gaelp.config.database_url import parse_database_url
 from gaelp.observability import configure
 
-__all__ = ["prepare"]
+__all__ = ["prepare", "prepare_run"]
 
 
 def prepare(config: str | None, overrides: Sequence[str] | None = None) -> LoadedSettings:
@@ -19,4 +19,14 @@ def prepare(config: str | None, overrides: Sequence[str] | None = None) -> Loade
     watch(loaded.settings.home)
     logging = loaded.settings.logging
     configure(level=logging.level, format=logging.format, secrets=known_secrets())
+    return loaded
+
+
+def prepare_run(config: str | None, overrides: Sequence[str] | None = None) -> LoadedSettings:
+    """Prepare a command that starts a run: everything that the settings name has to exist, and be valid."""
+    # Not at the top: torch takes seconds, and neither other commands nor help and completion of this one need it.
+    from gaelp.phases.inputs import check_inputs  # noqa: PLC0415 - see above
+
+    loaded = prepare(config, overrides)
+    check_inputs(loaded)
     return loaded

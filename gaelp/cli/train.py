@@ -11,7 +11,7 @@ import typer
 from gaelp.cli.comparison_table import show_comparison
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, as_typed
 from gaelp.cli.output import say, show_json, show_table, show_text
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_run
 from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
 from gaelp.config import check_name
@@ -57,7 +57,7 @@ def train(
     from gaelp.phases.run_folder import RunFolder  # noqa: PLC0415 - torch takes seconds that `--help` need not spend
     from gaelp.phases.simulation import plan_simulation, run_simulation  # noqa: PLC0415 - as above
 
-    settings = prepare(config, overrides).settings
+    settings = prepare_run(config, overrides).settings
     clock = SystemClock()
     run_id = new_run_id(clock, secrets.token_bytes) if run is None else RunId(check_name(run, "--run"))
     plan = plan_simulation(settings, tuned_path=tuned, asked=as_typed(settings.market.name, config, overrides))
