@@ -163,8 +163,8 @@ def _pause_everything(settings: Settings) -> None:
 
     If the order book cannot be read either, both are told, and first which campaigns may still run.
     """
+    from gaelp.checks.raised import in_words  # noqa: PLC0415 - as above
     from gaelp.platforms import pause_all  # noqa: PLC0415 - see the top
-    from gaelp.platforms.calling import in_words  # noqa: PLC0415 - as above
     from gaelp.platforms.catalog import connect_platform  # noqa: PLC0415 - as above
     from gaelp.platforms.order_book import known_campaigns  # noqa: PLC0415 - as above
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 from gaelp.budget.latch import Latch, StopRecord, plain_reason
 from gaelp.budget.ledger import Ledger, LedgerUnavailable, lower_fence, raise_fence, read_fence
+from gaelp.checks.raised import in_words
 from gaelp.clock import Clock, SystemClock
 from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
@@ -279,13 +280,5 @@ class _Part:
         except GaelpError as error:
             self._error = str(error) or type(error).__name__
         except BaseException as error:  # noqa: BLE001 - whatever it is, the other parts go on and the report tells it
-            self._error = _in_words(error)
+            self._error = in_words(error)
         self._ended.set()
-
-
-def _in_words(error: BaseException) -> str:
-    """What was raised, which can always be said: a part that died of saying it would be waited for in vain."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except BaseException:  # noqa: BLE001 - as above
-        return f"[a {type(error).__name__} that cannot be printed]"

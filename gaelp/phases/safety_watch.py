@@ -24,11 +24,11 @@ from gaelp.approvals import (
 )
 from gaelp.approvals.action import World
 from gaelp.approvals.trust import trust_place
+from gaelp.checks import CheckPass
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
 from gaelp.config.settings import Settings
 from gaelp.gates.decisions import Question, standing
-from gaelp.observability import mask_text
 from gaelp.observability.alert_routes import open_dispatcher
 from gaelp.observability.alerts import Alert, Channel, Delivery, Severity
 from gaelp.phases.gate_approval import gate_approvals
@@ -74,29 +74,27 @@ def watch(
     )
 
 
-class _Pass:
-    """One pass; a part that fails does not keep the others from being done."""
+class _Pass(CheckPass):
+    """One pass over everything that is watched."""
 
     def __init__(self, settings: Settings, clock: Clock, more_channels: Sequence[Channel]) -> None:
+        super().__init__(
+            self._report, failure_text="the part {part!r} of the safety watch failed ({problem}): fix that"
+        )
         self._settings, self._clock = settings, clock
         self._dispatcher = open_dispatcher(settings, clock, more=more_channels)
         self.gates: list[str] = []
         self.approvals: list[str] = []
         self.reconciliation: Reconciliation | None = None
         self.money_rules: MoneyRulesReport | None = None
-        self.failures: list[str] = []
         self._open_gates: set[str] | None = None
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Do something whose failure is told and does not end the pass."""
-        try:
+        """Do one part of the pass and report at once what failed in it."""
+        with super().part(name):
             yield
-        except Exception as error:  # noqa: BLE001 - whatever it is, the parts that can be done are done, and it is told
-            problem = mask_text(f"{type(error).__name__}: {error}")  # it may end up in logs that are not ours
-            what = f"the part {name!r} of the safety watch failed ({problem}): mend that"
-            self.failures.append(what)
-            self._tell_failure(name, what)
+        self.report_all()
 
     def look_at_gates(self) -> None:
         """Tell of each gate that is overdue, and again of one that has expired."""
@@ -168,11 +166,8 @@ class _Pass:
         )
         self._note(self._dispatcher.send(alert, once=once))
 
-    def _tell_failure(self, name: str, what: str) -> None:
-        try:
-            self._tell("critical", f"part/{name}", f"The safety watch could not look at: {name}", what)
-        except Exception as error:  # noqa: BLE001 - the pass goes on, and its report says both
-            self.failures.append(f"nobody was told that {name!r} failed ({type(error).__name__}: {error})")
+    def _report(self, part: str, what: str) -> None:
+        self._tell("critical", f"part/{part}", f"The safety watch could not look at: {part}", what)
 
     def _note(self, delivery: Delivery) -> None:
         self.failures += [f"the channel {name} took no alert: {problem}" for name, problem in delivery.failed.items()]

@@ -7,10 +7,10 @@ that needs the platform, `gaelp kill` among them, so it connects on the first ca
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 
+from gaelp.checks.raised import ends_the_program, in_words
 from gaelp.config.settings import Settings
 from gaelp.config.suggest import nearest
 from gaelp.errors import ComponentMissing, ConfigError
-from gaelp.platforms.calling import ends_the_program, in_words
 from gaelp.platforms.platform import AdPlatform
 
 __all__ = ["GROUP", "Connector", "connect_platform", "find_platform", "platform_names"]

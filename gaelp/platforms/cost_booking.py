@@ -11,9 +11,9 @@ from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from gaelp.budget.ledger import LedgerUnavailable, State, Transfer, adjust, adjustments_of, open_unreserved, post
+from gaelp.checks.raised import in_words
 from gaelp.errors import GaelpError
 from gaelp.money import Micros, Money
-from gaelp.platforms.calling import in_words
 from gaelp.platforms.cost_reading import Costs
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import OrderRow, orders_of_day

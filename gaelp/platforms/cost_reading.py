@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from gaelp.budget.ledger.schema import MAX_AMOUNT_MICROS
+from gaelp.checks.raised import ends_the_program, in_words, shown
 from gaelp.money import Micros
-from gaelp.platforms.calling import ends_the_program, in_words, shown
 from gaelp.platforms.platform import CostReport
 
 __all__ = ["Costs", "read_report"]

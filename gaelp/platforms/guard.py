@@ -10,12 +10,12 @@ from gaelp.budget.kill_switch import KillSwitch
 from gaelp.budget.ledger import AdAccount, Cap, CapKind, Ledger
 from gaelp.budget.platform_budget import Overdelivery
 from gaelp.budget.violations import Violation, ViolationStore
+from gaelp.checks.raised import in_words
 from gaelp.clock import account_day
 from gaelp.content import ContentVerdict, Creative, ReviewQueue
 from gaelp.errors import BadInput, GaelpError
 from gaelp.money import Micros
 from gaelp.observability.alerts import Alert, Dispatcher, Severity
-from gaelp.platforms.calling import in_words
 from gaelp.platforms.platform import AdPlatform
 
 __all__ = ["ALL_CAPS", "Authority", "Guard", "Judge", "on_record", "record_violation", "tell", "tell_violation"]

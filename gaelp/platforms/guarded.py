@@ -23,10 +23,11 @@ from gaelp.budget.ledger import (
     void,
 )
 from gaelp.budget.platform_budget import PlatformBudget, change_budget
+from gaelp.checks.raised import in_words
 from gaelp.content import Creative, creative_hash
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 from gaelp.money import Micros, Money
-from gaelp.platforms.calling import attempt, in_words
+from gaelp.platforms.calling import attempt
 from gaelp.platforms.cost_booking import reserved_micros
 from gaelp.platforms.findings import Finding, pause_and_tell
 from gaelp.platforms.guard import Guard, tell

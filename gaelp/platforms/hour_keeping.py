@@ -6,8 +6,8 @@ from functools import cache, partial
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
+from gaelp.checks.raised import in_words
 from gaelp.errors import GaelpError
-from gaelp.platforms.calling import in_words
 from gaelp.platforms.campaign_hours import (
     HoursSeen,
     Pace,

@@ -19,10 +19,11 @@ from gaelp.budget.rules import Decision, Reading
 from gaelp.budget.signals import CampaignWatch
 from gaelp.budget.stop_words import shortfall, told_parts
 from gaelp.budget.violations import Violation
+from gaelp.checks import CheckPass
+from gaelp.checks.raised import in_words
 from gaelp.clock import account_day
 from gaelp.config.base import Frozen
 from gaelp.config.settings import BudgetSettings
-from gaelp.platforms.calling import in_words
 from gaelp.platforms.campaign_hours import HoursSeen
 from gaelp.platforms.findings import Finding, Paused, pause_and_record, tell_paused
 from gaelp.platforms.guard import Guard, tell
@@ -54,7 +55,7 @@ def apply_money_rules(guard: Guard, settings: BudgetSettings) -> MoneyRulesRepor
         one.look()
         one.act()
     finally:
-        one.tell_all()
+        one.report_all()
     return MoneyRulesReport(
         verdicts=one.verdicts | {found.campaign: found.in_words for found in one.judged},
         paused=tuple(one.paused),
@@ -96,18 +97,17 @@ class _Judged:
         return (Violation(severity=severity, scope=self.campaign, rule=UNKNOWN, what=self.reason[:4000], at=now),)
 
 
-class _Pass:
+class _Pass(CheckPass):
     """One pass over an account: look at everything, then stop and pause, then put it on record, then tell people."""
 
     def __init__(self, guard: Guard, settings: BudgetSettings) -> None:
+        super().__init__(self._report, failure_text="{part} could not be done ({problem}): fix that")
         self._guard, self._settings = guard, settings
         self._now = guard.ledger.clock.now()
         self._zone = ZoneInfo(guard.account.time_zone)
-        self._untold: list[Callable[[], str | None]] = []
         self.judged: list[_Judged] = []
         self.verdicts: dict[str, str] = {}
         self.paused: list[str] = []
-        self.failures: list[str] = []
         self.stopped = False
 
     # Looking
@@ -139,12 +139,10 @@ class _Pass:
             lambda: [state.campaign for state in running(self._guard.platform).states],
         )
         for known in lists:
-            try:
+            with self.part("reading a list of campaigns"):
                 names.update(known())
-            except Exception as error:  # noqa: BLE001 - the other list counts, and this is told
-                self._fail(f"a list of campaigns could not be read ({in_words(error)})")
         doubt = f"the money rules could not be judged ({why}): mend that"
-        self._fail(doubt)
+        self.fail(doubt)
         self.judged += [_Judged(name, "hold", doubt, doubt=doubt) for name in sorted(names)]
 
     def _judge(self, hours: AccountHours, rules: MoneyRules, campaign: str) -> None:
@@ -179,11 +177,11 @@ class _Pass:
         for done in pause_and_record(self._guard, [found.finding for found in stands]):
             if done.stands_still:
                 self.paused.append(done.finding.campaign)
-            self._untold.append(partial(self._tell_paused, done))
+            self.report_later(partial(self._tell_paused, done))
         for found in stands:
             self._record(found)
         for found in self.judged:
-            self._untold.append(partial(self._tell_rules, found))
+            self.report_later(partial(self._tell_rules, found))
         if self.stopped:
             self._see_stop_through()
 
@@ -194,7 +192,7 @@ class _Pass:
                 self._guard.switch.stop(by=_BY, reason=reason)
                 self.stopped = True
         except Exception as error:  # noqa: BLE001 - whatever it is, all that runs is paused instead
-            self._fail(f"THE KILL SWITCH COULD NOT BE SET ({in_words(error)}): run `gaelp kill` now. {reason}")
+            self.fail(f"THE KILL SWITCH COULD NOT BE SET ({in_words(error)}): run `gaelp kill` now. {reason}")
             why = "a campaign must be stopped with everything else, and the kill switch could not be set"
             self.judged = [
                 found if found.decision != "allow" else _Judged(found.campaign, "hold", why, found.since, doubt=why)
@@ -208,31 +206,21 @@ class _Pass:
         kills = "; ".join(found.in_words for found in self.judged if found.decision == "kill")
         what = f"The money rules have stopped all spending. {kills}. {short or told_parts(report)}"
         stop = partial(tell, self._guard, "critical", scope=report.stop_id, rule="stopped-by-rules", what=what)
-        self._untold.insert(0, stop)
+        self.report_later(stop, first=True)
 
     def _record(self, found: _Judged) -> None:
         """Put on record what is not on it already; settled, it counts anew."""
-        try:
+        with self.part(f"{found.campaign}: putting on record what was found"):
             standing = self._guard.violations.list(scope=found.campaign, open_only=True)
             on_record = {violation.rule for violation in standing}
             for violation in found.violations(self._now):
                 if violation.rule not in on_record:
                     self._guard.violations.add(violation)
-        except Exception as error:  # noqa: BLE001 - it stands still already, and people hear of both
-            self._fail(f"{found.campaign}: what was found could not be put on record ({in_words(error)})")
 
     # Telling
 
-    def tell_all(self) -> None:
-        """Tell people of everything that was found."""
-        while self._untold:
-            if problem := self._untold.pop(0)():
-                self.failures.append(problem)
-
-    def _fail(self, what: str) -> None:
-        self.failures.append(what)
-        account = self._guard.account.id
-        self._untold.append(partial(tell, self._guard, "critical", scope=account, rule="money-rules-failed", what=what))
+    def _report(self, _part: str, what: str) -> str | None:
+        return tell(self._guard, "critical", scope=self._guard.account.id, rule="money-rules-failed", what=what)
 
     def _tell_paused(self, done: Paused) -> str | None:
         what = tell_paused(self._guard, done)

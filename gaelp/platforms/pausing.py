@@ -8,8 +8,9 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import NamedTuple
 
+from gaelp.checks.raised import ends_the_program, in_words, shown
 from gaelp.errors import GaelpError
-from gaelp.platforms.calling import attempt, ends_the_program, in_words, shown
+from gaelp.platforms.calling import attempt
 from gaelp.platforms.platform import AdPlatform, CampaignState, Done, Outcome, Unknown
 
 __all__ = ["Running", "is_paused", "pause", "pause_all", "pause_each", "running"]

@@ -2,9 +2,9 @@
 
 from datetime import date
 
+from gaelp.checks.raised import ends_the_program, in_words, shown
 from gaelp.errors import GaelpError, Refused
 from gaelp.money import Micros
-from gaelp.platforms.calling import ends_the_program, in_words, shown
 from gaelp.platforms.findings import Finding, pause_and_tell
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import NOT_READ_BACK, OrderRow, note_read_back, orders_of_campaign

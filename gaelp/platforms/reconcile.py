@@ -1,7 +1,6 @@
 """Bring books and platform together: unknown outcomes, budgets as they really are, costs, one more day."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -9,10 +8,11 @@ from pydantic import Field
 
 from gaelp.budget.ledger import expire
 from gaelp.budget.platform_budget import day_worst_micros
+from gaelp.checks import CheckPass
+from gaelp.checks.raised import ends_the_program, in_words, shown
 from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
 from gaelp.money import Micros
-from gaelp.platforms.calling import ends_the_program, in_words, shown
 from gaelp.platforms.cost_booking import Booking, book_costs, reserved_micros
 from gaelp.platforms.cost_reading import read_report
 from gaelp.platforms.findings import Finding, Paused, pause_and_record, tell_paused
@@ -45,57 +45,35 @@ class Reconciliation(Frozen):
     notes: tuple[str, ...] = ()
 
 
-class _Pass:
-    """One pass over an account; a part that fails does not keep the others from being done.
+class _Pass(CheckPass):
+    """One pass over an account."""
 
-    People are told when all that must be paused is: an alert that hangs keeps no campaign running.
-    """
+    caught = BaseException  # a connector may raise anything, a cancelled task too
 
     def __init__(self, guard: Guard) -> None:
+        super().__init__(
+            self._report, failure_text="{part} could not be done ({problem}): fix that, then reconcile again"
+        )
         self.guard = guard
         self.resolved: dict[str, str] = {}
         self.paused: list[str] = []
         self.renewed: list[str] = []
-        self.failures: list[str] = []
         self.notes: list[str] = []
-        self.untold: list[Callable[[], None]] = []
         self.posted_micros = self.adjusted_micros = 0
-
-    @contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        """Do something whose failure is told and does not end the pass."""
-        try:
-            yield
-        except BaseException as error:  # whatever it is, the parts that can be done are done, and it is told
-            if ends_the_program(error):
-                raise
-            what = f"{name} could not be done ({in_words(error)}): mend that, then reconcile again"
-            self.fail(what)
-
-    def fail(self, what: str) -> None:
-        """Note what could not be done."""
-        self.failures.append(what)
-        self.untold.append(partial(self._tell_failure, what))
 
     def pause(self, findings: Sequence[Finding]) -> None:
         """Stop all of these campaigns, then put on record why; one that could not be stopped is a failure."""
         for paused in pause_and_record(self.guard, findings):
             if paused.stands_still:
                 self.paused.append(paused.finding.campaign)
-            self.untold.append(partial(self._tell_paused, paused))
+            self.report_later(partial(self._report_pause, paused))
 
-    def tell_all(self) -> None:
-        """Tell people what was found since they were told last."""
-        while self.untold:
-            self.untold.pop(0)()
+    def _report(self, _part: str, what: str) -> str | None:
+        return tell(self.guard, "critical", scope=self.guard.account.id, rule="not-reconciled", what=what)
 
-    def _tell_failure(self, what: str) -> None:
-        tell(self.guard, "critical", scope=self.guard.account.id, rule="not-reconciled", what=what)
-
-    def _tell_paused(self, paused: Paused) -> None:
+    def _report_pause(self, paused: Paused) -> str | None:
         what = tell_paused(self.guard, paused)
-        if not paused.stands_still:
-            self.failures.append(what)
+        return None if paused.stands_still else what
 
 
 def reconcile(guard: Guard) -> Reconciliation:
@@ -109,7 +87,7 @@ def reconcile(guard: Guard) -> Reconciliation:
         "settling unknown outcomes": _settle_unknown,
         "comparing budgets": _compare,
         "booking costs": _book,
-        "telling": _Pass.tell_all,
+        "reporting": _Pass.report_all,
         "renewing": _renew,
     }
     try:
@@ -117,7 +95,7 @@ def reconcile(guard: Guard) -> Reconciliation:
             with one.part(name):
                 do(one)
     finally:
-        one.tell_all()
+        one.report_all()
     return Reconciliation(
         resolved=one.resolved,
         paused=tuple(dict.fromkeys(one.paused)),

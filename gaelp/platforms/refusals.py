@@ -4,9 +4,9 @@ from typing import Literal
 
 from gaelp.budget.latch import plain_reason
 from gaelp.budget.ledger import KeyReused, Stopped
+from gaelp.checks.raised import in_words
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 from gaelp.observability.alerts import Severity
-from gaelp.platforms.calling import in_words
 from gaelp.platforms.guard import Guard, tell, tell_violation
 from gaelp.platforms.order import Order, action_of
 from gaelp.platforms.order_book import find_order

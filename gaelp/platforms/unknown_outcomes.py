@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from gaelp.budget.ledger import State, Transfer, UnknownTransfer, find_transfer, void
-from gaelp.platforms.calling import ends_the_program, in_words, understood
+from gaelp.checks.raised import ends_the_program, in_words
+from gaelp.platforms.calling import understood
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import NOT_READ_BACK, OrderRow, record_outcome
 from gaelp.platforms.platform import Done, Outcome, Rejected, Unknown

@@ -9,10 +9,11 @@ from datetime import date
 
 import pytest
 
+from gaelp.checks.raised import in_words
 from gaelp.errors import GaelpError, Refused
 from gaelp.observability import MASK, register_secrets
 from gaelp.platforms import CampaignState, Done, Unknown, guarded, pause_all, reconcile
-from gaelp.platforms.calling import attempt, in_words
+from gaelp.platforms.calling import attempt
 
 DAY = date(2026, 11, 16)
 NAMES = tuple(f"c{number}" for number in range(20))
