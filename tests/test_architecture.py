@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = (
     ("__init__", "arrays", "clock", "errors", "money", "types"),
     ("config",),
+    ("database",),
     ("observability",),
     ("checks",),
     ("market",),

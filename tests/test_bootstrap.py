@@ -99,7 +99,7 @@ def test_both_verifications_name_an_order_that_was_changed_by_hand(settings, tru
     assert ordered(settings, trusted) == Done()
     with closing(open_books(settings)) as ledger:
         assert order_findings(ledger, lambda: audit_rows(settings)) == ()
-        with ledger.engine.begin() as connection:
+        with ledger.database.engine.begin() as connection:
             connection.exec_driver_sql("UPDATE platform_order SET daily_micros = 1")
     given = [word for value in (f"home={settings.home}", *NAMED) for word in ("--set", value)]
     for command, exit_code in (("ledger", 1), ("audit", 3)):

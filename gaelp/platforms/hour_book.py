@@ -7,9 +7,10 @@ and two at the same time do not take an hour in twice.
 from dataclasses import dataclass
 
 from pydantic import ValidationError
-from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, MetaData, Table, Text, inspect, text
+from sqlalchemy import CheckConstraint, Column, Integer, MetaData, Table, Text, text
 
 from gaelp.budget.ledger import Ledger
+from gaelp.database import Schema, big_integer
 from gaelp.errors import GaelpError
 from gaelp.platforms.campaign_hours import HoursSeen
 
@@ -17,7 +18,6 @@ __all__ = ["HourRow", "create_hour_book", "find_hours", "store_hours", "watched_
 
 _TABLE = "platform_hours"
 _metadata = MetaData()
-_BIG = Integer().with_variant(BigInteger, "postgresql")
 
 Table(
     _TABLE,
@@ -26,11 +26,13 @@ Table(
     Column("campaign", Text, primary_key=True),
     Column("running", Integer, nullable=False),
     Column("body", Text, nullable=False),
-    Column("version", _BIG, nullable=False),
+    Column("version", big_integer, nullable=False),
     CheckConstraint("running IN (0, 1)", name="running_is_known"),
     CheckConstraint("version > 0", name="version_counts"),
     sqlite_strict=True,
 )
+
+_SCHEMA = Schema("hours", _metadata, old_table=_TABLE)
 
 _OF = "account_id = :account_id AND campaign = :campaign"
 _FIND = text(f"SELECT body, version FROM {_TABLE} WHERE {_OF}")  # noqa: S608 - constants of this module
@@ -57,11 +59,7 @@ class HourRow:
 
 def create_hour_book(ledger: Ledger) -> None:
     """Make the table where it is missing."""
-    with ledger.snapshot() as connection:
-        if inspect(connection).has_table(_TABLE):
-            return
-    with ledger.alone() as connection:
-        _metadata.create_all(connection)
+    ledger.database.install(_SCHEMA)
 
 
 def find_hours(ledger: Ledger, account_id: str, campaign: str) -> HourRow | None:

@@ -7,9 +7,10 @@ whatever a crash leaves in the ledger can be told from here.
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Connection, Integer, MetaData, Row, Table, Text, text
+from sqlalchemy import CheckConstraint, Column, Connection, MetaData, Row, Table, Text, text
 
 from gaelp.budget.ledger import KeyReused, Ledger, LedgerBroken
+from gaelp.database import Schema, big_integer
 from gaelp.errors import GaelpError
 from gaelp.money import Micros
 from gaelp.platforms.order import Order
@@ -40,7 +41,6 @@ _SAID_TWICE = ("key", "campaign", "kind", "renews", "daily_micros")  # in the or
 _MEND = "somebody has changed the order book; go back to a copy that `gaelp ledger verify` finds in order"
 
 _metadata = MetaData()
-_BIG = Integer().with_variant(BigInteger, "postgresql")
 _COLUMNS = "key, account_id, campaign, kind, body, renews, daily_micros, day, amount_micros, outcome, detail"
 
 Table(
@@ -48,12 +48,14 @@ Table(
     _metadata,
     Column("key", Text, primary_key=True),
     *(Column(name, Text, nullable=False) for name in ("account_id", "campaign", "kind", "body", "renews", "day")),
-    *(Column(name, _BIG, nullable=False) for name in ("daily_micros", "amount_micros", "number")),
+    *(Column(name, big_integer, nullable=False) for name in ("daily_micros", "amount_micros", "number")),
     *(Column(name, Text, nullable=False) for name in ("outcome", "detail")),
     CheckConstraint("outcome IN ('', 'done', 'rejected')", name="outcome_is_known"),
     CheckConstraint("daily_micros > 0 AND amount_micros > 0", name="order_costs_something"),
     sqlite_strict=True,
 )
+
+_SCHEMA = Schema("orders", _metadata, old_table=ORDER_TABLE)
 
 # Orders are numbered as they come, for two may come within one tick of the clock.
 _NEXT = "(SELECT COALESCE(MAX(number), 0) + 1 FROM platform_order)"
@@ -105,8 +107,7 @@ class OrderRow:
 
 def create_order_book(ledger: Ledger) -> None:
     """Make the table where it is missing."""
-    with ledger.alone() as connection:
-        _metadata.create_all(connection)
+    ledger.database.install(_SCHEMA)
 
 
 def record_order(ledger: Ledger, order: Order, *, account_id: str, day: str, amount_micros: Micros) -> OrderRow:

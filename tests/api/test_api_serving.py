@@ -15,8 +15,9 @@ from gaelp.api import serving
 from gaelp.bootstrap import create_books, kill_switch
 from gaelp.budget.latch import LATCH_NAME, Latch
 from gaelp.budget.ledger import LEDGER_NAME, AdAccount, create_ledger, read_fence
-from gaelp.budget.ledger.engine import take_lock
+from gaelp.budget.ledger.connection import STORE
 from gaelp.config import load_settings
+from gaelp.database.engine import take_lock
 from gaelp.errors import BadInput, GaelpError
 from gaelp.observability.alert_memory import FileMemory
 
@@ -198,8 +199,8 @@ def test_a_stop_that_only_comes_after_the_answer_is_told_as_not_stopped_and_then
     options = [f"home={home / 'typo'}", f"api.port={free_port()}"]
     settings = load_settings(None, overrides=options, environ={"GAELP__BUDGET__DATABASE_URL": place}).settings
     with closing(create_ledger(place, Latch(home / LATCH_NAME))) as ledger, serving(settings) as address:
-        spender = ledger.engine.connect()
-        take_lock(spender, "shared")
+        spender = ledger.database.engine.connect()
+        take_lock(spender, STORE.lock_key, "shared")
         answer = httpx.post(f"{address}/kill", json=DRILL)
         assert (answer.status_code, answer.json()["stopped"]) == (500, False)
         spender.close()

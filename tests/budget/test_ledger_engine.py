@@ -8,7 +8,7 @@ from sqlalchemy import text
 from gaelp.approvals import open_database
 from gaelp.budget.latch import Latch
 from gaelp.budget.ledger import LedgerUnavailable, Reservation, Stopped, open_ledger, overview, reserve
-from gaelp.budget.ledger.engine import connect_engine
+from gaelp.database.engine import connect_engine
 from gaelp.errors import BadInput
 
 

@@ -54,7 +54,7 @@ def ledger(place, databases, tmp_path, clock):
 
 
 def tampered(ledger, *statements):
-    with ledger.engine.begin() as connection:
+    with ledger.database.engine.begin() as connection:
         for statement in statements:
             connection.execute(text(statement))
     return verify(ledger)
@@ -159,7 +159,7 @@ def test_a_change_behind_the_ledgers_back_is_found_where_it_is(ledger, statement
 
 
 def test_what_no_constraint_keeps_out_any_more_is_found(ledger):
-    if ledger.engine.dialect.name == "sqlite":
+    if ledger.database.engine.dialect.name == "sqlite":
         loosen, tighten = ["PRAGMA ignore_check_constraints = ON"], ["PRAGMA ignore_check_constraints = OFF"]
     else:
         loosen = [
@@ -258,7 +258,7 @@ def test_limits_that_cannot_be_counted_are_not_shown_as_if_they_could(ledger, st
 
 def test_no_more_findings_are_kept_than_anybody_reads(place, databases, tmp_path):
     ledger = databases.new_ledger(place, tmp_path)
-    with ledger.engine.begin() as connection:
+    with ledger.database.engine.begin() as connection:
         connection.execute(
             text(
                 "INSERT INTO ledger_transfer (key, account_id, currency, amount_micros, caps, day, state,"

@@ -15,8 +15,9 @@ import pytest
 
 from gaelp.budget.latch import LATCH_NAME, Latch
 from gaelp.budget.ledger import LEDGER_NAME, create_ledger, read_fence
-from gaelp.budget.ledger.engine import take_lock
+from gaelp.budget.ledger.connection import STORE
 from gaelp.config.places import repository_root
+from gaelp.database.engine import take_lock
 
 PLATFORM = ("--set", "platform.name=double", "--set", "platform.account=acc")
 NOBODY = "postgresql://gaelp:a-password-of-the-tests@127.0.0.1:1/gaelp"  # nobody listens there
@@ -223,8 +224,8 @@ def test_a_fence_that_is_still_trying_in_the_end_is_not_told_as_done(gaelp, home
 def test_a_slow_fence_is_waited_for_where_the_latch_fails(gaelp, here, databases):
     place = databases.fresh_place("postgres")
     with closing(create_ledger(place, Latch(here / LATCH_NAME))) as ledger:
-        spender = ledger.engine.connect()
-        take_lock(spender, "shared")  # a spender that takes its time
+        spender = ledger.database.engine.connect()
+        take_lock(spender, STORE.lock_key, "shared")  # a spender that takes its time
         later = threading.Timer(2.0, spender.close)
         later.start()
         result = gaelp("kill", "--json", GAELP_HOME=str(here / "typo"), GAELP__BUDGET__DATABASE_URL=place)

@@ -65,7 +65,7 @@ def test_verify_says_that_the_books_balance(gaelp):
 
 
 def test_verify_exits_1_and_shows_what_disagrees(gaelp, ledger):
-    with ledger.engine.begin() as connection:
+    with ledger.database.engine.begin() as connection:
         connection.execute(text("UPDATE ledger_cap SET posted_micros = 1"))
     result = gaelp("ledger", "verify")
     assert result.exit_code == 1
@@ -76,7 +76,7 @@ def test_verify_exits_1_and_shows_what_disagrees(gaelp, ledger):
 
 
 def test_verify_tells_damage_as_a_finding(gaelp, ledger):
-    with ledger.engine.begin() as connection:
+    with ledger.database.engine.begin() as connection:
         connection.execute(text("UPDATE ledger_transfer SET caps = 'junk' WHERE key = 'a'"))
         connection.execute(text("DELETE FROM ledger_account"))
     verified = gaelp("ledger", "verify")

@@ -12,9 +12,9 @@ from gaelp.approvals import ApprovalStore
 from gaelp.authority import limit_changes
 from gaelp.budget.latch import Latch
 from gaelp.budget.ledger import AdAccount, create_ledger, open_account
-from gaelp.budget.ledger.engine import connect_engine
 from gaelp.cli import ledger_limits
 from gaelp.clock import SystemClock
+from gaelp.database.engine import connect_engine
 
 LIVE = ("--set", "approvals.policy=live")
 DAY = ("ledger", "limit", "account_day", "acc")
@@ -410,7 +410,7 @@ def test_used_signatures_set_no_limit_of_other_books(gaelp, home, sign, which):
         if which == "an older copy":
             [used] = told(gaelp, "approval.used")
             same = used["consumer"].split()[1].rstrip(":")
-            with other.engine.begin() as connection:
+            with other.database.engine.begin() as connection:
                 connection.exec_driver_sql("UPDATE ledger_identity SET books = ?", (same,))
     result = gaelp(*DAY, "50", *LIVE)
     assert (result.exit_code, "these books do not remember 1 of them" in result.stderr) == (3, True), result.stderr

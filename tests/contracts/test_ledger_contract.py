@@ -519,7 +519,7 @@ def test_a_change_behind_the_ledgers_back_is_found(place, databases, tmp_path, a
     ledger = databases.new_ledger(place, tmp_path)
     reserve(ledger, ask("a"))
     assert verify(ledger).balances
-    with ledger.engine.begin() as connection:
+    with ledger.database.engine.begin() as connection:
         connection.execute(text(statement))
     checked = verify(ledger)
     ledger.close()
@@ -552,7 +552,7 @@ def test_after_a_stop_nothing_is_granted_and_facts_are_still_booked(ledger, ask,
     if wall == "fence":
         ledger.latch.path.unlink()
     if wall == "latch":
-        with ledger.engine.begin() as connection:
+        with ledger.database.engine.begin() as connection:
             connection.execute(text("UPDATE ledger_fence SET stop_id = '', record = ''"))
     for spend in (
         lambda: reserve(ledger, ask("new")),
@@ -568,7 +568,7 @@ def test_after_a_stop_nothing_is_granted_and_facts_are_still_booked(ledger, ask,
 
 
 def test_a_fence_that_is_gone_counts_as_a_stop(ledger, ask):
-    with ledger.engine.begin() as connection:
+    with ledger.database.engine.begin() as connection:
         connection.execute(text("DELETE FROM ledger_fence"))
     with pytest.raises(Stopped):
         reserve(ledger, ask("a"))
@@ -634,10 +634,10 @@ def test_a_ledger_is_made_once_and_found_again(place, databases, tmp_path, ask):
     again.close()
 
 
-def test_a_ledger_of_another_format_is_not_opened(place, databases, tmp_path):
+def test_a_ledger_that_a_newer_gaelp_wrote_is_not_opened(place, databases, tmp_path):
     ledger = databases.new_ledger(place, tmp_path)
-    with ledger.engine.begin() as connection:
-        connection.execute(text("UPDATE ledger_format SET version = 99"))
+    with ledger.database.engine.begin() as connection:
+        connection.execute(text("UPDATE gaelp_schema SET version = 99"))
     ledger.close()
-    with pytest.raises(BadInput, match="format"):
+    with pytest.raises(BadInput, match="has version 99"):
         open_ledger(place, ledger.latch)

@@ -36,12 +36,12 @@ def walk(model, random_walks, place, tmp_path):
     def fresh():
         steps.begin()
         shared.latch.path.unlink(missing_ok=True)
-        with shared.engine.begin() as connection:
+        with shared.database.engine.begin() as connection:
             for table in TABLES:
                 connection.execute(text(f"DELETE FROM ledger_{table}"))  # noqa: S608 - the names above
             connection.execute(text("UPDATE ledger_fence SET stop_id = '', record = ''"))
         clock = ManualClock(START)
-        ledger = Ledger(shared.engine, shared.latch, clock)
+        ledger = Ledger(shared.database, shared.latch, clock)
         open_account(ledger, AdAccount("acc", "USD", "Europe/Berlin"))
         for cap, micros in model.LIMITS.items():
             owner = "" if cap.kind is CapKind.TOTAL else "acc"

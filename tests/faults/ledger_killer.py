@@ -37,7 +37,8 @@ from gaelp.budget.ledger import (
     verify,
     void,
 )
-from gaelp.budget.ledger.engine import take_lock
+from gaelp.budget.ledger.connection import STORE
+from gaelp.database.engine import take_lock
 from gaelp.errors import GaelpError
 from gaelp.money import Money
 
@@ -249,8 +250,8 @@ def hold(place, seconds, answer):
         time.sleep(seconds)
         held.execute("ROLLBACK")
     else:
-        with open_ledger(place, Latch(Path("/"))).engine.begin() as connection:
-            take_lock(connection, "shared")  # a spender that hangs
+        with open_ledger(place, Latch(Path("/"))).database.engine.begin() as connection:
+            take_lock(connection, STORE.lock_key, "shared")  # a spender that hangs
             os.write(answer, b"held\n")
             time.sleep(seconds)
 

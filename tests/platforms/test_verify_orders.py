@@ -27,7 +27,7 @@ def found(door):
 
 
 def by_hand(door, *statements):
-    with door.ledger.engine.begin() as connection:
+    with door.ledger.database.engine.begin() as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)
 

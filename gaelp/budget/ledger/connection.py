@@ -1,34 +1,44 @@
 """An open ledger: its database, the latch, the clock, and the kinds of transaction that the functions beside it use."""
 
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from sqlalchemy import Connection, Engine, inspect, text
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy import Connection
 
 from gaelp.budget.latch import Latch
-from gaelp.budget.ledger.engine import READ_ONLY, connect_engine, take_lock
 from gaelp.budget.ledger.fence import FENCE_CLOSED, fence_state
-from gaelp.budget.ledger.refusals import LedgerBroken, LedgerUnavailable, Stopped
-from gaelp.budget.ledger.schema import FORMAT_VERSION, metadata
+from gaelp.budget.ledger.refusals import LedgerBroken, LedgerDamaged, LedgerUnavailable, Stopped
+from gaelp.budget.ledger.schema import SCHEMA
 from gaelp.clock import Clock, SystemClock
-from gaelp.config.home import books_place
-from gaelp.config.private_files import make_private_folder
 from gaelp.config.settings import Settings
-from gaelp.errors import BadInput
+from gaelp.database import Database, Place, Store, has_store, open_database, place_of
+from gaelp.database.engine import Lock
 
-__all__ = ["LEDGER_NAME", "Ledger", "create_ledger", "has_books", "ledger_place", "open_ledger"]
+__all__ = ["LEDGER_NAME", "STORE", "Ledger", "create_ledger", "has_books", "ledger_place", "open_ledger"]
 
 LEDGER_NAME = "ledger.db"  # below the home folder
 
+STORE = Store(
+    title="the ledger",
+    file_name=LEDGER_NAME,
+    lock_key=0x6761656C70,
+    schema=SCHEMA,
+    meanwhile="no money is granted",
+    try_again="check the database, then try again with the same key, which is safe",
+    verify_command="gaelp ledger verify",
+    if_absent="name the home folder or database of the one you mean, or begin one (`gaelp ledger create`)",
+    complete=False,  # `verify` names what is gone, and lowering a limit must still work
+    keep_connections=True,
+    unavailable=LedgerUnavailable,
+    damaged=LedgerDamaged,
+    broken=LedgerBroken,
+)
 
-def ledger_place(settings: Settings) -> Path | str:
+
+def ledger_place(settings: Settings) -> Place:
     """Where the ledger is, or would be."""
-    return books_place(settings, LEDGER_NAME)
+    return place_of(settings, LEDGER_NAME)
 
 
 def _pass(_point: str) -> None:
@@ -39,7 +49,7 @@ def _pass(_point: str) -> None:
 class Ledger:
     """What every function of the ledger works on; `at_point` is told each point where a crash would matter."""
 
-    engine: Engine
+    database: Database
     latch: Latch
     clock: Clock = field(default_factory=SystemClock)
     at_point: Callable[[str], None] = _pass
@@ -49,10 +59,10 @@ class Ledger:
         return int(self.clock.now().timestamp() * 1000)
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self, lock: Lock | None = None) -> Iterator[Connection]:
         """Write: all of it is stored when this block ends, or none of it."""
         self.at_point("before begin")
-        with _told_in_our_words(), self.engine.begin() as connection:
+        with self.database.writing(lock) as connection:
             self.at_point("begun")
             yield connection
             self.at_point("before commit")
@@ -62,8 +72,7 @@ class Ledger:
     def spending(self) -> Iterator[Connection]:
         """Write what lets money go: refused while the kill switch is set, and if it was set before the block ends."""
         self._refuse_if_latched()
-        with self.transaction() as connection:
-            take_lock(connection, "shared")
+        with self.transaction("shared") as connection:
             if fence_state(connection) is not None:
                 raise Stopped(FENCE_CLOSED)
             yield connection
@@ -73,23 +82,18 @@ class Ledger:
     @contextmanager
     def alone(self) -> Iterator[Connection]:
         """Write while no spender is at work: limits, accounts and the fence."""
-        with self.transaction() as connection:
-            take_lock(connection, "alone")
+        with self.transaction("alone") as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Read everything as of one moment."""
-        with _told_in_our_words(), self.engine.connect() as connection:
-            reader = connection.execution_options(**{READ_ONLY: True})
-            if self.engine.dialect.name == "postgresql":
-                reader = reader.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            with reader.begin():
-                yield reader
+        with self.database.reading() as connection:
+            yield connection
 
     def close(self) -> None:
         """Give back the connections."""
-        self.engine.dispose()
+        self.database.close()
 
     def _refuse_if_latched(self) -> None:
         if self.latch.is_set():
@@ -100,86 +104,19 @@ class Ledger:
 
 
 def create_ledger(
-    place: Path | str, latch: Latch, *, clock: Clock | None = None, at_point: Callable[[str], None] = _pass
+    place: Place, latch: Latch, *, clock: Clock | None = None, at_point: Callable[[str], None] = _pass
 ) -> Ledger:
-    """Open the ledger at a path or Postgres URL, making its tables where there are none."""
-    if isinstance(place, Path):
-        make_private_folder(place.parent)
-    engine = connect_engine(place, create=True)
-    with _told_in_our_words(), engine.begin() as connection:
-        take_lock(connection, "alone")
-        if not inspect(connection).has_table("ledger_format"):
-            metadata.create_all(connection)
-            connection.execute(
-                text("INSERT INTO ledger_format (version) VALUES (:version)"), {"version": FORMAT_VERSION}
-            )
-            connection.execute(text("INSERT INTO ledger_fence (id, stop_id, record) VALUES (1, '', '')"))
-            connection.execute(
-                text("INSERT INTO ledger_identity (id, books) VALUES (1, :books)"), {"books": uuid.uuid4().hex}
-            )
-    engine.dispose()  # what is handed out is opened, and checked, like any other
-    return open_ledger(place, latch, clock=clock, at_point=at_point)
+    """Open the ledger at a path or PostgreSQL URL, making its tables where there are none."""
+    return Ledger(open_database(place, STORE), latch, clock or SystemClock(), at_point)
 
 
-def has_books(place: Path | str) -> bool:
-    """Whether there are books at a path or Postgres URL; none are begun by looking."""
-    if isinstance(place, Path) and not place.is_file():
-        return False
-    engine = connect_engine(place)
-    try:
-        with _told_in_our_words(), engine.connect() as connection:
-            return inspect(connection.execution_options(**{READ_ONLY: True})).has_table("ledger_format")
-    finally:
-        engine.dispose()
+def has_books(place: Place) -> bool:
+    """Whether there are books at a path or PostgreSQL URL; none are begun by looking."""
+    return has_store(place, STORE)
 
 
 def open_ledger(
-    place: Path | str, latch: Latch, *, clock: Clock | None = None, at_point: Callable[[str], None] = _pass
+    place: Place, latch: Latch, *, clock: Clock | None = None, at_point: Callable[[str], None] = _pass
 ) -> Ledger:
-    """Open the ledger at a path or Postgres URL; one that is not there is an error, never an empty ledger."""
-    if isinstance(place, Path) and not place.is_file():
-        raise BadInput(
-            f"there is no ledger at {place}: name the home folder of the one you mean, or begin one"
-            " (`gaelp ledger create`)"
-        )
-    ledger = Ledger(connect_engine(place), latch, clock or SystemClock(), at_point)
-    try:
-        _check_format(ledger)
-    except BaseException:
-        ledger.close()
-        raise
-    return ledger
-
-
-def _check_format(ledger: Ledger) -> None:
-    with ledger.snapshot() as connection:
-        if not inspect(connection).has_table("ledger_format"):
-            raise BadInput("the database holds no ledger: name another one, or begin one in it (`gaelp ledger create`)")
-        versions = connection.execute(text("SELECT version FROM ledger_format")).scalars().all()
-    if versions != [FORMAT_VERSION]:
-        raise BadInput(
-            f"the ledger has format {versions}, this version of gaelp reads {FORMAT_VERSION}: use the one that wrote it"
-        )
-
-
-@contextmanager
-def _told_in_our_words() -> Iterator[None]:
-    """A constraint that had to step in is a defect; everything else a database says means that it is not available."""
-    try:
-        yield
-    except (IntegrityError, DataError) as error:
-        raise LedgerBroken(
-            f"the database refused a write that should not have been tried ({_first_line(error)}): nothing was stored;"
-            " run `gaelp ledger verify` and report it"
-        ) from error
-    except DBAPIError as error:
-        raise LedgerUnavailable(
-            f"the ledger's database did not do its work ({_first_line(error)}): no money is granted; look after the"
-            " database, then try again with the same key, which is safe"
-        ) from error
-    except PoolTimeoutError as error:
-        raise LedgerUnavailable("all connections to the ledger's database are busy: try again later") from error
-
-
-def _first_line(error: DBAPIError) -> str:
-    return str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    """Open the ledger at a path or PostgreSQL URL; one that is not there is an error, never an empty ledger."""
+    return Ledger(open_database(place, STORE, create=False), latch, clock or SystemClock(), at_point)

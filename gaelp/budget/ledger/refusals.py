@@ -1,8 +1,18 @@
 """What the ledger raises: each class is one answer a caller may want to act on."""
 
-from gaelp.errors import BadInput, ComponentMissing, GaelpError, Refused
+from gaelp.database import DatabaseBroken, DatabaseDamaged, DatabaseUnavailable
+from gaelp.errors import BadInput, Refused
 
-__all__ = ["CapReached", "KeyReused", "LedgerBroken", "LedgerUnavailable", "Stopped", "UnknownTransfer", "WrongState"]
+__all__ = [
+    "CapReached",
+    "KeyReused",
+    "LedgerBroken",
+    "LedgerDamaged",
+    "LedgerUnavailable",
+    "Stopped",
+    "UnknownTransfer",
+    "WrongState",
+]
 
 
 class CapReached(Refused):
@@ -25,12 +35,16 @@ class UnknownTransfer(BadInput):
     """No transfer has this key."""
 
 
-class LedgerUnavailable(ComponentMissing):
+class LedgerUnavailable(DatabaseUnavailable):
     """The database cannot be reached or did not answer: nothing was granted, and what happened to a write is unknown.
 
     Trying again with the same key is always safe.
     """
 
 
-class LedgerBroken(GaelpError):
+class LedgerDamaged(LedgerUnavailable, DatabaseDamaged):
+    """The ledger's file is not whole, or has lost commits."""
+
+
+class LedgerBroken(DatabaseBroken):
     """The books contradict themselves, or a constraint stopped a write that the code should have refused."""

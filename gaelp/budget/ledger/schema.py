@@ -3,21 +3,20 @@
 Amounts are whole micros. On SQLite the tables are STRICT, so that no float can hide in an integer column.
 """
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, MetaData, Table, Text, text
+import uuid
 
-__all__ = ["FORMAT_VERSION", "IDENTITY_TABLE", "MAX_AMOUNT_MICROS", "SIGNED_TABLE", "metadata"]
+from sqlalchemy import CheckConstraint, Column, Connection, Index, MetaData, Table, Text, text
 
-FORMAT_VERSION = 1
+from gaelp.database import Schema, big_integer
+
+__all__ = ["IDENTITY_TABLE", "MAX_AMOUNT_MICROS", "SCHEMA", "SIGNED_TABLE"]
 
 # Far above any budget, and far enough below 2**63 that no sum inside a statement can overflow: SQLite would turn an
 # overflowing sum into a float without a word.
 MAX_AMOUNT_MICROS = 2**60
 _MAX_BALANCE_MICROS = 2**62
 
-metadata = MetaData()
-
-# STRICT tables of SQLite know INTEGER and TEXT only; Postgres needs BIGINT for 64 bits.
-_BIG = Integer().with_variant(BigInteger, "postgresql")
+_metadata = MetaData()
 
 
 def _text(name: str) -> Column[str]:
@@ -25,20 +24,18 @@ def _text(name: str) -> Column[str]:
 
 
 def _whole(name: str) -> Column[int]:
-    return Column(name, _BIG, nullable=False)
+    return Column(name, big_integer, nullable=False)
 
 
 def _table(name: str, *parts: Column[str] | Column[int] | CheckConstraint | Index, keyed: bool = True) -> Table:
     # Rows that live in the tree of their key, without a second one by number, make commits on SQLite a third smaller.
-    return Table(name, metadata, *parts, sqlite_strict=True, sqlite_with_rowid=not keyed)
+    return Table(name, _metadata, *parts, sqlite_strict=True, sqlite_with_rowid=not keyed)
 
-
-_table("ledger_format", Column("version", _BIG, primary_key=True, autoincrement=False))
 
 # One row: which books these are. What was signed for in others, or used up for them, does not count here.
 IDENTITY_TABLE = _table(
     "ledger_identity",
-    Column("id", _BIG, primary_key=True, autoincrement=False),
+    Column("id", big_integer, primary_key=True, autoincrement=False),
     _text("books"),
     CheckConstraint("id = 1", name="identity_is_one_row"),
 )
@@ -141,7 +138,7 @@ _table(
 # The journal: one row moves one amount from one account of the books to another, so it balances by its shape.
 _table(
     "ledger_entry",
-    Column("sequence", _BIG, primary_key=True, autoincrement=True),
+    Column("sequence", big_integer, primary_key=True, autoincrement=True),
     _text("transfer_key"),
     _text("debit"),
     _text("credit"),
@@ -159,8 +156,21 @@ _table(
 # One row: the kill switch's wall inside the database. An empty stop_id means that spending may go on.
 _table(
     "ledger_fence",
-    Column("id", _BIG, primary_key=True, autoincrement=False),
+    Column("id", big_integer, primary_key=True, autoincrement=False),
     _text("stop_id"),
     _text("record"),
     CheckConstraint("id = 1", name="fence_is_one_row"),
 )
+
+
+def _fill(connection: Connection) -> None:
+    connection.execute(text("INSERT INTO ledger_fence (id, stop_id, record) VALUES (1, '', '')"))
+    connection.execute(text("INSERT INTO ledger_identity (id, books) VALUES (1, :books)"), {"books": uuid.uuid4().hex})
+
+
+def _drop_format(connection: Connection) -> None:
+    """Version 1 kept its version in a table of its own; version 2 keeps it in gaelp_schema."""
+    connection.execute(text("DROP TABLE ledger_format"))
+
+
+SCHEMA = Schema("ledger", _metadata, old_table="ledger_format", upgrades=(_drop_format,), fill=_fill)

@@ -1,0 +1,189 @@
+"""An open database: its transactions, and how it is opened without ever making an empty one in place of a lost one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine
+
+from gaelp.database.append_only import missing_walls
+from gaelp.database.commit_head import CommitHead, committed, count_commit
+from gaelp.database.engine import READ_ONLY, Lock, connect_engine, take_lock
+from gaelp.database.errors import HOW_TO_RESTORE, translated
+from gaelp.database.place import Place, shown_place
+from gaelp.database.schema import Schema, stored_version, upgrade
+from gaelp.database.store import Store
+from gaelp.errors import BadInput
+
+__all__ = ["Database", "has_store", "open_database"]
+
+# Taken before a store's own lock while tables are made: stores share one table of versions.
+_SCHEMA_LOCK = 0x6761_656C_70FF
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A store that is open: transactions that write, and snapshots to read from."""
+
+    store: Store
+    place: Place
+    engine: Engine
+
+    @property
+    def where(self) -> str:
+        """Its place in a message."""
+        return shown_place(self.place)
+
+    @contextmanager
+    def writing(self, lock: Lock | None = "alone") -> Iterator[Connection]:
+        """Write: all of it is stored when this block ends, or none of it; by default no one else writes meanwhile."""
+        number = 0
+        with translated(self.store, self.where), self.engine.begin() as connection:
+            if lock is not None:
+                take_lock(connection, self.store.lock_key, lock)
+            before = _changes(connection)
+            yield connection
+            if before is not None and before != _changes(connection):
+                number = count_commit(connection)
+        if number and isinstance(self.place, Path):
+            self._note(self.place, number)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Read everything as of one moment, without waiting for writers."""
+        with translated(self.store, self.where), self.engine.connect() as connection:
+            reader = connection.execution_options(**{READ_ONLY: True})
+            if self.engine.dialect.name == "postgresql":
+                reader = reader.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            with reader.begin():
+                yield reader
+
+    def install(self, schema: Schema) -> None:
+        """Make or upgrade the tables of another schema in this database."""
+        with self.reading() as connection:
+            version = stored_version(connection, schema)
+        if version < schema.version:
+            _bring_up_to_date(self, schema)
+        elif version > schema.version:
+            raise _newer(self.store.title, schema, version)
+
+    def missing_walls(self) -> tuple[str, ...]:
+        """The append-only triggers that are gone or changed."""
+        with self.reading() as connection:
+            return missing_walls(connection, self.store.schema.append_only)
+
+    def close(self) -> None:
+        """Give back the connections."""
+        self.engine.dispose()
+
+    def _note(self, path: Path, number: int) -> None:
+        try:
+            CommitHead(path).write(number)
+        except OSError as problem:
+            raise self.store.unavailable(
+                f"{self.store.title} in {self.where} stored the write, but its number could not be noted beside it"
+                f" ({problem.strerror}): {self.store.try_again}"
+            ) from problem
+
+
+def open_database(place: Place, store: Store, *, create: bool = True) -> Database:
+    """Open a store at a path or PostgreSQL URL, upgraded to this code's version; made where it is missing, on demand.
+
+    One that has lost tables or commits is refused, never completed: that would hide what was lost.
+    """
+    noted = CommitHead(place).read() if isinstance(place, Path) else 0
+    if isinstance(place, Path) and not _is_there(place, store):
+        if noted:
+            raise _lost(store, place, f"the file is gone, and {noted} transactions were committed to it")
+        if not create:
+            raise store.absent(f"there is no {_bare(store)} at {shown_place(place)}: {store.if_absent}")
+    try:
+        engine = connect_engine(place, create=create, keep=store.keep_connections, name=f"gaelp-{store.schema.name}")
+    except OSError as problem:
+        raise _unreachable(store, place, problem) from problem
+    database = Database(store, place, engine)
+    try:
+        _check(database, noted, create=create)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def has_store(place: Place, store: Store) -> bool:
+    """Whether the store is at a path or PostgreSQL URL; nothing is made by looking."""
+    if isinstance(place, Path) and not _is_there(place, store):
+        return False
+    database = Database(store, place, connect_engine(place))
+    try:
+        with database.reading() as connection:
+            return stored_version(connection, store.schema) > 0
+    finally:
+        database.close()
+
+
+def _check(database: Database, noted: int, *, create: bool) -> None:
+    store = database.store
+    with database.reading() as connection:
+        version = stored_version(connection, store.schema)
+        number = committed(connection) if noted else 0
+        gone = store.schema.missing_tables(connection) if version == store.schema.version else ()
+    if number < noted:
+        seen = f"it holds {number} committed transactions, and {noted} were: its -wal is gone, or it is an older copy"
+        raise _lost(store, database.place, seen)
+    if gone and store.complete:
+        raise _lost(store, database.place, f"the table {', '.join(gone)} is gone")
+    if version > store.schema.version:
+        raise _newer(store.title, store.schema, version)
+    if version == 0 and not create:
+        raise store.absent(f"{database.where} holds no {_bare(store)}: {store.if_absent}")
+    if version < store.schema.version:
+        _bring_up_to_date(database, store.schema)
+
+
+def _bring_up_to_date(database: Database, schema: Schema) -> None:
+    """Of several that open at once, the first upgrades and the others find it done."""
+    with translated(database.store, database.where), database.engine.begin() as connection:
+        take_lock(connection, _SCHEMA_LOCK, "alone")
+        take_lock(connection, database.store.lock_key, "alone")
+        if stored_version(connection, schema) < schema.version:
+            upgrade(connection, schema)
+
+
+def _changes(connection: Connection) -> int | None:
+    """How many rows this connection to a SQLite has changed so far; None on PostgreSQL, where nothing is counted."""
+    driver = connection.connection.driver_connection
+    return getattr(driver, "total_changes", None)
+
+
+def _is_there(path: Path, store: Store) -> bool:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except OSError as problem:
+        raise _unreachable(store, path, problem) from problem
+    return True
+
+
+def _bare(store: Store) -> str:
+    return store.title.removeprefix("the ")
+
+
+def _unreachable(store: Store, place: Place, problem: OSError) -> Exception:
+    reason = problem.strerror or type(problem).__name__
+    return store.unavailable(
+        f"{store.title} in {shown_place(place)} cannot be reached ({reason}): {store.meanwhile}; {store.try_again}"
+    )
+
+
+def _lost(store: Store, place: Place, seen: str) -> Exception:
+    return store.damaged(f"{store.title} in {shown_place(place)}: {seen}: {store.meanwhile}. {HOW_TO_RESTORE}")
+
+
+def _newer(title: str, schema: Schema, version: int) -> Exception:
+    return BadInput(
+        f"{title} has version {version} of {schema.name!r}, this gaelp reads up to {schema.version}: use the gaelp that"
+        " wrote it, or a newer one"
+    )

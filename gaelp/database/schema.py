@@ -1,0 +1,110 @@
+"""The tables of a store and the version they are in: made, upgraded and checked under a lock, in one transaction.
+
+A version is kept per store in `gaelp_schema`. A database from before that table is version 1 of each store whose tables
+it has. Upgrades run in order, once, whoever opens first. A newer version than this code knows is refused.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    insert,
+    inspect,
+    select,
+)
+
+from gaelp.database.append_only import add_walls
+from gaelp.database.commit_head import COMMIT_TABLE
+
+__all__ = ["Schema", "add_tables", "big_integer", "stored_version", "upgrade"]
+
+# STRICT tables of SQLite know INTEGER and TEXT only; PostgreSQL needs BIGINT for 64 bits.
+big_integer = Integer().with_variant(BigInteger, "postgresql")
+
+_layer = MetaData()
+_versions = Table(
+    "gaelp_schema",
+    _layer,
+    Column("store", Text, primary_key=True),
+    Column("version", big_integer, nullable=False),
+    sqlite_strict=True,
+)
+_commits = Table(
+    COMMIT_TABLE,
+    _layer,
+    Column("id", big_integer, primary_key=True, autoincrement=False),
+    Column("number", big_integer, nullable=False),
+    CheckConstraint("id = 1", name="commit_is_one_row"),
+    sqlite_strict=True,
+)
+
+Change = Callable[[Connection], None]
+
+
+def _nothing(_connection: Connection) -> None:
+    """New tables are empty unless a store says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The tables of a store as they are now, and how older ones become so.
+
+    `upgrades[0]` turns version 1 into 2. `fill` writes the first rows of new tables. `old_table` tells a version 1 that
+    was written before versions were kept.
+    """
+
+    name: str
+    metadata: MetaData
+    old_table: str
+    upgrades: tuple[Change, ...] = ()
+    append_only: tuple[str, ...] = ()
+    fill: Change = _nothing
+
+    @property
+    def version(self) -> int:
+        """What this code writes."""
+        return 1 + len(self.upgrades)
+
+    def missing_tables(self, connection: Connection) -> tuple[str, ...]:
+        """The tables that should be there and are not."""
+        present = set(inspect(connection).get_table_names())
+        return tuple(name for name in self.metadata.tables if name not in present)
+
+
+def stored_version(connection: Connection, schema: Schema) -> int:
+    """The version of a store in this database; 0 if it is not in it."""
+    present = set(inspect(connection).get_table_names())
+    if _versions.name in present:
+        query = select(_versions.c.version).where(_versions.c.store == schema.name)
+        if (version := connection.execute(query).scalar_one_or_none()) is not None:
+            return int(version)
+    return 1 if schema.old_table in present else 0
+
+
+def upgrade(connection: Connection, schema: Schema) -> None:
+    """Bring a store to this code's version, from nothing or from an older one; the caller holds the locks."""
+    _layer.create_all(connection)
+    if connection.dialect.name == "sqlite" and connection.execute(select(_commits.c.id)).first() is None:
+        connection.execute(insert(_commits).values(id=1, number=0))
+    version = stored_version(connection, schema)
+    if version == 0:
+        add_tables(connection, schema)
+    for change in schema.upgrades[version - 1 : schema.version] if version else ():
+        change(connection)
+    connection.execute(_versions.delete().where(_versions.c.store == schema.name))
+    connection.execute(insert(_versions).values(store=schema.name, version=schema.version))
+
+
+def add_tables(connection: Connection, schema: Schema) -> None:
+    """Make the tables as they are now, with their walls and first rows."""
+    schema.metadata.create_all(connection)
+    add_walls(connection, schema.append_only)
+    schema.fill(connection)
