@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gaelp.config.places import absolute, shown
+from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
 
 __all__ = ["Place", "place_of", "shown_place"]
@@ -18,4 +18,4 @@ def place_of(settings: Settings, file_name: str) -> Place:
 
 def shown_place(place: Place) -> str:
     """A place in a message; a URL may hold a password."""
-    return shown(place) if isinstance(place, Path) else "PostgreSQL"
+    return str(place) if isinstance(place, Path) else "PostgreSQL"

@@ -6,8 +6,8 @@ import sys
 import pytest
 from sqlalchemy import text
 
+from gaelp.bench import ledger_speed
 from gaelp.bootstrap import kill_switch
-from gaelp.budget import speed
 from gaelp.budget.latch import LATCH_NAME, Latch
 from gaelp.budget.ledger import (
     LEDGER_NAME,
@@ -129,7 +129,7 @@ def test_kill_works_with_a_broken_database(gaelp, ledger, home):
 
 
 def test_the_ledger_is_measured_and_without_postgres_its_figures_are_null(gaelp, home, monkeypatch):
-    monkeypatch.setattr(speed, "find_spec", lambda _: None)
+    monkeypatch.setattr(ledger_speed, "find_spec", lambda _: None)
     result = gaelp("bench", "ledger", "--transfers", 16, "--json")
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
