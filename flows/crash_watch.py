@@ -16,6 +16,7 @@ from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.exceptions import PrefectException
 from prefect.states import Crashed
 
+from flows.long_phases import wake_pipelines
 from gaelp.clock import SystemClock
 from gaelp.observability.logs import get_logger
 
@@ -34,6 +35,7 @@ def watching_for_crashes() -> Iterator[None]:
         while not stopping.wait(_LOOK_EVERY_S):
             try:
                 mark_crashed(SystemClock().now())
+                wake_pipelines()
             except (httpx.HTTPError, PrefectException) as problem:
                 get_logger(__name__).warning("could not look for crashed runs", reason=str(problem))
 

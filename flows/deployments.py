@@ -15,6 +15,7 @@ from prefect.types.entrypoint import EntrypointType
 
 from flows.crash_watch import watching_for_crashes
 from flows.full_pipeline import gaelp
+from flows.long_phases import DEPLOYMENT, long_phase
 from flows.safety_watch import safety_watch
 from flows.simulation import simulation
 
@@ -41,13 +42,15 @@ def deployments(
 ) -> list[RunnerDeployment]:
     """The deployments gaelp/full-pipeline, simulation/alone, safety-watch/every-ten-minutes, each one run at a time.
 
-    `shared_as` is the home's id on a server that other homes use too.
+    long-phase/alone, which carries out phases that take weeks, works on several runs at once. `shared_as` is the home's
+    id on a server that other homes use too.
     """
     parameters = {"config": config, "overrides": overrides}
     suffix = f"-{shared_as}" if shared_as else ""
     return [
         _deployed(gaelp, f"full-pipeline{suffix}", parameters, Cron(cron, timezone="UTC", slug="weekly")),
         _deployed(simulation, f"alone{suffix}", parameters),
+        _deployed(long_phase, f"{DEPLOYMENT}{suffix}", parameters, at_once=None),
         _deployed(
             safety_watch,
             f"every-ten-minutes{suffix}",
@@ -57,11 +60,13 @@ def deployments(
     ]
 
 
-def _deployed(flow: Flow[Any, Any], name: str, parameters: dict[str, Any], *schedules: Schedule) -> RunnerDeployment:
+def _deployed(
+    flow: Flow[Any, Any], name: str, parameters: dict[str, Any], *schedules: Schedule, at_once: int | None = 1
+) -> RunnerDeployment:
     made = flow.to_deployment(
         name,
         entrypoint_type=EntrypointType.MODULE_PATH,  # whatever folder it is served from
-        concurrency_limit=ConcurrencyLimitConfig(limit=1),
+        concurrency_limit=ConcurrencyLimitConfig(limit=at_once) if at_once else None,
         parameters=parameters,
         schedules=list(schedules),
         tags=["gaelp"],

@@ -11,10 +11,13 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Cancelling, Scheduled
 
 from flows.forms import form_of
+from flows.long_phases import phase_runs
 from gaelp.errors import BadInput, Refused
 from gaelp.gates.decisions import Decision
 
-__all__ = ["cancel", "is_suspended", "retry", "state_name", "wake"]
+__all__ = ["cancel", "cancel_phases", "is_suspended", "retry", "retry_phases", "state_name", "wake"]
+
+_NO_FORM = "Run input schema not found."  # how the server says it
 
 
 def state_name(flow_run_id: str) -> str:
@@ -38,7 +41,11 @@ def wake(flow_run_id: str, decision: Decision) -> None:
             if response.status == SetStateStatus.ACCEPT:
                 return
             time.sleep(wait_s)
-    reason = getattr(response.details, "reason", None)
+        reason = getattr(response.details, "reason", None)
+        if reason == _NO_FORM and _state(flow_run_id).is_paused():
+            # It was killed between being suspended and storing its form: nothing could ever answer it.
+            client.set_flow_run_state(UUID(flow_run_id), Scheduled(name="Resuming"), force=True)
+            return
     raise Refused(
         f"the decision is recorded, but flow run {flow_run_id} was not woken: {reason}. Give the same command again, or"
         " look at the run in the UI"
@@ -49,11 +56,26 @@ def retry(flow_run_id: str) -> None:
     """Have a flow run that ended without finishing tried again: what it finished is not computed a second time."""
     state = _state(flow_run_id)
     if state.is_paused():
-        raise Refused(f"flow run {flow_run_id} is suspended at a gate: decide on it, and it goes on by itself")
+        raise Refused(
+            f"flow run {flow_run_id} is suspended: decide on its gate (`gaelp gate list`), or wait for its long phase"
+        )
     if not state.is_final():
         raise Refused(f"flow run {flow_run_id} is {state.name}: it has not ended, so there is nothing to resume")
     with get_client(sync_client=True) as client:
         client.set_flow_run_state(UUID(flow_run_id), Scheduled(message="resumed with gaelp resume"), force=True)
+
+
+def retry_phases(run_id: str) -> None:
+    """Have the long phases of a run that ended without a result tried again; each resumes where it was."""
+    for phase_run in phase_runs(run_id):
+        if phase_run.state is not None and phase_run.state.is_final() and not phase_run.state.is_completed():
+            retry(str(phase_run.id))
+
+
+def cancel_phases(run_id: str) -> None:
+    """Stop the long phases of a run."""
+    for phase_run in phase_runs(run_id):
+        cancel(str(phase_run.id))
 
 
 def cancel(flow_run_id: str) -> str:

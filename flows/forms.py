@@ -1,6 +1,7 @@
 """The form that a person fills in at a gate, and how its answer is read: strictly, and never from defaults alone."""
 
 import copy
+from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 import pydantic
@@ -10,6 +11,7 @@ from pydantic import Field
 from gaelp.gates import Verdict
 from gaelp.gates.decisions import CODE_LENGTH, Choice, Decision, Question
 from gaelp.money import MICROS_PER_UNIT
+from gaelp.phases.looks import look_text
 
 __all__ = ["BudgetGateForm", "GateForm", "form_for", "form_of", "prefilled", "read_answer"]
 
@@ -50,10 +52,10 @@ def form_for(question: Question, page: str | None) -> type[GateForm]:
     return prefilled(_narrowed(form, allowed), _text(question, page))
 
 
-def read_answer(question: Question, answer: RunInput) -> dict[str, Any]:
+def read_answer(question: Question, answer: Mapping[str, Any]) -> dict[str, Any]:
     """The answer's fields for a decision, checked against the strict form whatever form the server was given."""
     form = _FORMS.get(question.gate, GateForm)
-    strict = form.model_validate(answer.model_dump())
+    strict = form.model_validate(dict(answer))
     named = strict.verdict
     hash_if_named = question.evidence_hash if question.evidence_hash.startswith(named) else named.ljust(64, "0")
     limits = {"daily": strict.daily_budget * MICROS_PER_UNIT} if isinstance(strict, BudgetGateForm) else {}
@@ -98,7 +100,7 @@ def _text(question: Question, page: str | None) -> str:
     look = f"[Look at every rule and the plot]({page}). " if page else ""
     return (
         f"**Gate {question.gate}, run {question.run_id}: {verdict.outcome}.** {verdict.summary}\n\n"
-        f"{look}Code of this verdict: `{question.code}`. Attempt {question.attempt}."
+        f"{look}Code of this verdict: `{question.code}`. Attempt {question.attempt}, {look_text(question.looks)}."
         f" Expires {question.expires_at:%Y-%m-%d %H:%M} UTC.{_rules(verdict)}"
     )
 

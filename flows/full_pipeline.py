@@ -4,9 +4,9 @@ from typing import Any
 
 from prefect import flow
 
-from flows.gate import GateClosed, pass_gate
+from flows.gate import GateClosed, pass_gates
 from flows.run import Approval, begin
-from tasks.simulation import simulate
+from gaelp.phases import declared
 
 __all__ = ["gaelp"]
 
@@ -18,14 +18,14 @@ def gaelp(
     approval: Approval = "person",
     run_id: str | None = None,
 ) -> Any:
-    """Run the phases there are, each behind its gate: an automatic verdict, then a person's approval.
+    """Run the declared phases, each behind its gate: an automatic verdict, then a person's approval.
 
-    A run that was suspended at a gate or killed comes through here again from the top; what it finished is not computed
-    a second time, and what a person decided is not asked again.
+    A run that was suspended or killed comes through here again from the top; what it finished is not computed a second
+    time, and what a person decided is not asked again.
     """
     run = begin(config, overrides or [], approval, run_id)
     try:
-        simulated = pass_gate(run, simulate)
+        passed = pass_gates(run, declared.PHASES)
     except GateClosed as closed:
         return closed.state()
-    return run.finished(simulated)
+    return run.finished(*passed)

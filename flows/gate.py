@@ -1,37 +1,37 @@
 """A gate in the flow: the automatic verdict first, then a person's decision, looked up in our own record.
 
-Prefect suspends the run while it waits and gives back what was typed into its form; whether the run goes on is decided
-by the record alone. A gate that timed out and is retried asks again, under another key.
+Prefect suspends the run while it waits; whether the run continues is decided by the record alone. The verdict is
+computed again each time the run comes by, and the computed one counts, whatever was stored or shown before.
 """
 
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Sequence
 from itertools import count
+from pathlib import Path
 
 from prefect import suspend_flow_run
 from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
-from prefect.runtime import flow_run
 from prefect.settings import PREFECT_UI_URL
 from prefect.states import Failed
 from pydantic import ValidationError
 
+from flows.answers import answers_to, pause_key
 from flows.forms import form_for, read_answer
+from flows.long_phases import in_own_deployment
 from flows.prompt import ask_in_terminal
 from flows.run import Run
 from gaelp.clock import SystemClock
 from gaelp.errors import Refused, WaitingForPerson
-from gaelp.gates import Verdict, judge
-from gaelp.gates.decisions import Decision, Question
-from tasks.results import PhaseOutcome
+from gaelp.gates import judge
+from gaelp.gates.decisions import CODE_LENGTH, Decision, Question
+from gaelp.phases.declaration import PhaseDeclaration, check_model
+from gaelp.phases.gate_questions import find_decision, put_question, question_about
+from gaelp.phases.looks import looks_so_far
+from gaelp.phases.phase_result import PhaseResult, read_result
+from tasks.phases import do_phase
 from tasks.verdicts import show_verdict
 
-__all__ = ["ATTEMPTS_MAX", "GateClosed", "pass_gate"]
-
-# Each attempt is another draw: with many of them, luck alone would pass sooner or later.
-ATTEMPTS_MAX = 3
-
-PhaseTask = Callable[[str, list[str], str, int], PhaseOutcome]
+__all__ = ["GateClosed", "pass_gate", "pass_gates"]
 
 
 class GateClosed(Exception):
@@ -47,41 +47,72 @@ class GateClosed(Exception):
         return Failed(name=self.name, message=self.reason)
 
 
-def pass_gate(run: Run, phase: PhaseTask) -> PhaseOutcome:
-    """Carry out a phase and bring it through its gate; GateClosed where the run ends there."""
-    for attempt in range(1, ATTEMPTS_MAX + 1):
-        outcome = phase(run.config, run.overrides, run.run_id, attempt)
-        decision = _decided(run, outcome)
+def pass_gates(run: Run, phases: Sequence[PhaseDeclaration]) -> list[PhaseResult]:
+    """Take an agent through the phases, each behind its gate; GateClosed where the run ends at one."""
+    passed: list[PhaseResult] = []
+    for declared in phases:
+        passed.append(pass_gate(run, declared, passed[-1] if passed else None))
+    return passed
+
+
+def pass_gate(run: Run, declared: PhaseDeclaration, previous: PhaseResult | None) -> PhaseResult:
+    """Carry out a phase on what the one before proved, and bring it through its gate."""
+    for attempt in range(1, declared.attempts_max + 1):
+        result = _result(run, declared, attempt, previous)
+        decision = _decided(run, declared, result)
         if decision.choice == "approve":
-            return outcome
+            return result
         if decision.choice == "reject":
             raise GateClosed("Rejected", f"gate {decision.gate}: rejected by {decision.who}: {decision.why}")
-    raise GateClosed("Rejected", f"{ATTEMPTS_MAX} attempts were made, and the last was to be made again")
+    raise GateClosed("Rejected", f"{declared.attempts_max} attempts were made, and the last was to be made again")
 
 
-def _decided(run: Run, outcome: PhaseOutcome) -> Decision:
-    stored = Verdict.model_validate(outcome["verdict"])
-    now = SystemClock().now()
-    verdict = judge(stored.gate, stored.evidence, now)  # again: evidence that has grown old since no longer passes
-    shown = stored if verdict.outcome == stored.outcome else verdict  # the page of the same verdict is made once
-    page = show_verdict(shown.model_dump(mode="json"), outcome["attempt"])
-    if verdict.outcome == "fail":
-        raise GateClosed("Refused", verdict.summary)
-    patience = run.settings.gate
-    question = run.decisions.ask(
-        Question(
-            run_id=run.run_id,
-            gate=verdict.gate.name,
-            attempt=outcome["attempt"],
-            verdict=verdict,
-            model_hash=outcome["model_hash"],
-            opened_at=now,
-            remind_at=now + timedelta(hours=patience.remind_hours),
-            expires_at=now + timedelta(hours=patience.expire_hours),
-            waker=run.flow_run_id,
-        )
+def _result(run: Run, declared: PhaseDeclaration, attempt: int, previous: PhaseResult | None) -> PhaseResult:
+    """What an attempt proved, extended where its data do not settle the gate and the phase says so."""
+    for extension in range(declared.extensions_max + 1):
+        result = _carried_out(run, declared, attempt, extension, previous)
+        if result.verdict.outcome != "inconclusive":
+            break
+    return result
+
+
+def _carried_out(
+    run: Run, declared: PhaseDeclaration, attempt: int, extension: int, previous: PhaseResult | None
+) -> PhaseResult:
+    if declared.long_running and run.is_deployed:
+        return in_own_deployment(run, declared, attempt, extension, previous)
+    assign = run.assign(declared, attempt, previous)
+    return read_result(
+        Path(do_phase(declared.phase.value, run.run_id, attempt, extension, declared=declared, assign=assign))
     )
-    return run.decisions.decision(question) or _ask(run, question, page)
+
+
+def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> Decision:
+    """The decision on a result; GateClosed where there is nothing to decide."""
+    verdict = judge(result.verdict.gate, result.verdict.evidence, SystemClock().now())  # old evidence no longer passes
+    looks = looks_so_far(run.settings.home, result)
+    code = verdict.evidence_hash[:CODE_LENGTH]
+    page = show_verdict(code, verdict.outcome, result.attempt, looks, verdict=verdict)
+    if verdict.outcome == "fail" or (verdict.outcome == "inconclusive" and declared.inconclusive == "refuse"):
+        raise GateClosed("Refused", verdict.summary)
+    check_model(declared, result, result.model_hash, run.settings.home)
+    computed = question_about(declared, result, verdict, verdict.judged_at, run.settings.gate)
+    computed = computed.model_copy(update={"looks": looks, "waker": run.flow_run_id})
+    decision = find_decision(run.decisions, computed) or _asked(run, computed, page)
+    if decision.choice == "approve":
+        check_model(declared, result, computed.model_hash, run.settings.home)
+    return decision
+
+
+def _asked(run: Run, computed: Question, page: str) -> Decision:
+    """Ask, or find that an answer waits; whatever is decided is looked up in the record once more."""
+    question = put_question(run.decisions, computed, lambda earlier: _record_answers(run, earlier))
+    if run.decisions.decision(question) is None:
+        _ask(run, question, page)
+    decision = find_decision(run.decisions, computed)
+    if decision is None:
+        raise Refused(f"gate {computed.gate} of run {computed.run_id}: no decision is on record, so nothing follows")
+    return decision
 
 
 def _ask(run: Run, question: Question, page: str) -> Decision:
@@ -116,28 +147,43 @@ def _automatic(question: Question) -> Decision:
 
 
 def _suspend_and_ask(run: Run, question: Question, page: str) -> Decision:
-    """Suspend until the form is sent; an answer that does not count is told, and the form put again."""
-    logger = get_run_logger()
+    """Suspend until the form is sent; an answer that does not count is reported, and the form is put again.
+
+    The pause key names the question and how often it was asked, never how often the flow was started: an answer is
+    found again by whatever process comes next, also after a crash between its arrival and our record.
+    """
     ui = PREFECT_UI_URL.value()
     form = form_for(question, f"{ui}{page}" if ui else None)
-    left = question.expires_at - SystemClock().now()
-    for asked in count(1):
-        # The retry of a gate that timed out must not find the old form answered with its defaults.
-        key = f"{question.gate}-{question.attempt}-{flow_run.run_count}-{asked}"
-        answer = suspend_flow_run(wait_for_input=form, timeout=max(1, int(left.total_seconds())), key=key)
-        if decided := run.decisions.decision(question):
-            return decided
+    for _ in count():
+        if decision := _record_answers(run, question):
+            return decision
+        left = question.expires_at - SystemClock().now()
+        suspend_flow_run(
+            wait_for_input=form, timeout=max(1, int(left.total_seconds())), key=pause_key(run.flow_run_id, question)
+        )
+    raise AssertionError("count does not end")
+
+
+def _record_answers(run: Run, question: Question) -> Decision | None:
+    """Record the first answer to this question that counts, with the time at which the server accepted it."""
+    if run.approval != "person":
+        return None
+    if decided := run.decisions.decision(question):
+        return decided
+    for answer in answers_to(run.flow_run_id, question):
         try:
-            fields = read_answer(question, answer)
+            fields = read_answer(question, answer.fields)
             return run.decisions.decide(
                 Decision(
                     run_id=question.run_id,
                     gate=question.gate,
-                    decided_at=SystemClock().now(),
+                    decided_at=max(answer.accepted_at, question.opened_at),
                     through="form",
                     **fields,
                 )
             )
         except (Refused, ValidationError) as problem:
-            logger.warning("the answer given at gate %s does not count, it is asked again: %s", question.gate, problem)
-    raise AssertionError("count does not end")
+            get_run_logger().warning(
+                "the answer given at gate %s does not count, it is asked again: %s", question.gate, problem
+            )
+    return None

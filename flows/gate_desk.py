@@ -9,14 +9,16 @@ from pydantic import ValidationError
 from flows.connection import NoServer, connect
 from gaelp.approvals import SigningKey
 from gaelp.cli.output import say, show_json, show_table, show_text
-from gaelp.clock import SystemClock
+from gaelp.clock import Clock, SystemClock
 from gaelp.config import Settings
 from gaelp.config.environment import process_environment
 from gaelp.errors import BadInput, GaelpError, WaitingForPerson
 from gaelp.gates import as_rows
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.gates.decisions import CODE_LENGTH, Choice, Decision, Question, standing
-from gaelp.phases.gate_approval import gate_approvals
+from gaelp.phases.gate_answers import approvals_of_run, check_answer
+from gaelp.phases.gate_approval import GateApprovals, gate_approvals
+from gaelp.phases.looks import look_text
 from gaelp.phases.runs import find_run
 
 __all__ = ["decide", "list_waiting", "show_gate"]
@@ -57,7 +59,7 @@ def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:
     columns = ("rule", "outcome", "value", "compared", "threshold", "sample", "why")
     show_table(columns, [[row[column] for column in columns] for row in rows])
     show_text(question.verdict.summary)
-    show_text(f"gate {question.gate}, attempt {question.attempt}, code {question.code}")
+    show_text(f"gate {question.gate}, attempt {question.attempt}, code {question.code}, {look_text(question.looks)}")
     if file := question.verdict.gate.file:
         show_text(f"rules: {file.text}")
     for asked, answer in history:
@@ -71,19 +73,32 @@ def decide(
     settings: Settings, choice: Choice, run: str, *, code: str, why: str, who: str | None, key: SigningKey | None
 ) -> None:
     """Record what a person decided on the verdict they name, signed if they give a key; then have the run go on."""
-    approvals = gate_approvals(settings)
+    approvals = approvals_of_run(settings, run)
     store = approvals.decisions()
     question = _question(settings.home, store, run, code)
     clock = SystemClock()
-    signatures: tuple[str, ...] = ()
-    if key is not None and choice != "rerun":
-        signatures = approvals.add_signature(question, key, choice, why, clock)
-        if not signatures:
-            raise WaitingForPerson(
-                f"signed by {key.name}, but policy {settings.approvals.policy} asks for more: others approve with"
-                f" `gaelp gate approve {run} --verdict {question.code} --key FILE --why WHY`"
-            )
-    said = _decision(
+    decision = check_answer(store, question, choice, clock.now())  # before anything is signed or used up
+    if decision is None:
+        decision = store.decide(_signed(approvals, question, choice, why=why, who=who, key=key, clock=clock))
+        how = "recorded"
+    else:
+        how = f"was recorded at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC already"
+    show_text(f"{decision.choice} {how} for gate {decision.gate} of run {decision.run_id}, by {decision.who}")
+    _wake(settings.home, question, decision)
+
+
+def _signed(
+    approvals: GateApprovals,
+    question: Question,
+    choice: Choice,
+    *,
+    why: str,
+    who: str | None,
+    key: SigningKey | None,
+    clock: Clock,
+) -> Decision:
+    """The decision, with the signatures that carry it once there are enough; WaitingForPerson while there are not."""
+    decision = _decision(
         run_id=question.run_id,
         gate=question.gate,
         evidence_hash=question.evidence_hash,
@@ -92,12 +107,16 @@ def decide(
         why=why,
         decided_at=clock.now(),
         through="command",
-        signatures=signatures,
     )
-    decision = store.decide(said)
-    how = "recorded" if decision is said else f"was recorded at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC already"
-    show_text(f"{decision.choice} {how} for gate {decision.gate} of run {decision.run_id}, by {decision.who}")
-    _wake(settings.home, question, decision)
+    if key is None or choice == "rerun":
+        return decision
+    signatures = approvals.add_signature(question, key, choice, why, clock)
+    if not signatures:
+        raise WaitingForPerson(
+            f"signed by {key.name}, but the run's policy asks for {approvals.policy.quorum}: others approve with"
+            f" `gaelp gate approve {question.run_id} --verdict {question.code} --key FILE --why WHY`"
+        )
+    return decision.model_copy(update={"decided_at": clock.now(), "signatures": signatures})
 
 
 def _decision(**fields: Any) -> Decision:

@@ -1,22 +1,28 @@
-"""One run of a flow: what it was told, how it is called, and the record of decisions it obeys."""
+"""One run of a flow: its id, the settings it was begun with, and the record of decisions it obeys."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
 from prefect.client.orchestration import get_client
+from prefect.logging import get_run_logger
 from prefect.runtime import deployment, flow_run
 
 from gaelp.clock import SystemClock
-from gaelp.config import Settings, check_name, load_settings
+from gaelp.config import LoadedSettings, Settings, check_name, load_settings
+from gaelp.errors import ConfigError, Refused
 from gaelp.gates.decision_store import DecisionStore
+from gaelp.phases.declaration import Assignment, PhaseDeclaration
 from gaelp.phases.gate_approval import gate_approvals
+from gaelp.phases.old_runs import move_old_files
+from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import RunRecord, note_run
+from gaelp.phases.run_settings import keep_settings
+from gaelp.phases.runs import RunRecord, note_run, read_record
 from gaelp.types import RunId, new_run_id
-from tasks.results import PhaseOutcome
 
-__all__ = ["Approval", "Run", "begin"]
+__all__ = ["Approval", "Run", "begin", "join"]
 
 # person: suspend until someone decides; prompt: ask in this terminal; auto: approve what passes, in the sandbox only.
 Approval = Literal["person", "prompt", "auto"]
@@ -26,27 +32,59 @@ Approval = Literal["person", "prompt", "auto"]
 class Run:
     """What every step of a flow needs to know of the run it belongs to."""
 
-    run_id: RunId
-    settings: Settings
+    folder: RunFolder
+    settings: Settings  # loaded once, when the run began
     config: str
     overrides: list[str]
     approval: Approval
     flow_run_id: str
+    is_deployed: bool  # False: it runs in a terminal and cannot be suspended
     decisions: DecisionStore
 
-    def finished(self, *outcomes: PhaseOutcome) -> dict[str, Any]:
-        """What the flow returns: small, and plain JSON."""
-        return {"run_id": self.run_id, "phases": [dict(outcome) for outcome in outcomes]}
+    @property
+    def run_id(self) -> RunId:
+        """The run's id."""
+        return self.folder.run_id
+
+    def assign(
+        self, declared: PhaseDeclaration, attempt: int, previous: PhaseResult | None
+    ) -> Callable[[int, Callable[[Any], None]], Assignment]:
+        """What the work of a phase is given, once extension and listener are known."""
+
+        def given(extension: int, on_report: Callable[[Any], None]) -> Assignment:
+            return Assignment(
+                settings=self.settings,
+                folder=self.folder.phase(declared.phase, attempt),
+                gate=declared.load_gate(self.settings.gate),
+                previous=previous,
+                clock=SystemClock(),
+                on_report=on_report,
+                extension=extension,
+            )
+
+        return given
+
+    def finished(self, *results: PhaseResult) -> dict[str, Any]:
+        """What the flow returns, as plain JSON."""
+        phases = [
+            result.model_dump(mode="json") | {"result": str(result.folder(self.settings.home).details)}
+            for result in results
+        ]
+        return {"run_id": self.run_id, "phases": phases}
 
 
 def begin(config: str, overrides: list[str], approval: Approval, run_id: str | None) -> Run:
-    """Check what the run was told, call the flow run by the run's own id, and note how it is driven."""
-    settings = load_settings(config, overrides=overrides).settings
-    approvals = gate_approvals(settings)
-    if approval == "auto":
-        approvals.check_automatic()
+    """Begin a run, or resume it with the settings it was begun with; name the flow run after it."""
     flow_run_id = str(flow_run.id)
     name = _name_for(flow_run_id) if run_id is None else RunId(check_name(run_id, "run_id"))
+    loaded, unreadable = _load(config, overrides, name)
+    folder = RunFolder(loaded.settings.home, name)
+    if not folder.settings.exists():
+        gate_approvals(loaded.settings)  # whatever is wrong is reported before anything is written
+        if approval == "auto":
+            gate_approvals(loaded.settings).check_automatic()
+    _check_asked_the_same(folder, config, overrides)
+    run = _opened(folder, loaded, unreadable, config, overrides, approval)
     record = RunRecord(
         run_id=name,
         begun_at=SystemClock().now(),
@@ -55,10 +93,69 @@ def begin(config: str, overrides: list[str], approval: Approval, run_id: str | N
         driver="deployment" if deployment.id else "terminal",
         driver_id=flow_run_id,
     )
-    folder = RunFolder(settings.home, name)
-    folder.path.mkdir(parents=True, exist_ok=True)
     note_run(folder, record)
-    return Run(name, settings, config, overrides, approval, flow_run_id, approvals.decisions())
+    return run
+
+
+def join(config: str, overrides: list[str], run_id: str) -> Run:
+    """Work on a run that another flow run drives."""
+    loaded, unreadable = _load(config, overrides, RunId(check_name(run_id, "run_id")))
+    folder = RunFolder(loaded.settings.home, RunId(run_id))
+    if not folder.settings.exists():
+        raise Refused(f"run {run_id!r} was not begun below {loaded.settings.home}: only a run that was can be joined")
+    return _opened(folder, loaded, unreadable, config, overrides, "person")
+
+
+def _opened(
+    folder: RunFolder,
+    loaded: LoadedSettings,
+    unreadable: str | None,
+    config: str,
+    overrides: list[str],
+    approval: Approval,
+) -> Run:
+    folder.path.mkdir(parents=True, exist_ok=True)
+    move_old_files(folder)
+    kept = keep_settings(folder, loaded)
+    for text in (unreadable,) if unreadable else kept.differences:
+        get_run_logger().warning("run %s: %s", folder.run_id, text)
+    approvals = gate_approvals(kept.settings, kept.policy)
+    if approval == "auto":
+        approvals.check_automatic()
+    return Run(
+        folder=folder,
+        settings=kept.settings,
+        config=config,
+        overrides=overrides,
+        approval=approval,
+        flow_run_id=str(flow_run.id),
+        is_deployed=bool(deployment.id),
+        decisions=approvals.decisions(),
+    )
+
+
+def _load(config: str, overrides: list[str], run_id: RunId) -> tuple[LoadedSettings, str | None]:
+    """The settings as files say now, and why they cannot be read, if they cannot and the run has its own already."""
+    try:
+        return load_settings(config, overrides=overrides), None
+    except ConfigError as problem:
+        bare = load_settings()  # the home and secrets come from the environment
+        if not RunFolder(bare.settings.home, run_id).settings.exists():
+            raise
+        return bare, f"{config} cannot be read now ({problem}); the run keeps the settings it was begun with"
+
+
+def _check_asked_the_same(folder: RunFolder, config: str, overrides: list[str]) -> None:
+    """Refuse to resume a run with other options than it was begun with: they would have no effect."""
+    if not (folder.settings.exists() and folder.record.exists()):
+        return
+    begun = read_record(folder)
+    if (begun.config, list(begun.overrides)) != (config, overrides):
+        raise Refused(
+            f"run {folder.run_id!r} was begun with --config {begun.config} and --set {list(begun.overrides)}; asked for"
+            f" now: {config} and {overrides}. A run keeps its settings: `gaelp resume {folder.run_id}` resumes it with"
+            " them, another --run begins one with others"
+        )
 
 
 def _name_for(flow_run_id: str) -> RunId:
@@ -67,15 +164,15 @@ def _name_for(flow_run_id: str) -> RunId:
         found = client.read_flow_run(UUID(flow_run_id))
         if found.created is None:
             raise RuntimeError(f"flow run {flow_run_id} has no time of creation: the server is not one of Prefect 3")
-        name = new_run_id(_Standing(found.created), lambda count: UUID(flow_run_id).bytes[-count:])
+        name = new_run_id(_Stopped(found.created), lambda count: UUID(flow_run_id).bytes[-count:])
         if found.name != name:
             client.update_flow_run(UUID(flow_run_id), name=name)
     return name
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """A clock that stands at one instant."""
+class _Stopped:
+    """A clock that shows one instant."""
 
     instant: Any
 

@@ -1,11 +1,16 @@
 """Phase 1 alone, as a deployment of its own: train and see the verdict; no gate is passed."""
 
+from pathlib import Path
 from typing import Any
 
 from prefect import flow
 
 from flows.run import begin
-from tasks.simulation import simulate
+from gaelp.gates.decisions import CODE_LENGTH
+from gaelp.phases.looks import looks_so_far
+from gaelp.phases.phase_result import read_result
+from gaelp.phases.simulation import SIMULATION
+from tasks.phases import do_phase
 from tasks.verdicts import show_verdict
 
 __all__ = ["simulation"]
@@ -15,6 +20,8 @@ __all__ = ["simulation"]
 def simulation(config: str = "quick-test", overrides: list[str] | None = None, run_id: str | None = None) -> Any:
     """Train an agent and judge it; nothing follows from the verdict."""
     run = begin(config, overrides or [], "person", run_id)
-    outcome = simulate(run.config, run.overrides, run.run_id, 1)
-    show_verdict(outcome["verdict"], 1)
-    return run.finished(outcome)
+    assign = run.assign(SIMULATION, 1, None)
+    result = read_result(Path(do_phase(SIMULATION.phase, run.run_id, 1, 0, declared=SIMULATION, assign=assign)))
+    code, looks = result.verdict.evidence_hash[:CODE_LENGTH], looks_so_far(run.settings.home, result)
+    show_verdict(code, result.verdict.outcome, 1, looks, verdict=result.verdict)
+    return run.finished(result)

@@ -1,30 +1,18 @@
 """How tasks keep their results: as JSON, once for each flow run, and tried again only where that can help."""
 
 import re
-from typing import Any, TypedDict
+from typing import Any
 
-from prefect.cache_policies import DEFAULT
+from prefect.cache_policies import INPUTS, RUN_ID, TASK_SOURCE, CachePolicy
 from prefect.client.schemas import State, TaskRun
 from prefect.tasks import Task
 
 from gaelp.errors import BadInput, Refused
 
-__all__ = ["KEPT", "PhaseOutcome", "artifact_key", "worth_another_try"]
+__all__ = ["artifact_key", "kept", "worth_another_try"]
 
 
 _NOT_IN_KEYS = re.compile("[^a-z0-9]+")
-
-
-class PhaseOutcome(TypedDict):
-    """What a phase hands on: where its result is, and the verdict of its gate; small, and plain JSON."""
-
-    run_id: str
-    attempt: int
-    agent: str
-    learned: bool
-    result: str
-    model_hash: str
-    verdict: dict[str, Any]
 
 
 def artifact_key(what: str, run_id: str, attempt: int) -> str:
@@ -38,13 +26,19 @@ def worth_another_try(_task: Task[Any, Any], _run: TaskRun, state: State[Any]) -
     return not isinstance(problem, BadInput | Refused)
 
 
-# DEFAULT is inputs + source + flow run: without the last, one run would take another's phase for its own.
-# JSON: Prefect pickles by default, and unpickling a result that was tampered with runs code.
-KEPT: dict[str, Any] = {
-    "persist_result": True,
-    "cache_policy": DEFAULT,
-    "result_serializer": "json",
-    "retries": 2,
-    "retry_delay_seconds": 5,
-    "retry_condition_fn": worth_another_try,
-}
+def kept(*objects: str) -> dict[str, Any]:
+    """Options of a task whose result is kept for its flow run; the named parameters are objects, not part of its key.
+
+    The flow run is part of the key: without it, one run would take another's phase for its own.
+    """
+    inputs: CachePolicy = INPUTS
+    for name in objects:
+        inputs -= name
+    return {
+        "persist_result": True,
+        "cache_policy": inputs + TASK_SOURCE + RUN_ID,
+        "result_serializer": "json",  # Prefect pickles by default, and unpickling a tampered result runs code
+        "retries": 2,
+        "retry_delay_seconds": 5,
+        "retry_condition_fn": worth_another_try,
+    }

@@ -7,18 +7,21 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from gaelp.gates import Verdict, as_markdown, as_rows
 from gaelp.gates.verdict_plot import as_png
-from tasks.results import KEPT, artifact_key
+from gaelp.phases.looks import look_text
+from tasks.results import artifact_key, kept
 
 __all__ = ["show_verdict"]
 
 
-@task(name="verdict", task_run_name="verdict-{attempt}", **KEPT)
-def show_verdict(verdict: dict[str, object], attempt: int) -> str:
+@task(name="verdict", task_run_name="verdict-{attempt}", **kept("verdict"))
+def show_verdict(code: str, outcome: str, attempt: int, looks: int, *, verdict: Verdict) -> str:
     """Put the verdict where the person who decides can look at it; returns the path of the page in the UI."""
-    judged = Verdict.model_validate(verdict)
-    key = artifact_key(f"verdict-{judged.gate.name}", judged.evidence.run_id, attempt)
-    image = base64.b64encode(as_png(judged)).decode("ascii")
-    create_table_artifact(table=as_rows(judged), key=f"{key}-rules", description=judged.summary)
-    page = f"{as_markdown(judged)}\n\n![Every rule, its bound and its threshold](data:image/png;base64,{image})\n"
-    made = create_markdown_artifact(markdown=page, key=key, description=judged.summary)
+    key = artifact_key(f"verdict-{verdict.gate.name}", verdict.evidence.run_id, attempt)
+    image = base64.b64encode(as_png(verdict)).decode("ascii")
+    create_table_artifact(table=as_rows(verdict), key=f"{key}-rules", description=f"{outcome}: {verdict.summary}")
+    page = (
+        f"{as_markdown(verdict)}\n\nCode of this verdict: `{code}`. This is {look_text(looks)}.\n\n"
+        f"![Every rule, its bound and its threshold](data:image/png;base64,{image})\n"
+    )
+    made = create_markdown_artifact(markdown=page, key=key, description=verdict.summary)
     return f"/artifacts/artifact/{made}"

@@ -3,7 +3,6 @@
 import signal
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,11 +11,12 @@ from flows.server import terminal_server
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_text
 from gaelp.cli.startup import prepare_run
-from gaelp.cli.train import show_simulation
+from gaelp.cli.train import show_phase
 from gaelp.cli.training_progress import shown_progress
 from gaelp.config import Settings, check_name
 from gaelp.config.environment import process_environment
 from gaelp.errors import GaelpError, Refused, WaitingForPerson
+from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
 from gaelp.types import RunId
 
@@ -107,9 +107,6 @@ def _raise_why(state: Any) -> None:
 
 
 def _show(result: Mapping[str, Any]) -> None:
-    from gaelp.phases.simulation import SimulationResult  # noqa: PLC0415 - torch takes seconds
-
     for phase in result["phases"]:
-        text = Path(phase["result"]).read_text(encoding="utf-8")
-        show_simulation(SimulationResult.model_validate_json(text))
+        show_phase(PhaseResult.model_validate({key: value for key, value in phase.items() if key != "result"}))
     show_text(f"Run {result['run_id']} finished; `gaelp status {result['run_id']}` shows who decided what.")

@@ -16,6 +16,7 @@ from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.config import Settings
 from gaelp.config.environment import process_environment
+from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
 from gaelp.types import RunId
 
@@ -52,7 +53,7 @@ def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = 
         decisions = [answer.model_dump(mode="json") for _, answer in history if answer]
         show_json(
             record.model_dump(mode="json")
-            | {"stands": stands, "phases": [one.model_dump(mode="json") for one in done], "decisions": decisions}
+            | {"stands": stands, "phases": [_phase_row(one) for one in done], "decisions": decisions}
         )
         return
     show_text(f"run {record.run_id}: {stands}")
@@ -60,12 +61,17 @@ def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = 
     for phase in done:
         learned = "learned" if phase.learned else "nothing learned"
         show_text(
-            f"phase {phase.phase}, attempt {phase.attempt}: {phase.agent}, {learned}, gate says {phase.outcome},"
-            f" {phase.seconds:.0f} s"
+            f"phase {phase.phase}, attempt {phase.attempt}: {phase.agent}, {learned},"
+            f" gate says {phase.verdict.outcome}, {phase.seconds:.0f} s"
         )
     for question, answer in history:
         said = f"{answer.choice} by {answer.who}: {answer.why}" if answer else "no decision yet"
         show_text(f"gate {question.gate}, attempt {question.attempt}, verdict {question.code}: {said}")
+
+
+def _phase_row(result: PhaseResult) -> dict[str, Any]:
+    row = {name: getattr(result, name) for name in ("phase", "attempt", "agent", "learned", "seconds")}
+    return row | {"outcome": result.verdict.outcome, "model_hash": result.model_hash}
 
 
 def resume(
@@ -82,8 +88,9 @@ def resume(
         drive(record.config or "base", record.overrides, approve, run, as_json=False)
         return
     connect(home, process_environment())
-    from flows.flow_runs import retry  # noqa: PLC0415 - Prefect reads the environment when it is imported
+    from flows.flow_runs import retry, retry_phases  # noqa: PLC0415 - Prefect reads the environment when it is imported
 
+    retry_phases(run)
     retry(record.driver_id)
     show_text(f"run {run} is scheduled again; `gaelp status {run}` shows how it stands")
 
@@ -105,8 +112,9 @@ def stop(run: RunArgument, config: ConfigOption = None) -> None:
         show_text(f"told process {pid} to stop; `gaelp resume {run}` goes on")
         return
     connect(home, process_environment())
-    from flows.flow_runs import cancel  # noqa: PLC0415 - Prefect reads the environment when it is imported
+    from flows.flow_runs import cancel, cancel_phases  # noqa: PLC0415 - Prefect reads the environment when it is imported
 
+    cancel_phases(run)
     show_text(f"run {run}: {cancel(record.driver_id)}")
     gate_approvals(settings).decisions().withdraw(run, SystemClock().now())
 

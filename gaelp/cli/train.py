@@ -2,13 +2,11 @@
 
 import secrets
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from gaelp.cli.comparison_table import show_comparison
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, as_typed
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare_run
@@ -17,13 +15,14 @@ from gaelp.clock import SystemClock
 from gaelp.config import check_name
 from gaelp.config.places import shown
 from gaelp.errors import Refused
-from gaelp.types import RunId, new_run_id
+from gaelp.gates import as_rows
+from gaelp.phases.old_runs import move_old_files
+from gaelp.phases.phase_result import PhaseResult, write_result
+from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.simulation_result import as_phase_result
+from gaelp.types import Phase, RunId, new_run_id
 
-if TYPE_CHECKING:
-    from gaelp.gates import Verdict
-    from gaelp.phases.simulation import SimulationResult
-
-__all__ = ["show_simulation", "train"]
+__all__ = ["show_phase", "train"]
 
 
 def train(
@@ -51,19 +50,20 @@ def train(
     The agent learns how far to move the bids of a tuned rule, segment by segment. Where no checkpoint does better than
     the rule on validation episodes, the rule is kept and the result says so. Recipes are in configs/agents/.
 
-    Everything goes to runs/ID below the home: checkpoints, training.jsonl, simulation.json and manifest.json; curves
-    are in MLflow (`mlflow ui --backend-store-uri sqlite:///.gaelp/mlflow.db`).
+    Everything goes to runs/ID/simulation/1 below the home: checkpoints, training.jsonl, simulation.json and
+    manifest.json; curves are in MLflow (`mlflow ui --backend-store-uri sqlite:///.gaelp/mlflow.db`).
     """
-    from gaelp.phases.run_folder import RunFolder  # noqa: PLC0415 - torch takes seconds that `--help` need not spend
-    from gaelp.phases.simulation import plan_simulation, run_simulation  # noqa: PLC0415 - as above
+    from gaelp.phases.simulation import plan_simulation, run_simulation  # noqa: PLC0415 - torch takes seconds
 
     settings = prepare_run(config, overrides).settings
     clock = SystemClock()
     run_id = new_run_id(clock, secrets.token_bytes) if run is None else RunId(check_name(run, "--run"))
     plan = plan_simulation(settings, tuned_path=tuned, asked=as_typed(settings.market.name, config, overrides))
-    folder = RunFolder(settings.home, run_id)
-    say(f"run {run_id}: {plan.recipe.algorithm} on market {plan.market.spec.name}, in {shown(folder.path)}")
-    if run is not None and not folder.path.exists():
+    run_folder = RunFolder(settings.home, run_id)
+    move_old_files(run_folder)
+    folder = run_folder.phase(Phase.SIMULATION)
+    say(f"run {run_id}: {plan.recipe.algorithm} on market {plan.market.spec.name}, in {shown(run_folder.path)}")
+    if run is not None and not run_folder.path.exists():
         say(f"there is no run {run_id} yet: beginning it")
     try:
         with shown_progress() as show:
@@ -73,43 +73,26 @@ def train(
         options = shlex.join([*as_typed("", config, overrides)[1:], *rules, *(["--json"] if as_json else [])])
         say(f"run {run_id} goes on with `gaelp train {options}{' ' if options else ''}--run {run_id}`")
         raise
+    proven = as_phase_result(result, folder)
+    write_result(settings.home, proven)
     if as_json:
         show_json(result.model_dump(mode="json"))
     else:
-        show_simulation(result)
+        show_phase(proven)
     if result.stopped == "guardrail":
         raise Refused(f"a guardrail stopped run {run_id} after round {result.rounds}: {result.stop_detail}")
 
 
-def show_simulation(result: "SimulationResult") -> None:
-    """Print what phase 1 found: the agent beside the rules, and what the gate says."""
-    show_comparison(result.comparison)
-    names = ("reward", "headroom_share", "lead_over_constant", "lead_over_best_rule")
-    rows = [
-        (name, *(_interval(figures, name) for figures in (result.metrics, result.shifted_metrics))) for name in names
-    ]
-    show_table((result.agent, "this market", "shifted market"), rows)
-    _show_verdict(result.verdict)
-    show_text(_meaning(result))
-
-
-def _show_verdict(verdict: "Verdict") -> None:
-    from gaelp.gates import as_rows  # noqa: PLC0415 - torch takes seconds
-
+def show_phase(result: PhaseResult) -> None:
+    """Print what a phase proved: its tables, what the gate says, and what it means."""
+    for table in result.tables:
+        if table.above:
+            show_text(table.above)
+        show_table(table.columns, table.rows)
+        if table.below:
+            show_text(table.below)
     columns = ("rule", "outcome", "compared", "threshold")
     show_text("")
-    show_table(columns, [[row[column] for column in columns] for row in as_rows(verdict)])
-    show_text(verdict.summary)
-
-
-def _interval(figures: Mapping[str, float], name: str) -> str:
-    return f"{figures[name]:.3f} ({figures[f'{name}_lower_95']:.3f} .. {figures[f'{name}_upper_95']:.3f})"
-
-
-def _meaning(result: "SimulationResult") -> str:
-    if result.learned:
-        return f"Run {result.run_id}: checkpoint {result.checkpoint} did best on the validation episodes."
-    return (
-        f"Run {result.run_id}: nothing was learned that does better than the rule on the validation episodes,"
-        " so the rule is the agent."
-    )
+    show_table(columns, [[row[column] for column in columns] for row in as_rows(result.verdict)])
+    show_text(result.verdict.summary)
+    show_text(result.text)

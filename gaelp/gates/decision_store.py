@@ -52,10 +52,10 @@ class DecisionStore:
         self._authorise = authorise
 
     def ask(self, question: Question) -> Question:
-        """Put a question, or find it already put and still open; the one that counts is returned."""
+        """Put a question, or find the same one still open; the one that counts is returned."""
         with self._writing() as connection:
             latest = _latest(connection, question)
-            if latest is not None and latest.expires_at > question.opened_at:
+            if latest and latest.expires_at > question.opened_at and latest.asks_the_same(question):
                 return latest
             _insert(connection, question)
             return question

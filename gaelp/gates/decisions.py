@@ -11,7 +11,7 @@ from gaelp.errors import Refused
 from gaelp.gates.evidence import Instant
 from gaelp.gates.verdict import Verdict
 
-__all__ = ["CODE_LENGTH", "Choice", "Decision", "Question", "Standing", "check_decision", "standing"]
+__all__ = ["CODE_LENGTH", "Choice", "Decision", "Question", "Standing", "check_choice", "check_decision", "standing"]
 
 Choice = Literal["approve", "reject", "rerun"]
 Standing = Literal["waiting", "overdue", "expired"]
@@ -41,6 +41,8 @@ class Question(Frozen):
     remind_at: Instant
     expires_at: Instant
     waker: str | None = None  # what has to be woken after an answer: the flow run's id
+    looks: PositiveInt = 1  # runs judged on the same data so far, this one included
+    may_rerun: bool = True  # False: the phase looks at its data or spends its money once
 
     @property
     def evidence_hash(self) -> str:
@@ -55,7 +57,17 @@ class Question(Frozen):
     @property
     def choices(self) -> tuple[Choice, ...]:
         """What may be answered: only a verdict that passed can be approved."""
-        return ("approve", "reject", "rerun") if self.verdict.outcome == "pass" else ("reject", "rerun")
+        approve: tuple[Choice, ...] = ("approve",) if self.verdict.outcome == "pass" else ()
+        rerun: tuple[Choice, ...] = ("rerun",) if self.may_rerun else ()
+        return (*approve, "reject", *rerun)
+
+    def asks_the_same(self, other: "Question") -> bool:
+        """Whether both put the same evidence, model and outcome to a person, rule by rule."""
+        mine, others = (
+            (one.evidence_hash, one.model_hash, one.verdict.outcome, [rule.outcome for rule in one.verdict.results])
+            for one in (self, other)
+        )
+        return mine == others
 
 
 class Decision(Frozen):
@@ -89,18 +101,24 @@ def check_decision(question: Question, decision: Decision) -> None:
             f" {decision.evidence_hash[:CODE_LENGTH]}; asked is run {question.run_id}, gate {question.gate}, verdict"
             f" {question.code}. Look at that verdict (`gaelp gate show {question.run_id}`) and decide on it"
         )
-    if decision.choice not in question.choices:
-        raise Refused(
-            f"gate {question.gate} of run {question.run_id} says {question.verdict.outcome}; allowed:"
-            f" {' or '.join(question.choices)}. An agent without the evidence is not approved by anyone"
-        )
-    if decision.decided_at >= question.expires_at:
-        raise Refused(
-            f"gate {question.gate} of run {question.run_id} expired at {question.expires_at:%Y-%m-%d %H:%M:%S} UTC:"
-            f" `gaelp resume {question.run_id}` asks again"
-        )
+    check_choice(question, decision.choice, decision.decided_at)
     if decision.decided_at < question.opened_at:
         raise Refused(
             f"the decision is of {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC, the question of"
             f" {question.opened_at:%Y-%m-%d %H:%M:%S}: look at the verdict, then decide"
+        )
+
+
+def check_choice(question: Question, choice: Choice, at: datetime) -> None:
+    """Refuse an answer that the verdict or the phase does not allow, or that comes too late."""
+    if choice not in question.choices:
+        raise Refused(
+            f"gate {question.gate} of run {question.run_id} says {question.verdict.outcome}; allowed:"
+            f" {' or '.join(question.choices)}. An agent without the evidence is not approved by anyone, and a phase"
+            " that looks at its data or spends its money once is not made again"
+        )
+    if at >= question.expires_at:
+        raise Refused(
+            f"gate {question.gate} of run {question.run_id} expired at {question.expires_at:%Y-%m-%d %H:%M:%S} UTC:"
+            f" `gaelp resume {question.run_id}` asks again"
         )

@@ -90,12 +90,12 @@ class GateApprovals:
         )
 
 
-def gate_approvals(settings: Settings) -> GateApprovals:
-    """What the settings say about approvals at the gates."""
+def gate_approvals(settings: Settings, policy: ApprovalPolicy | None = None) -> GateApprovals:
+    """What the settings say about approvals at the gates, under the policy of a run where one is given."""
     trusted = trust_place(settings)
     return GateApprovals(
         home=absolute(settings.home),
         place=approvals_place(settings),
-        policy=load_policy(settings.approvals.policy),
+        policy=policy or load_policy(settings.approvals.policy),
         trust=lambda: load_trust(trusted),
     )

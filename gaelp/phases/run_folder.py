@@ -1,4 +1,4 @@
-"""Where one run keeps what: a folder of its own below the home."""
+"""Where a run keeps what: runs/ID/ for the run, runs/ID/<phase>/<attempt>/ for each attempt at a phase."""
 
 import fcntl
 import json
@@ -11,58 +11,40 @@ from typing import Any, BinaryIO
 
 from gaelp.config.places import absolute
 from gaelp.errors import Refused
-from gaelp.types import RunId
+from gaelp.types import Phase, RunId
 
-__all__ = ["RunFolder"]
+__all__ = ["PhaseFolder", "RunFolder"]
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The files of one attempt at a run; the first lies in the run's own folder, later ones below it."""
+    """The folder of one run: how it was begun, with which settings, and the lock that one process holds."""
 
     home: Path
     run_id: RunId
-    attempt: int = 1
 
     @property
     def path(self) -> Path:
-        """Everything of this attempt."""
-        whole = absolute(self.home) / "runs" / self.run_id
-        return whole if self.attempt == 1 else whole / f"attempt-{self.attempt}"
-
-    @property
-    def checkpoints(self) -> Path:
-        """What training goes on from."""
-        return self.path / "checkpoints"
-
-    @property
-    def training_log(self) -> Path:
-        """Every report of training, one JSON object a line."""
-        return self.path / "training.jsonl"
-
-    @property
-    def result(self) -> Path:
-        """The figures that the first gate reads."""
-        return self.path / "simulation.json"
-
-    @property
-    def manifest(self) -> Path:
-        """What the run was made of."""
-        return self.path / "manifest.json"
+        """Everything of this run."""
+        return absolute(self.home) / "runs" / self.run_id
 
     @property
     def record(self) -> Path:
-        """How the run was begun: what it was told, and by whom it is driven."""
+        """How the run was begun, and which process or deployment drives it."""
         return self.path / "run.json"
 
     @property
-    def identity(self) -> Path:
-        """What decided the bits that training ends with."""
-        return self.path / "identity.json"
+    def settings(self) -> Path:
+        """The settings that the run was begun with; they hold until its end."""
+        return self.path / "settings.json"
+
+    def phase(self, phase: Phase, attempt: int = 1) -> "PhaseFolder":
+        """The folder of one attempt at a phase."""
+        return PhaseFolder(self, phase, attempt)
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the run while working on it: a second process is refused, and the hold ends with the process."""
+        """Lock the run while working on it: a second process is refused, and the lock ends with the process."""
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / ".held").open("a+", encoding="ascii") as file:
             try:
@@ -77,7 +59,7 @@ class RunFolder:
             yield
 
     def holder(self) -> int | None:
-        """The process that works on the run, None if none does: what a killed one wrote does not count."""
+        """The process that works on the run, None if none does: a note left by a killed process does not count."""
         if not (self.path / ".held").exists():
             return None
         with (self.path / ".held").open("a+", encoding="ascii") as file:
@@ -87,6 +69,59 @@ class RunFolder:
                 file.seek(0)
                 return int(file.read() or 0) or None
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseFolder:
+    """The files of one attempt at a phase of a run."""
+
+    run: RunFolder
+    phase: Phase
+    attempt: int = 1
+
+    @property
+    def run_id(self) -> RunId:
+        """The run that the attempt belongs to."""
+        return self.run.run_id
+
+    @property
+    def path(self) -> Path:
+        """Everything of this attempt."""
+        return self.run.path / self.phase / str(self.attempt)
+
+    @property
+    def checkpoints(self) -> Path:
+        """What interrupted training resumes from."""
+        return self.path / "checkpoints"
+
+    @property
+    def training_log(self) -> Path:
+        """Every report of training, one JSON object a line."""
+        return self.path / "training.jsonl"
+
+    @property
+    def details(self) -> Path:
+        """Every figure of the phase, in the phase's own form, such as simulation.json."""
+        return self.path / f"{self.phase}.json"
+
+    @property
+    def rules(self) -> Path:
+        """The tuned rules, where a rule is the agent."""
+        return self.path / "rules.yaml"
+
+    @property
+    def manifest(self) -> Path:
+        """What the attempt was made of: seed, packages, machine, parameters."""
+        return self.path / "manifest.json"
+
+    @property
+    def identity(self) -> Path:
+        """What decided the bits that training ends with."""
+        return self.path / "identity.json"
+
+    def result(self, extension: int = 0) -> Path:
+        """What the attempt proved, the same form for every phase; one more file for each time it was extended."""
+        return self.path / (f"result-{extension}.json" if extension else "result.json")
 
     def log(self, kind: str, values: dict[str, Any]) -> None:
         """Add one line to the training log; a number that JSON does not have is refused."""

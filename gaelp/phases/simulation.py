@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,53 +15,39 @@ from gaelp.clock import Clock
 from gaelp.config.base import Frozen
 from gaelp.config.environment import process_environment
 from gaelp.config.fingerprint import fingerprint
+from gaelp.config.load import load_model
 from gaelp.config.places import shown
-from gaelp.config.settings import EvaluationSettings, Settings
+from gaelp.config.settings import Settings
 from gaelp.config.write import write_models
 from gaelp.errors import BadInput, DataError, Refused
-from gaelp.gates import Evidence, Gate, Verdict, judge, load_gate
-from gaelp.market.baselines.compare import Comparison
+from gaelp.gates import Evidence, Gate, judge, load_gate
 from gaelp.market.baselines.tuned import TunedRules, load_tuned
 from gaelp.market.build import build_market, configured_personas, load_market_spec
 from gaelp.market.market import Market
 from gaelp.observability.tracking import MlflowTracker, NoTracker, Tracker, local_uri
+from gaelp.phases.declaration import Assignment, PhaseDeclaration
 from gaelp.phases.goals import training_goals
 from gaelp.phases.judging import MarketShift, judge_policy, shifted
-from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.phase_result import PhaseResult
+from gaelp.phases.report_values import as_json_values, curve_figures
+from gaelp.phases.run_folder import PhaseFolder
+from gaelp.phases.simulation_result import SimulationResult, as_phase_result
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
+from gaelp.training.checkpoint import load as load_checkpoint
 from gaelp.training.curriculum_spec import load_curriculum
 from gaelp.training.guardrails import is_out_of_memory
+from gaelp.training.loop import tensors_in
 from gaelp.training.manifest import PACKAGES, describe_run, parameter_hash, write_manifest
-from gaelp.training.monitor import monitor_figures
 from gaelp.training.recipe import Recipe, load_recipe
-from gaelp.training.reports import Report, RoundDone, Stopped, Validated
+from gaelp.training.reports import Report, Stopped
 from gaelp.training.segment_policy import SegmentPolicy
+from gaelp.types import Phase
 
-__all__ = ["Identity", "Plan", "SimulationResult", "of_attempt", "plan_simulation", "run_simulation"]
+__all__ = ["SIMULATION", "Identity", "Plan", "hash_agent", "of_attempt", "plan_simulation", "run_simulation"]
 
 OnReport = Callable[[Report], None]
 
 _SEEDS_APART = 100_003  # a prime far from the distance of any two seeds that a person would choose
-
-
-class SimulationResult(Frozen):
-    """What phase 1 hands on: figures for the gate, and where the agent is."""
-
-    run_id: str
-    agent: str
-    learned: bool  # False: no checkpoint did better than the rule it started from, so the rule is the agent
-    stopped: str
-    stop_detail: str
-    rounds: int
-    training_seconds: float  # with validation, over all processes that took part
-    checkpoint: str | None
-    model_hash: str  # SHA-256 of what the agent has learned, or of the tuned rules where a rule is the agent
-    config_hash: str
-    evaluation: EvaluationSettings
-    metrics: dict[str, float]
-    shifted_metrics: dict[str, float]  # on a market with other parameters than the one trained on
-    comparison: Comparison
-    verdict: Verdict  # of the first gate: what it says by itself; a person's approval comes after it
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,14 +79,16 @@ def _moved(seed: int, attempt: int) -> int:
     return (seed + (attempt - 1) * _SEEDS_APART) % 2**32
 
 
-def plan_simulation(settings: Settings, *, tuned_path: Path | None = None, asked: Sequence[str] = ()) -> Plan:
+def plan_simulation(
+    settings: Settings, *, tuned_path: Path | None = None, asked: Sequence[str] = (), gate: Gate | None = None
+) -> Plan:
     """Load market, rules and recipe; whatever does not fit is told here."""
     personas = configured_personas(settings)
     market = build_market(load_market_spec(settings.market.name), personas)
     elsewhere = build_market(shifted(market.spec, MarketShift()), personas)
     tuned = load_tuned(market, tuned_path, asked=asked)
     recipe = load_recipe(settings.training.agent).with_rounds(settings.training.rounds)
-    gate = load_gate("simulation", settings.gate)
+    gate = gate or load_gate(Phase.SIMULATION, settings.gate)
     return Plan(settings, recipe, market, elsewhere, tuned, gate, _identity(settings, recipe, tuned, gate))
 
 
@@ -132,7 +119,7 @@ def _identity(settings: Settings, recipe: Recipe, tuned: TunedRules, gate: Gate)
     )
 
 
-def _check_identity(plan: Plan, folder: RunFolder) -> None:
+def _check_identity(plan: Plan, folder: PhaseFolder) -> None:
     """Refuse to go on with a run that was begun otherwise, naming what differs; note how a new one is begun."""
     if not folder.identity.exists():
         write_models({folder.identity: plan.identity})
@@ -148,7 +135,7 @@ def _check_identity(plan: Plan, folder: RunFolder) -> None:
         )
 
 
-def _begun_with(folder: RunFolder) -> Mapping[str, Any]:
+def _begun_with(folder: PhaseFolder) -> Mapping[str, Any]:
     try:
         values = json.loads(folder.identity.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as problem:  # undecodable bytes are a ValueError too
@@ -169,7 +156,7 @@ def _leaves(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, values
 
 
-def run_simulation(plan: Plan, folder: RunFolder, *, clock: Clock, on_report: OnReport) -> SimulationResult:
+def run_simulation(plan: Plan, folder: PhaseFolder, *, clock: Clock, on_report: OnReport) -> SimulationResult:
     """Train to the end, or go on where a run that was interrupted stands; then judge what it chose.
 
     What was finished with the same settings is not computed again: its result is read.
@@ -184,21 +171,24 @@ def run_simulation(plan: Plan, folder: RunFolder, *, clock: Clock, on_report: On
             f"the recipe {plan.settings.training.agent!r} does not fit into memory ({problem}): lower arena.rows, the"
             " network's layers, steps_per_update or the size of the replay"
         ) from problem
-    with folder.held():
+    with folder.run.held():
         _check_identity(plan, folder)
-        return _finished(plan, folder) or _run(plan, folder, training, clock, on_report)
+        result = _finished(plan, folder) or _run(plan, folder, training, clock, on_report)
+        if not result.learned:  # the rule is the agent: keep it beside its figures
+            write_models({folder.rules: plan.tuned})
+        return result
 
 
-def _finished(plan: Plan, folder: RunFolder) -> SimulationResult | None:
+def _finished(plan: Plan, folder: PhaseFolder) -> SimulationResult | None:
     """The result of a run that was judged already, on as many episodes as are asked for now."""
-    if not folder.result.exists():
+    if not folder.details.exists():
         return None
     try:
-        result = SimulationResult.model_validate_json(folder.result.read_bytes())
+        result = SimulationResult.model_validate_json(folder.details.read_bytes())
     except ValueError as problem:  # pydantic's own is one
         first = str(problem).splitlines()[0]
         raise DataError(
-            f"{shown(folder.result)} is no result that this release reads ({first}): move it away, and the run is"
+            f"{shown(folder.details)} is no result that this release reads ({first}): move it away, and the run is"
             " judged again from its checkpoints"
         ) from problem
     asked = (plan.config_hash, plan.settings.evaluation)
@@ -207,7 +197,7 @@ def _finished(plan: Plan, folder: RunFolder) -> SimulationResult | None:
 
 
 def _run(
-    plan: Plan, folder: RunFolder, training: MarketTraining, clock: Clock, on_report: OnReport
+    plan: Plan, folder: PhaseFolder, training: MarketTraining, clock: Clock, on_report: OnReport
 ) -> SimulationResult:
     settings = plan.settings
     begun = training.folder.load_latest()  # refuses another configuration before anything of that run is touched
@@ -222,17 +212,17 @@ def _run(
     with _closed_if_broken_off(tracker):
         tracker.params({"settings": settings.model_dump(mode="json"), "recipe": plan.recipe.model_dump(mode="json")})
         for report in training.loop.run():
-            folder.log(type(report).__name__, _plain(report))
-            tracker.metrics(_figures(report), step=_round(report))
+            folder.log(type(report).__name__, as_json_values(report))
+            tracker.metrics(curve_figures(report), step=report.round)
             on_report(report)
         stopped = report
         if not isinstance(stopped, Stopped):
             raise TypeError(f"the last report is a {type(stopped).__name__}, not Stopped")
         result = _judged(plan, folder, training, stopped, clock)
         _write_manifest(plan, folder, training, clock)
-        write_models({folder.result: result})
+        write_models({folder.details: result})
         tracker.metrics(result.metrics, step=stopped.round)
-        tracker.artifact(folder.result)
+        tracker.artifact(folder.details)
     tracker.end("finished" if stopped.kind != "guardrail" else "failed")
     return result
 
@@ -247,7 +237,7 @@ def _closed_if_broken_off(tracker: Tracker) -> Iterator[None]:
         raise
 
 
-def _training(plan: Plan, folder: RunFolder, clock: Clock) -> MarketTraining:
+def _training(plan: Plan, folder: PhaseFolder, clock: Clock) -> MarketTraining:
     settings, recipe = plan.settings, plan.recipe
     curriculum = None
     if settings.training.curriculum:
@@ -264,7 +254,7 @@ def _training(plan: Plan, folder: RunFolder, clock: Clock) -> MarketTraining:
     )
 
 
-def _tracker(plan: Plan, folder: RunFolder, clock: Clock) -> Tracker:
+def _tracker(plan: Plan, folder: PhaseFolder, clock: Clock) -> Tracker:
     settings = plan.settings
     if not settings.training.tracking:
         return NoTracker()
@@ -278,7 +268,7 @@ def _tracker(plan: Plan, folder: RunFolder, clock: Clock) -> Tracker:
 
 
 def _judged(
-    plan: Plan, folder: RunFolder, training: MarketTraining, stopped: Stopped, clock: Clock
+    plan: Plan, folder: PhaseFolder, training: MarketTraining, stopped: Stopped, clock: Clock
 ) -> SimulationResult:
     given = plan.settings.evaluation
     policy = _chosen(plan, training, stopped)
@@ -339,7 +329,7 @@ def _chosen(plan: Plan, training: MarketTraining, stopped: Stopped) -> SegmentPo
     return training.arena.policy(f"agent ({plan.recipe.algorithm})", lambda obs: learner.act(obs, explore=False))
 
 
-def _write_manifest(plan: Plan, folder: RunFolder, training: MarketTraining, clock: Clock) -> None:
+def _write_manifest(plan: Plan, folder: PhaseFolder, training: MarketTraining, clock: Clock) -> None:
     """What the run was made of; the parameters are those that training ended with."""
     manifest = describe_run(
         run_id=folder.run_id,
@@ -353,40 +343,25 @@ def _write_manifest(plan: Plan, folder: RunFolder, training: MarketTraining, clo
     write_manifest(folder.manifest, manifest)
 
 
-def _round(report: Report) -> int:
-    return report.round
+def _simulate(given: Assignment) -> PhaseResult:
+    plan = plan_simulation(of_attempt(given.settings, given.attempt), gate=given.gate)
+    result = run_simulation(plan, given.folder, clock=given.clock, on_report=given.on_report)
+    return as_phase_result(result, given.folder)
 
 
-def _figures(report: Report) -> dict[str, float]:
-    """The figures of a report that a curve can be drawn of."""
-    match report:
-        case RoundDone():
-            own = {"reward": report.reward, "steps": report.steps, "steps_per_second": report.steps_per_second}
-            return {f"training/{name}": value for name, value in {**own, **report.metrics}.items()}
-        case Validated():
-            score = report.score
-            own = {"reward": score.mean, "lower_95": score.lower_95, "lead": score.lead}
-            return {f"validation/{name}": value for name, value in own.items()} | monitor_figures(report.monitor)
-        case _:
-            return {}
+def hash_agent(path: Path) -> str:
+    """The model hash of a checkpoint (what the agent has learned) or of a file of tuned rules."""
+    if path.suffix == ".yaml":
+        return fingerprint(load_model(TunedRules, path))
+    return parameter_hash(tensors_in(load_checkpoint(path).state["learner"]))
 
 
-def _plain(report: Report) -> dict[str, Any]:
-    """A report as JSON holds it."""
-    return {field.name: _value(getattr(report, field.name)) for field in dataclasses.fields(report)}
-
-
-def _value(value: Any) -> Any:
-    match value:
-        case Frozen():
-            return value.model_dump(mode="json")
-        case float():
-            return value if math.isfinite(value) else None
-        case Path():
-            return value.name
-        case Mapping():
-            return {str(key): _value(one) for key, one in value.items()}
-        case list() | tuple():
-            return [_value(one) for one in value]
-        case _:
-            return value
+# Each attempt is another draw: with many of them, luck alone would pass sooner or later.
+SIMULATION = PhaseDeclaration(
+    phase=Phase.SIMULATION,
+    work=_simulate,
+    second_attempt="another_draw",
+    inconclusive="hold",
+    attempts_max=3,
+    hash_model=hash_agent,
+)

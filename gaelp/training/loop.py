@@ -36,7 +36,7 @@ from gaelp.training.progress import Ending, LearnerScale, Progress
 from gaelp.training.reports import Intervened, Report, Resumed, RoundDone, Saved, StopKind, Stopped, Validated
 from gaelp.training.scores import score
 
-__all__ = ["LoopSpec", "TrainingLoop"]
+__all__ = ["LoopSpec", "TrainingLoop", "tensors_in"]
 
 _DIVERGED_AFTER = 3  # validations in a row
 
@@ -106,11 +106,11 @@ class TrainingLoop:
     def final_parameters(self) -> dict[str, torch.Tensor]:
         """Every tensor of the learner as the newest checkpoint holds it, by its path."""
         latest = self._folder.load_latest().checkpoint
-        return _tensors(latest.state["learner"] if latest else self.learner.state())
+        return tensors_in(latest.state["learner"] if latest else self.learner.state())
 
     def parameters_in(self, path: Path) -> dict[str, torch.Tensor]:
         """Every tensor of the learner as this checkpoint holds it, by its path."""
-        return _tensors(self._folder.load(path).state["learner"])
+        return tensors_in(self._folder.load(path).state["learner"])
 
     def _start(self) -> Iterator[Report]:
         self._reference = self._arena.reference()
@@ -364,12 +364,13 @@ def _within(step: Step, limit: float | None) -> tuple[Step, int]:
     return step._replace(reward=clipped), int(outside.sum())
 
 
-def _tensors(state: Mapping[str, Any], path: str = "") -> dict[str, torch.Tensor]:
+def tensors_in(state: Mapping[str, Any], path: str = "") -> dict[str, torch.Tensor]:
+    """Every tensor of a learner's state, by its path."""
     found: dict[str, torch.Tensor] = {}
     for name, value in state.items():
         place = f"{path}/{name}" if path else str(name)
         if isinstance(value, Mapping):
-            found |= _tensors(value, place)
+            found |= tensors_in(value, place)
         elif isinstance(value, torch.Tensor):
             found[place] = value
     return found

@@ -89,7 +89,7 @@ def test_json_is_one_object_on_stdout_and_the_result_on_disk(gaelp, mine):
     result = gaelp(*MINE, "--run", "first", "--set", "training.rounds=1", "--json")
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
-    assert told == json.loads((mine / ".gaelp/runs/first/simulation.json").read_text(encoding="utf-8"))
+    assert told == json.loads((mine / ".gaelp/runs/first/simulation/1/simulation.json").read_text(encoding="utf-8"))
     assert (told["run_id"], told["rounds"]) == ("first", 1)
 
 
@@ -145,7 +145,7 @@ def test_a_run_that_a_guardrail_stopped_shows_its_figures_and_exits_3(gaelp, min
     assert result.exit_code == 3
     assert "a guardrail stopped run stopped after round 0: loss: value_loss is" in result.stderr
     assert "this market" in result.stdout
-    assert json.loads((mine / ".gaelp/runs/stopped/simulation.json").read_text())["stopped"] == "guardrail"
+    assert json.loads((mine / ".gaelp/runs/stopped/simulation/1/simulation.json").read_text())["stopped"] == "guardrail"
 
 
 def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
@@ -162,7 +162,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
     [advice] = re.findall(r"run cut goes on with `gaelp (train .*)`", told)
     assert sorted(shlex.split(advice)) == sorted(asked)
     assert told.endswith(f"interrupted; what was written until then is in {mine / '.gaelp'}\n")
-    assert not (mine / ".gaelp/runs/cut/simulation.json").exists()
+    assert not (mine / ".gaelp/runs/cut/simulation/1/simulation.json").exists()
     result = gaelp(*shlex.split(advice), "--json")
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^resumed after round \d+ from \d+-step-\d+\.safetensors$", result.stderr, re.MULTILINE)

@@ -1,6 +1,7 @@
 """The pipeline as users have it: `gaelp up` in a process of its own, on a free port, with a home of its own."""
 
 import base64
+import importlib.util
 import json
 import os
 import shutil
@@ -162,6 +163,13 @@ class Pipeline:
         """What the form in the UI does when it is sent."""
         return self.post(f"/flow_runs/{flow_run_id}/resume", {"run_input": form})
 
+    def forms(self, flow_run_id):
+        """How many forms the server knows of a flow run; it shows a run as suspended a moment before."""
+        wanted = {"prefix": "suspended-", "limit": 200, "exclude_keys": []}
+        return sum(
+            given["key"].endswith("-schema") for given in self.post(f"/flow_runs/{flow_run_id}/input/filter", wanted)
+        )
+
     def retry(self, run_id):
         self.gaelp("resume", run_id, "--config", "mine.yaml")
 
@@ -182,12 +190,18 @@ class Pipeline:
 
     def rounds_trained(self, run_id):
         """How often each round was trained, from the run's own log."""
-        lines = (self.home / "runs" / run_id / "training.jsonl").read_text(encoding="utf-8").splitlines()
+        lines = (
+            (self.home / "runs" / run_id / "simulation" / "1" / "training.jsonl")
+            .read_text(encoding="utf-8")
+            .splitlines()
+        )
         return [one["round"] for one in map(json.loads, lines) if one["report"] == "RoundDone"]
 
     def parameters(self, run_id):
         """The hash of the parameters that training ended with."""
-        manifest = json.loads((self.home / "runs" / run_id / "manifest.json").read_text(encoding="utf-8"))
+        manifest = json.loads(
+            (self.home / "runs" / run_id / "simulation" / "1" / "manifest.json").read_text(encoding="utf-8")
+        )
         return manifest["parameter_hash"]
 
     def until(self, happened, seconds, what):
@@ -198,6 +212,21 @@ class Pipeline:
             )
             assert time.monotonic() - begun < seconds, f"waited {seconds} s for {what}\n{self.log()[-3000:]}"
             time.sleep(0.5)
+
+
+@pytest.fixture(scope="session")
+def own_source():
+    """The module that copies the source and adds phases to it."""
+    spec = importlib.util.spec_from_file_location("own_source", Path(__file__).with_name("own_source.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def pipeline_class():
+    """The class behind the fixtures below."""
+    return Pipeline
 
 
 @pytest.fixture(scope="session")

@@ -74,24 +74,24 @@ def test_an_answer_is_checked_again_whatever_form_it_was_given_in(question):
 
     asked = question.model_copy(update={"gate": "history"})
     with pytest.raises(ValidationError, match="500"):
-        read_answer(asked, Lax())
+        read_answer(asked, Lax().model_dump())
 
 
 def test_the_money_that_was_approved_is_whole_micros(question):
     asked = question.model_copy(update={"gate": "history"})
     said = SAID | {"verdict": question.code}
-    answer = read_answer(asked, BudgetGateForm(decision="approve", daily_budget=25, **said))
+    answer = read_answer(asked, BudgetGateForm(decision="approve", daily_budget=25, **said).model_dump())
     assert answer["limits_micros"] == {"daily": 25_000_000}
 
 
 @pytest.mark.parametrize("named", ["0" * 8, "f" * 64])
 def test_the_code_of_another_verdict_is_not_taken_for_this_one(question, named):
-    answer = read_answer(question, GateForm(decision="approve", **SAID | {"verdict": named}))
+    answer = read_answer(question, GateForm(decision="approve", **SAID | {"verdict": named}).model_dump())
     assert answer["evidence_hash"] != question.evidence_hash
 
 
 def test_the_code_of_this_verdict_stands_for_its_whole_hash(question):
-    answer = read_answer(question, GateForm(decision="approve", **SAID | {"verdict": question.code}))
+    answer = read_answer(question, GateForm(decision="approve", **SAID | {"verdict": question.code}).model_dump())
     assert answer["evidence_hash"] == question.evidence_hash
 
 
@@ -125,4 +125,4 @@ def test_a_decision_made_elsewhere_fills_the_form_in_as_a_person_would(question,
         **said,
     )
     filled = form_for(asked, None).model_validate(form_of(decision), strict=True)
-    assert read_answer(asked, filled) == said | {"evidence_hash": asked.evidence_hash}
+    assert read_answer(asked, filled.model_dump()) == said | {"evidence_hash": asked.evidence_hash}

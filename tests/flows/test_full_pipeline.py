@@ -8,6 +8,7 @@ import psutil
 def suspended(pipeline, **parameters):
     flow_run_id = pipeline.begin(**parameters)
     pipeline.wait_for(flow_run_id, "Suspended")
+    pipeline.until(lambda: pipeline.forms(flow_run_id), 60, "the form, which follows the state")
     run_id = pipeline.run_id(flow_run_id)
     return flow_run_id, run_id, pipeline.waiting(run_id)
 
@@ -48,10 +49,9 @@ def test_an_approval_over_http_has_to_be_whole_and_of_this_verdict(pipeline):
     other = {"decision": "approve", "verdict": "0" * 8, **said}
     assert pipeline.resume(flow_run_id, **other)["status"] == "ACCEPT", "the server cannot know it; the gate does"
     pipeline.until(lambda: "does not count" in pipeline.log(), 90, "the gate to say so")
-    pipeline.wait_for(flow_run_id, "Suspended")
+    pipeline.until(lambda: pipeline.forms(flow_run_id) == 2, 120, "the second form")
     told = {"decision": "approve", "verdict": question["code"], **said}
-    # The server shows a run as suspended a moment before it knows the form.
-    pipeline.until(lambda: pipeline.resume(flow_run_id, **told)["status"] == "ACCEPT", 30, "the form")
+    assert pipeline.resume(flow_run_id, **told)["status"] == "ACCEPT"
     pipeline.wait_for(flow_run_id, "Completed")
     assert pipeline.rounds_trained(run_id) == [1, 2]
 

@@ -77,7 +77,7 @@ def test_killed_in_training_it_goes_on_from_its_checkpoint(pipeline, undisturbed
 def test_killed_right_after_training_it_does_not_train_again(pipeline, undisturbed):
     flow_run_id = pipeline.begin(overrides=LONGER, approval="auto")
     run_id = run_when_training(pipeline, flow_run_id)
-    result = pipeline.home / "runs" / run_id / "simulation.json"
+    result = pipeline.home / "runs" / run_id / "simulation" / "1" / "simulation.json"
     pipeline.until(result.exists, 180, "the result")
     kill(flow_run_id)
     written = result.read_bytes()

@@ -12,13 +12,17 @@ import yaml
 from gaelp.clock import ManualClock
 from gaelp.config import load_settings
 from gaelp.config.write import write_models
+from gaelp.gates import Evidence, judge, load_gate
 from gaelp.market.baselines.tuned import TunedBidder, TunedRules, market_fingerprint
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.spec import MarketSpec
-from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.declaration import file_hash
+from gaelp.phases.phase_result import PhaseResult
+from gaelp.phases.run_folder import PhaseFolder, RunFolder
 from gaelp.phases.simulation import plan_simulation, run_simulation
-from gaelp.types import RunId
+from gaelp.types import Phase, RunId
 
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 RECIPE = {
     "algorithm": "ppo",
     "settings": {"network": {"hidden": [8]}, "steps_per_update": 24, "normalise_obs": True},
@@ -78,8 +82,8 @@ class Place:
     def plan(self, *overrides: str):
         return plan_simulation(self.settings(*overrides), tuned_path=self.folder / "tuned.yaml")
 
-    def run_folder(self, run_id: str) -> RunFolder:
-        return RunFolder(self.folder / "home", RunId(run_id))
+    def run_folder(self, run_id: str) -> PhaseFolder:
+        return RunFolder(self.folder / "home", RunId(run_id)).phase(Phase.SIMULATION)
 
     def run(self, run_id: str, *overrides: str, on_report=lambda report: None):
         clock = ManualClock(datetime(2026, 11, 16, tzinfo=UTC))
@@ -100,3 +104,43 @@ def make_place(tiny_spec, tiny_rules):
 @pytest.fixture
 def place(tmp_path, make_place):
     return make_place(tmp_path)
+
+
+@pytest.fixture
+def make_result(tmp_path):
+    """Makes what a phase proved, with its model in a file below the home `tmp_path`."""
+
+    def make(
+        run_id="r", *, phase=Phase.SIMULATION, attempt=1, metrics=None, measured_at=NOW, judged_on="window", **more
+    ):
+        gate = load_gate("simulation")
+        figures = {"episodes": 1000.0}
+        for rule in gate.criteria:
+            room = -0.01 if rule.bound == "at_most" else 0.01
+            figures |= {rule.metric: rule.threshold + room, rule.figure: rule.threshold + room}
+        evidence = Evidence(
+            run_id=run_id,
+            agent="a",
+            learned=True,
+            config_hash="c",
+            measured_at=measured_at,
+            metrics=figures | (metrics or {}),
+        )
+        model = RunFolder(tmp_path, RunId(run_id)).phase(phase, attempt).path / "model.bin"
+        model.parent.mkdir(parents=True, exist_ok=True)
+        model.write_bytes(b"the model")
+        return PhaseResult(
+            phase=phase,
+            run_id=run_id,
+            attempt=attempt,
+            agent="a",
+            learned=True,
+            model="model.bin",
+            model_hash=file_hash(model),
+            verdict=judge(gate, evidence, measured_at),
+            seconds=1,
+            judged_on=judged_on,
+            **more,
+        )
+
+    return make

@@ -12,8 +12,8 @@ from gaelp.errors import BadInput, ConfigError, DataError, Refused
 from gaelp.gates import load_gate
 from gaelp.market.baselines.episodes import held_out_seeds, play
 from gaelp.observability.tracking import MLFLOW_ENVIRONMENT
-from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.simulation import SimulationResult
+from gaelp.phases.run_folder import PhaseFolder
+from gaelp.phases.simulation_result import SimulationResult
 from gaelp.training.manifest import read_manifest
 from gaelp.training.price_level_rule import PriceLevelRule
 from gaelp.training.reports import Report, Resumed, RoundDone, Stopped, Validated
@@ -59,7 +59,7 @@ class Finished(NamedTuple):
 
     result: SimulationResult
     reports: list[Report]
-    folder: RunFolder
+    folder: PhaseFolder
 
     @property
     def manifest(self):
@@ -90,7 +90,7 @@ def test_the_first_gate_finds_every_figure_it_asks_for(whole):
 
 def test_a_run_leaves_its_result_its_manifest_and_every_report(whole, place):
     result, reports, folder = whole
-    assert SimulationResult.model_validate_json(folder.result.read_text(encoding="utf-8")) == result
+    assert SimulationResult.model_validate_json(folder.details.read_text(encoding="utf-8")) == result
     assert (result.run_id, result.rounds, result.stopped) == ("whole", 4, "finished")
     assert (whole.manifest.run_id, whole.manifest.seed, whole.manifest.torch_threads) == ("whole", 7, 1)
     assert whole.manifest.config_hash == result.config_hash == place.plan().config_hash
@@ -157,7 +157,7 @@ def test_the_checkpoint_marked_as_best_is_judged_and_not_the_newest(place):
     rewards = set()
     for path in checkpoints[1:]:
         path.with_suffix(".best").touch()
-        place.run_folder("learner").result.unlink()
+        place.run_folder("learner").details.unlink()
         again = place.run("learner")
         assert again.checkpoint == path.name
         rewards.add(again.metrics["reward"])
@@ -176,7 +176,7 @@ def test_the_same_settings_give_the_same_bits_and_another_seed_others(whole, pla
 def test_an_interrupted_run_goes_on_and_ends_with_the_same_bits(whole, place):
     with pytest.raises(KeyboardInterrupt):
         place.run("cut", on_report=Interrupt(3))
-    assert not place.run_folder("cut").result.exists()
+    assert not place.run_folder("cut").details.exists()
     reports = []
     result = place.run("cut", on_report=reports.append)
     assert isinstance(reports[0], Resumed)
@@ -219,10 +219,10 @@ def test_the_best_checkpoint_is_never_silently_replaced_by_the_rule(place, damag
             best.unlink()
         case "cut":
             best.write_bytes(best.read_bytes()[:900])
-    folder.result.unlink()
+    folder.details.unlink()
     with pytest.raises(DataError, match=r"begin another .*run.* ends with the same bits"):
         place.run("learner")
-    assert not folder.result.exists()
+    assert not folder.details.exists()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""An answer at a gate, given outside the run: under the run's own policy, and only if it counts."""
+
+from datetime import datetime
+
+from gaelp.approvals import ApprovalPolicy, load_policy
+from gaelp.config import Settings, load_settings
+from gaelp.errors import Refused
+from gaelp.gates.decision_store import DecisionStore
+from gaelp.gates.decisions import Choice, Decision, Question, check_choice
+from gaelp.phases.gate_approval import GateApprovals, gate_approvals
+from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.run_settings import read_settings
+from gaelp.phases.runs import find_run
+from gaelp.types import RunId
+
+__all__ = ["approvals_of_run", "check_answer", "stricter"]
+
+
+def approvals_of_run(settings: Settings, run_id: str) -> GateApprovals:
+    """How the gates of a run are approved: under its own policy, or the one of these settings if that is stricter."""
+    record = find_run(settings.home, run_id)
+    recorded = read_settings(RunFolder(settings.home, RunId(run_id)))
+    if recorded is not None:
+        policy = recorded.policy
+    else:  # a run from before policies were recorded: what its configuration says
+        policy = load_policy(load_settings(record.config, overrides=record.overrides).settings.approvals.policy)
+    return gate_approvals(settings, stricter(policy, load_policy(settings.approvals.policy)))
+
+
+def stricter(of_run: ApprovalPolicy, of_command: ApprovalPolicy) -> ApprovalPolicy:
+    """The policy that asks for more: signatures, then people, then a shorter validity; the run's if they are equal."""
+    return max(of_run, of_command, key=_strictness)
+
+
+def check_answer(store: DecisionStore, question: Question, choice: Choice, now: datetime) -> Decision | None:
+    """Refuse an answer that would not be recorded: not offered, too late, or decided otherwise already.
+
+    Returns the decision where the same one is on record, None where the answer may be given.
+    """
+    decided = store.decision(question)
+    if decided is None:
+        check_choice(question, choice, now)
+        return None
+    if decided.choice != choice:
+        raise Refused(
+            f"gate {question.gate} of run {question.run_id} was decided by {decided.who} at"
+            f" {decided.decided_at:%Y-%m-%d %H:%M:%S} UTC: {decided.choice} ({decided.why}). A decision is not changed"
+        )
+    return decided
+
+
+def _strictness(policy: ApprovalPolicy) -> tuple[bool, int, int]:
+    return not policy.sandbox, policy.quorum, -policy.valid_minutes_max

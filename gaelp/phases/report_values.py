@@ -1,0 +1,48 @@
+"""A report of training as values: for a line of the training log, and for the curves."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gaelp.config.base import Frozen
+from gaelp.training.monitor import monitor_figures
+from gaelp.training.reports import Report, RoundDone, Validated
+
+__all__ = ["as_json_values", "curve_figures"]
+
+
+def curve_figures(report: Report) -> dict[str, float]:
+    """The figures of a report that a curve can be drawn of."""
+    match report:
+        case RoundDone():
+            own = {"reward": report.reward, "steps": report.steps, "steps_per_second": report.steps_per_second}
+            return {f"training/{name}": value for name, value in {**own, **report.metrics}.items()}
+        case Validated():
+            score = report.score
+            own = {"reward": score.mean, "lower_95": score.lower_95, "lead": score.lead}
+            return {f"validation/{name}": value for name, value in own.items()} | monitor_figures(report.monitor)
+        case _:
+            return {}
+
+
+def as_json_values(report: Report) -> dict[str, Any]:
+    """A report as JSON holds it."""
+    return {field.name: _value(getattr(report, field.name)) for field in dataclasses.fields(report)}
+
+
+def _value(value: Any) -> Any:
+    match value:
+        case Frozen():
+            return value.model_dump(mode="json")
+        case float():
+            return value if math.isfinite(value) else None
+        case Path():
+            return value.name
+        case Mapping():
+            return {str(key): _value(one) for key, one in value.items()}
+        case list() | tuple():
+            return [_value(one) for one in value]
+        case _:
+            return value

@@ -1,0 +1,102 @@
+"""The settings of a run: recorded when it begins, and the same until it ends, whatever happens to the files.
+
+Secrets are not recorded: they come from the environment of whatever process works on the run.
+"""
+
+import copy
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from pydantic import SecretStr
+
+from gaelp.approvals import ApprovalPolicy, load_policy
+from gaelp.config import LoadedSettings, Settings, fingerprint
+from gaelp.config.base import Frozen
+from gaelp.config.places import shown
+from gaelp.config.schema import secret_keys
+from gaelp.config.validation import validated
+from gaelp.config.write import write_models
+from gaelp.errors import BadInput, DataError
+from gaelp.phases.run_folder import RunFolder
+
+__all__ = ["KeptSettings", "RecordedSettings", "keep_settings", "read_settings"]
+
+
+class RecordedSettings(Frozen):
+    """What a run was begun with."""
+
+    fingerprint: str
+    policy: ApprovalPolicy  # at the run's gates, whatever its file says later
+    values: dict[str, Any]  # without secrets
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSettings:
+    """The settings that hold for a run, its approval policy, and what configuration files say differently now."""
+
+    settings: Settings
+    policy: ApprovalPolicy
+    differences: tuple[str, ...]
+
+
+def read_settings(run: RunFolder) -> RecordedSettings | None:
+    """What the run was begun with; None for a run from before settings were recorded."""
+    if not run.settings.exists():
+        return None
+    try:
+        return RecordedSettings.model_validate_json(run.settings.read_bytes())
+    except ValueError as problem:
+        raise DataError(
+            f"{shown(run.settings)} does not say which settings run {run.run_id!r} was begun with"
+            f" ({str(problem).splitlines()[0]}): restore it from a copy, or begin another run"
+        ) from problem
+
+
+def keep_settings(run: RunFolder, loaded: LoadedSettings) -> KeptSettings:
+    """Record the settings of a run that begins; for one that resumes, return what was recorded."""
+    kept = read_settings(run)
+    if kept is None:
+        policy = load_policy(loaded.settings.approvals.policy)
+        values = loaded.settings.model_dump(mode="json")
+        write_models({run.settings: RecordedSettings(fingerprint=loaded.hash, policy=policy, values=values)})
+        return KeptSettings(loaded.settings, policy, ())
+    settings = _restored(run, kept, loaded.settings)
+    return KeptSettings(settings, kept.policy, tuple(_differences(settings, loaded)))
+
+
+def _restored(run: RunFolder, kept: RecordedSettings, now: Settings) -> Settings:
+    values = copy.deepcopy(kept.values) | {"home": str(now.home)}  # a home may be moved
+    for path in secret_keys(Settings):
+        *above, last = path
+        section = reduce(_below, above, values)
+        if not isinstance(section, dict) or section.get(last) is None:
+            continue
+        secret = reduce(_attribute, path, now)
+        if not isinstance(secret, SecretStr):
+            raise BadInput(
+                f"run {run.run_id!r} was begun with a secret for {'.'.join(path)}, and there is none now: set"
+                f" GAELP__{'__'.join(path).upper()} where the run is resumed"
+            )
+        section[last] = secret.get_secret_value()
+    return validated(Settings, values, lambda _: shown(run.settings), error=DataError)
+
+
+def _below(node: Any, key: str) -> Any:
+    return node.get(key) if isinstance(node, dict) else None
+
+
+def _attribute(node: Any, key: str) -> Any:
+    return getattr(node, key, None)
+
+
+def _differences(kept: Settings, now: LoadedSettings) -> list[str]:
+    if fingerprint(kept) == now.hash:
+        return []
+    begun, current = LoadedSettings(kept, {}).values, now.values
+    differing = [key for key in sorted(begun.keys() | current.keys()) if begun.get(key) != current.get(key)]
+    return [
+        f"{now.origins[key].place if key in now.origins else 'the configuration'}: {key} is"
+        f" {current.get(key, 'absent')} now; the run keeps {begun.get(key, 'absent')}, which it was begun with"
+        for key in differing
+    ]

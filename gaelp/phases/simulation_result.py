@@ -1,0 +1,89 @@
+"""Every figure of phase 1, and the part of it that is handed on."""
+
+from collections.abc import Mapping
+
+from gaelp.config.base import Frozen
+from gaelp.config.settings import EvaluationSettings
+from gaelp.gates import Verdict
+from gaelp.market.baselines.compare import Comparison
+from gaelp.market.baselines.comparison_text import (
+    COMPARISON_COLUMNS,
+    comparison_meaning,
+    comparison_rows,
+    comparison_title,
+)
+from gaelp.phases.episode_window import episode_window
+from gaelp.phases.phase_result import PhaseResult, Table
+from gaelp.phases.run_folder import PhaseFolder
+from gaelp.types import Phase
+
+__all__ = ["SimulationResult", "as_phase_result"]
+
+_SHOWN = ("reward", "headroom_share", "lead_over_constant", "lead_over_best_rule")
+
+
+class SimulationResult(Frozen):
+    """What phase 1 measured; simulation.json holds it."""
+
+    run_id: str
+    agent: str
+    learned: bool  # False: no checkpoint did better than the rule it started from, so the rule is the agent
+    stopped: str
+    stop_detail: str
+    rounds: int
+    training_seconds: float  # with validation, over all processes that took part
+    checkpoint: str | None
+    model_hash: str  # SHA-256 of what the agent has learned, or of the tuned rules where a rule is the agent
+    config_hash: str
+    evaluation: EvaluationSettings
+    metrics: dict[str, float]
+    shifted_metrics: dict[str, float]  # on a market with other parameters than the one trained on
+    comparison: Comparison
+    verdict: Verdict  # of the first gate: what it says by itself; a person's approval comes after it
+
+
+def as_phase_result(result: SimulationResult, folder: PhaseFolder) -> PhaseResult:
+    """What phase 1 proved, in the form that every phase hands on."""
+    checkpoint = folder.checkpoints / result.checkpoint if result.checkpoint else None
+    return PhaseResult(
+        phase=Phase.SIMULATION,
+        run_id=result.run_id,
+        attempt=folder.attempt,
+        agent=result.agent,
+        learned=result.learned,
+        model_hash=result.model_hash,
+        model=(checkpoint or folder.rules).relative_to(folder.path).as_posix(),
+        verdict=result.verdict,
+        seconds=result.training_seconds,
+        judged_on=episode_window(folder, result.evaluation.seed),
+        text=_meaning(result),
+        tables=(_comparison(result.comparison), _intervals(result)),
+    )
+
+
+def _comparison(comparison: Comparison) -> Table:
+    return Table(
+        columns=COMPARISON_COLUMNS,
+        rows=comparison_rows(comparison),
+        above=comparison_title(comparison),
+        below=comparison_meaning(comparison) + "\n",
+    )
+
+
+def _intervals(result: SimulationResult) -> Table:
+    both = (result.metrics, result.shifted_metrics)
+    rows = tuple((name, *(_interval(figures, name) for figures in both)) for name in _SHOWN)
+    return Table(columns=(result.agent, "this market", "shifted market"), rows=rows)
+
+
+def _interval(figures: Mapping[str, float], name: str) -> str:
+    return f"{figures[name]:.3f} ({figures[f'{name}_lower_95']:.3f} .. {figures[f'{name}_upper_95']:.3f})"
+
+
+def _meaning(result: SimulationResult) -> str:
+    if result.learned:
+        return f"Run {result.run_id}: checkpoint {result.checkpoint} did best on the validation episodes."
+    return (
+        f"Run {result.run_id}: nothing was learned that does better than the rule on the validation episodes,"
+        " so the rule is the agent."
+    )
