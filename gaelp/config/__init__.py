@@ -4,7 +4,7 @@ from gaelp.config.base import Frozen
 from gaelp.config.fingerprint import fingerprint
 from gaelp.config.home import check_home
 from gaelp.config.layers import LoadedSettings, load_settings
-from gaelp.config.load import load_each, load_model
+from gaelp.config.load import load_model
 from gaelp.config.names import Name, check_name
 from gaelp.config.origins import Origin
 from gaelp.config.places import find_file, find_folder, names_in
@@ -23,7 +23,6 @@ __all__ = [
     "find_folder",
     "fingerprint",
     "known_secrets",
-    "load_each",
     "load_model",
     "load_settings",
     "names_in",

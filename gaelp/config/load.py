@@ -6,12 +6,12 @@ from typing import TypeVar
 from gaelp.config.base import Frozen
 from gaelp.config.document import read_document
 from gaelp.config.file_kind import check_kind
-from gaelp.config.places import find_file, names_in
+from gaelp.config.places import find_file
 from gaelp.config.secret_sources import hide_secrets
 from gaelp.config.validation import validated
 from gaelp.errors import BadInput, ConfigError
 
-__all__ = ["load_each", "load_model"]
+__all__ = ["load_model"]
 
 Model = TypeVar("Model", bound=Frozen)
 
@@ -28,17 +28,3 @@ def load_model(
     check_kind(model, document, error=error)
     values, secrets = hide_secrets(model, document.values, document.place)
     return validated(model, values, document.place, earlier=[*document.problems, *secrets], error=error)
-
-
-def load_each(
-    model: type[Model], folder: str | Path, *, error: type[BadInput] = ConfigError
-) -> dict[str, Model | BadInput]:
-    """Every file of configs/<folder> by its name: the model, or what is wrong with that one file."""
-    return {name: _model_or_problem(model, name, folder, error) for name in names_in(folder)}
-
-
-def _model_or_problem(model: type[Model], name: str, folder: str | Path, error: type[BadInput]) -> Model | BadInput:
-    try:
-        return load_model(model, name, folder, error=error)
-    except BadInput as problem:
-        return problem

@@ -12,6 +12,7 @@ import numpy as np
 from gaelp.arrays import Floats, Floats32, Ints, Ints32
 from gaelp.market.compiled import compiled, summing
 from gaelp.market.landscape import CELLS_PER_LOG, GRID_LOW, LAST_POSITION, Landscapes
+from gaelp.market.price_search import next_price, search_from
 from gaelp.market.world import DAY_HOURS, World
 
 __all__ = ["RemainingPrices"]
@@ -20,7 +21,6 @@ __all__ = ["RemainingPrices"]
 _TOLERANCE = 0.02  # of the money: the price is then right to about as much
 _MAX_EVALUATIONS = 24
 _SPAN = 3.0  # log: how far the price may move from the flight's
-_USUAL_SLOPE = -1.2  # of log cost by log price
 _FLAT = 1e-2
 
 
@@ -85,23 +85,13 @@ def _price_log(
     guess: float,
 ) -> float:
     """The price at which the rest of the flight, or of the day, spends the money; an end of the span if none does."""
-    low, high = usual - _SPAN, usual + _SPAN
-    x, slope = min(max(guess, low), high), _USUAL_SLOPE
-    last_x, last_f = x, 0.0
+    search = search_from(guess, usual - _SPAN, usual + _SPAN)
     for evaluation in range(_MAX_EVALUATIONS):
-        f = math.log(max(_planned(one, x, span, caps), 1e-9) / money)
-        if abs(f) <= _TOLERANCE or high - low < _TOLERANCE:
+        excess = math.log(max(_planned(one, search.price, span, caps), 1e-9) / money)
+        if abs(excess) <= _TOLERANCE or search.high - search.low < _TOLERANCE:
             break
-        if f > 0.0:
-            low = x
-        else:
-            high = x
-        if evaluation > 0 and x != last_x:
-            slope = (f - last_f) / (x - last_x)
-        last_x, last_f = x, f
-        secant = x - f / slope if slope < -_FLAT else math.inf
-        x = secant if low < secant < high and evaluation % 4 < 3 else 0.5 * (low + high)
-    return x
+        search = next_price(search, excess, evaluation, _FLAT)
+    return search.price
 
 
 @compiled

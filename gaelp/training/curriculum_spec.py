@@ -103,9 +103,8 @@ class TaskMix(Frozen):
 class CurriculumSpec(Frozen):
     """Tasks of rising difficulty and how episodes are shared out among them.
 
-    Holds no seed. Training draws one batch's campaign seeds from the run's seed and the number of the batch, and deals
-    them to the tasks in the order of the mix, so no two campaigns of a batch share a seed; single choices draw from a
-    generator that is passed in. The same seed and the same rewards therefore give the same tasks.
+    Holds no seed: each choice of a task draws from a generator that is passed in, so the same seed and the same rewards
+    give the same tasks.
     """
 
     tasks: tuple[Task, ...] = Field(min_length=1, max_length=256)

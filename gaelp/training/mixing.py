@@ -1,4 +1,4 @@
-"""Which task an episode plays: shares of frontier and mastered tasks, a single choice, or the split of a batch."""
+"""Which task a round of training plays: the shares of frontier and mastered tasks, and one choice by them."""
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -6,11 +6,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from gaelp.errors import BadInput
 from gaelp.training.curriculum import CurriculumState, statuses
 from gaelp.training.curriculum_spec import CurriculumSpec, Task
 
-__all__ = ["choose", "task_mix", "task_shares"]
+__all__ = ["choose", "task_shares"]
 
 
 def task_shares(spec: CurriculumSpec, state: CurriculumState) -> dict[str, Fraction]:
@@ -33,23 +32,6 @@ def choose(spec: CurriculumSpec, state: CurriculumState, rng: np.random.Generato
     # Exact arithmetic: the last edge is 1, and every draw lies below it.
     edges = zip(shares, accumulate(shares.values()), strict=True)
     return next(name for name, edge in edges if drawn < edge)
-
-
-def task_mix(spec: CurriculumSpec, state: CurriculumState, campaigns: int) -> dict[str, int]:
-    """How many campaigns of a batch play each task, by largest remainder; tasks that get none are left out.
-
-    The split depends on spec, state and number alone. A batch with fewer campaigns than tasks in play always leaves out
-    the same ones: use `choose` there.
-    """
-    if campaigns < 1:
-        raise BadInput(f"campaigns={campaigns} cannot be split over tasks: give at least 1")
-    exact = {name: share * campaigns for name, share in task_shares(spec, state).items()}
-    counts = {name: int(quota) for name, quota in exact.items()}
-    # Sorting is stable: of equal remainders the task that stands first in the curriculum is served first.
-    by_remainder = sorted(exact, key=lambda name: counts[name] - exact[name])
-    for name in by_remainder[: campaigns - sum(counts.values())]:
-        counts[name] += 1
-    return {name: count for name, count in counts.items() if count}
 
 
 def _weights(tasks: Iterable[Task]) -> dict[str, Fraction]:

@@ -3,7 +3,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, PositiveInt, SecretStr, model_validator
 
-from gaelp.config import Frozen, load_each, load_model
+from gaelp.config import Frozen, load_model
 from gaelp.errors import ConfigError, DataError
 
 
@@ -154,16 +154,3 @@ def test_the_cause_that_holds_the_values_is_not_kept(here):
         load(here, "name: 1\n")
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
-
-
-def test_one_wrong_file_of_a_folder_does_not_hide_the_others(here):
-    folder = here / "configs" / "things"
-    folder.mkdir(parents=True)
-    for name, text in {"good": "name: a\n", "bad": "nam: a\n", "empty": ""}.items():
-        (folder / f"{name}.yaml").write_text(text)
-    found = load_each(Thing, "things", error=DataError)
-    assert list(found) == ["bad", "empty", "good"]
-    assert found["good"] == Thing(name="a")
-    assert isinstance(found["bad"], DataError)
-    assert "bad.yaml:1: nam: unknown key" in str(found["bad"])
-    assert isinstance(found["empty"], DataError)

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaelp.errors import BadInput
 from gaelp.training.curriculum import record, start
 from gaelp.training.curriculum_spec import CurriculumSpec
-from gaelp.training.mixing import choose, task_mix, task_shares
+from gaelp.training.mixing import choose, task_shares
 
 
 def curriculum(weights, frontier=0.75):
@@ -31,62 +30,39 @@ def mastered(spec, *names):
     return state
 
 
+def shares(spec, state):
+    return {name: float(share) for name, share in task_shares(spec, state).items()}
+
+
 SPEC = curriculum({"first": 1, "second": 3, "third": 1, "fourth": 3})
 
 
-def test_before_anything_is_mastered_the_whole_batch_plays_the_frontier():
-    assert task_mix(SPEC, start(SPEC), 100) == {"first": 100}
+def test_before_anything_is_mastered_every_episode_plays_the_frontier():
+    assert shares(SPEC, start(SPEC)) == {"first": 1}
 
 
-def test_mastered_tasks_keep_their_share_of_the_batch_by_weight():
-    assert task_mix(SPEC, mastered(SPEC, "first"), 100) == {"first": 25, "second": 75}
-    shares = task_shares(SPEC, mastered(SPEC, "first", "second"))
-    assert {name: float(share) for name, share in shares.items()} == {
-        "first": 0.0625,
-        "second": 0.1875,
-        "third": 0.1875,
-        "fourth": 0.5625,
-    }
+def test_mastered_tasks_keep_their_share_by_weight():
+    assert shares(SPEC, mastered(SPEC, "first")) == {"first": 0.25, "second": 0.75}
+    both = {"first": 0.0625, "second": 0.1875, "third": 0.1875, "fourth": 0.5625}
+    assert shares(SPEC, mastered(SPEC, "first", "second")) == both
 
 
 def test_after_the_last_task_is_mastered_all_are_played_by_weight():
     state = mastered(SPEC, "first", "second", "third", "fourth")
-    assert task_mix(SPEC, state, 80) == {"first": 10, "second": 30, "third": 10, "fourth": 30}
+    assert shares(SPEC, state) == {"first": 0.125, "second": 0.375, "third": 0.125, "fourth": 0.375}
 
 
 def test_without_a_share_for_mastered_tasks_they_rest_until_all_are_mastered():
     spec = curriculum({"first": 1, "second": 1}, frontier=1.0)
-    assert task_mix(spec, mastered(spec, "first"), 10) == {"second": 10}
+    assert shares(spec, mastered(spec, "first")) == {"second": 1}
     assert choose(spec, mastered(spec, "first"), np.random.default_rng(0)) == "second"
-    assert task_mix(spec, mastered(spec, "first", "second"), 10) == {"first": 5, "second": 5}
+    assert shares(spec, mastered(spec, "first", "second")) == {"first": 0.5, "second": 0.5}
 
 
-def test_what_is_left_over_goes_to_the_largest_remainders_and_ties_to_the_task_that_stands_first():
-    spec = curriculum({"first": 1, "second": 1, "third": 1, "fourth": 1, "fifth": 1}, frontier=0.6)
-    state = mastered(spec, "first", "second")
-    assert task_mix(spec, state, 5) == dict.fromkeys(spec.names, 1)
-    assert task_mix(spec, state, 7) == {"first": 2, "second": 2, "third": 1, "fourth": 1, "fifth": 1}
-    assert task_mix(SPEC, mastered(SPEC, "first", "second"), 10) == {"first": 1, "second": 2, "third": 2, "fourth": 5}
-
-
-def test_a_task_that_would_get_nothing_is_left_out_of_the_mix():
-    assert task_mix(SPEC, mastered(SPEC, "first"), 1) == {"second": 1}
-
-
-@pytest.mark.parametrize("campaigns", [0, -1])
-def test_a_batch_without_campaigns_is_refused(campaigns):
-    with pytest.raises(BadInput, match=f"campaigns={campaigns} cannot be split"):
-        task_mix(SPEC, start(SPEC), campaigns)
-
-
-@given(st.integers(1, 100_000), st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=2), st.floats(0.001, 1))
-def test_no_split_is_off_by_a_whole_campaign(campaigns, weights, frontier):
+@given(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=2), st.floats(0.001, 1))
+def test_the_shares_sum_to_exactly_one(weights, frontier):
     spec = curriculum({"first": 1, "second": 1, "third": weights[0], "fourth": weights[1]}, frontier)
-    state = mastered(spec, "first", "second")
-    shares, mix = task_shares(spec, state), task_mix(spec, state, campaigns)
-    assert sum(shares.values()) == Fraction(1)
-    assert sum(mix.values()) == campaigns
-    assert all(abs(mix.get(name, 0) - share * campaigns) < 1 for name, share in shares.items())
+    assert sum(task_shares(spec, mastered(spec, "first", "second")).values()) == Fraction(1)
 
 
 def test_single_choices_follow_the_shares():

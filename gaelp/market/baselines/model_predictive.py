@@ -14,6 +14,7 @@ from gaelp.market.baselines.plan import day_end, day_left_micros
 from gaelp.market.baselines.values import SignalWeights, ValueParameters, Values
 from gaelp.market.compiled import compiled
 from gaelp.market.landscape import GRID, interpolate
+from gaelp.market.price_search import next_price, search_from
 from gaelp.market.view import Action, Brief, Observation
 
 __all__ = ["ModelPredictive", "ModelPredictiveParameters", "Outlook", "budget_prices_log"]
@@ -21,7 +22,6 @@ __all__ = ["ModelPredictive", "ModelPredictiveParameters", "Outlook", "budget_pr
 
 _TOLERANCE = 1e-3  # log distance between planned spend and money
 _MAX_EVALUATIONS = 40
-_USUAL_SLOPE = -1.2  # of log cost by log price, to start from
 _FLAT = 1e-3
 _GRID_LOW, _GRID_HIGH = float(GRID[0]), float(GRID[-1])
 
@@ -188,27 +188,14 @@ def _price_log(
     bracket: tuple[float, float],
     guess: float,
 ) -> float:
-    """Log price at which the capped cost meets the money; an end of the bracket if none does.
-
-    Log cost is nearly linear in the log price: from last hour's price the secant needs two or three evaluations.
-    """
-    low, high = bracket
+    """Log price at which the capped cost meets the money; an end of the bracket if none does."""
     if money <= 0.0:
-        return high
-    x, slope = min(max(guess, low), high), _USUAL_SLOPE
-    last_x, last_f = x, 0.0
+        return bracket[1]
+    search = search_from(guess, bracket[0], bracket[1])
     for evaluation in range(_MAX_EVALUATIONS):
-        cost = _capped(worth, today, later, best_cost, limits, x)
-        f = math.log(max(cost, 1e-12) / money)
-        if abs(f) <= _TOLERANCE or high - low < _TOLERANCE:
+        cost = _capped(worth, today, later, best_cost, limits, search.price)
+        excess = math.log(max(cost, 1e-12) / money)
+        if abs(excess) <= _TOLERANCE or search.high - search.low < _TOLERANCE:
             break
-        if f > 0.0:
-            low = x
-        else:
-            high = x
-        if evaluation > 0 and x != last_x:
-            slope = (f - last_f) / (x - last_x)
-        last_x, last_f = x, f
-        secant = x - f / slope if slope < -_FLAT else math.inf
-        x = secant if low < secant < high and evaluation % 4 < 3 else 0.5 * (low + high)
-    return x
+        search = next_price(search, excess, evaluation, _FLAT)
+    return search.price

@@ -3,7 +3,7 @@
 from gaelp.market.calibration.files import check_target, write_calibration
 from gaelp.market.calibration.fit import calibrate
 from gaelp.market.calibration.fitted import Fitted
-from gaelp.market.calibration.goodness import PriceComparison, compare, compare_histogram_halves
+from gaelp.market.calibration.goodness import PriceComparison, compare
 from gaelp.market.calibration.half_split import HalfSplitReport, half_split_report, split_half
 from gaelp.market.calibration.kaplan_meier import PriceCurve, kaplan_meier
 from gaelp.market.calibration.knots import landscape_from_curve
@@ -23,7 +23,6 @@ __all__ = [
     "calibrate",
     "check_target",
     "compare",
-    "compare_histogram_halves",
     "half_split_report",
     "kaplan_meier",
     "landscape_from_curve",

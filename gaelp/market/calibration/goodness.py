@@ -5,14 +5,14 @@ import math
 import numpy as np
 from pydantic import NonNegativeInt
 
-from gaelp.arrays import Floats, Ints
+from gaelp.arrays import Floats
 from gaelp.config.base import Frozen
 from gaelp.errors import DataError
-from gaelp.market.calibration.kaplan_meier import PriceCurve, kaplan_meier
-from gaelp.market.calibration.knots import landscape_from_curve, share_at_or_below, without_zero
+from gaelp.market.calibration.kaplan_meier import PriceCurve
+from gaelp.market.calibration.knots import share_at_or_below
 from gaelp.market.spec import LandscapeSpec
 
-__all__ = ["PriceComparison", "compare", "compare_histogram_halves"]
+__all__ = ["PriceComparison", "compare"]
 
 BINS = 64
 _SPREAD_EVENLY = 1e-4  # share of the fitted mass put on all bins alike: a price never seen in fitting is not impossible
@@ -64,16 +64,3 @@ def compare(
 def _log_edges(price: Floats) -> Floats:
     low, high = float(price[0]), float(price[-1])
     return np.exp(np.linspace(math.log(low), math.log(high), BINS)) if high > low else np.array([high])
-
-
-def compare_histogram_halves(price: Floats, count: Ints, rng: np.random.Generator) -> PriceComparison:
-    """Split a price histogram at random into halves, fit a landscape on one, compare bin by bin with the other."""
-    half = rng.binomial(count, 0.5)
-    if half.sum() == 0 or half.sum() == count.sum():
-        raise DataError(
-            f"a histogram of {int(count.sum())} prices cannot be split; allowed: at least 2. Use more data."
-        )
-    price = without_zero(price)
-    curves = [kaplan_meier(price, np.ones(len(price), bool), part.astype(float)) for part in (half, count - half)]
-    fit = landscape_from_curve(curves[0], "half")
-    return compare(fit.landscape, curves[1], level=fit.mean_price, edges=price)
