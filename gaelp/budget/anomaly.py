@@ -9,7 +9,6 @@ from statistics import fmean
 from typing import Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
-from river.drift import ADWIN
 
 from gaelp.checks import robust_z
 from gaelp.config.base import Frozen
@@ -127,6 +126,8 @@ class Drift:
         return (fmean(mapped[newest:]) - fmean(mapped[:newest])) * (self._settings.high - self._settings.low)
 
     def _restart(self, points: tuple[float, ...]) -> None:
+        from river.drift import ADWIN  # noqa: PLC0415 - loads pandas and scikit-learn, and `gaelp kill` must be quick
+
         self._points = list(points)
         # It looks at every point: the usual look at each 32nd would take a week at four points a day.
         self._adwin = ADWIN(delta=self._settings.delta, clock=1)  # type: ignore[no-untyped-call]
