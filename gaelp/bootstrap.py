@@ -43,7 +43,6 @@ __all__ = [
     "platform_world",
     "should_have_books",
     "violations",
-    "violations_path",
 ]
 
 
@@ -87,7 +86,7 @@ def opened_guard(
     from gaelp.budget.platform_budget import load_platform_terms  # noqa: PLC0415 - see the top
     from gaelp.config import known_secrets  # noqa: PLC0415 - as above
     from gaelp.content import ReviewQueue, load_checker  # noqa: PLC0415 - as above
-    from gaelp.content.review_queue import reviews_path  # noqa: PLC0415 - as above
+    from gaelp.content.review_queue import reviews_place  # noqa: PLC0415 - as above
     from gaelp.observability import register_secrets  # noqa: PLC0415 - as above
     from gaelp.observability.alert_routes import open_dispatcher  # noqa: PLC0415 - as above
     from gaelp.platforms import Guard  # noqa: PLC0415 - as above
@@ -107,7 +106,7 @@ def opened_guard(
             switch=kill_switch(settings, clock),
             authority=_authority(settings, platform, clock),
             judge=load_checker(),
-            reviews=ReviewQueue(reviews_path(absolute(settings.home)), clock),
+            reviews=ReviewQueue(reviews_place(settings), clock),
             violations=violations(settings),
             alerts=open_dispatcher(settings, clock, more=more_channels),
         )
@@ -115,14 +114,9 @@ def opened_guard(
 
 def violations(settings: Settings) -> "ViolationStore":
     """The record of what went wrong with money."""
-    from gaelp.budget.violations import ViolationStore  # noqa: PLC0415 - see the top
+    from gaelp.budget.violations import ViolationStore, violations_place  # noqa: PLC0415 - see the top
 
-    return ViolationStore(violations_path(settings))
-
-
-def violations_path(settings: Settings) -> Path:
-    """Where that record is, from the first violation on."""
-    return absolute(settings.home) / "violations.sqlite"
+    return ViolationStore(violations_place(settings))
 
 
 def platform_world(settings: Settings) -> "World":

@@ -52,6 +52,7 @@ OURS = {*TREES, "bench", "tests"}
 
 FRAMEWORKS = {"prefect", "prefect_ray", "apache_beam"}
 CONFIG_READERS = {"configparser", "dotenv", "pydantic_settings", "ruamel", "tomllib", "yaml"}
+DRIVERS = frozenset({"psycopg", "psycopg2", "sqlite3"})
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 VAGUE_NAMES = {"common", "core", "helpers", "utils"}
 
@@ -159,6 +160,16 @@ def _outside_reads(path: Path, where: str) -> Iterator[tuple[int, str]]:
             yield line, f"reads configuration files (imports {first})"
 
 
+def drivers_outside_database(root: Path) -> Iterator[str]:
+    """Only gaelp/database talks to a database's driver or makes an engine."""
+    for path, where in modules(root, *TREES):
+        if where.startswith("gaelp/database/"):
+            continue
+        for line, target in imports(path, where):
+            if target.split(".")[0] in DRIVERS or target == "sqlalchemy.create_engine":
+                yield f"{where}:{line}: imports {target}; let gaelp.database connect"
+
+
 # Shape
 
 
@@ -224,6 +235,7 @@ RULES: tuple[Callable[[Path], Iterator[str]], ...] = (
     arrows_between_trees,
     upward_imports,
     environment_outside_config,
+    drivers_outside_database,
     long_modules,
     long_functions,
     modules_without_docstring,
@@ -335,6 +347,9 @@ def test_a_tree_that_keeps_the_rules_has_no_violations(tree: Path) -> None:
         ("gaelp/market/new.py", 2, "from os import environ as settings", "os.environ"),
         ("gaelp/cli/new.py", 2, "HOME = option(envvar='GAELP_HOME')", "envvar="),
         ("gaelp/market/new.py", 3, "def load():\n    import yaml", "imports yaml"),
+        ("gaelp/market/new.py", 2, "import sqlite3", "let gaelp.database connect"),
+        ("flows/new.py", 3, "def load():\n    from psycopg import connect", "let gaelp.database connect"),
+        ("gaelp/cli/new.py", 2, "from sqlalchemy import create_engine", "let gaelp.database connect"),
         ("gaelp/market/new.py", 1, "x = 1\n" * 400, "401 lines, the limit is 400"),
         ("bench/new.py", 1, "x = 1\n" * 400, "401 lines, the limit is 400"),
         ("gaelp/market/new.py", 2, function_of(61), "long has 61 lines, the limit is 60"),

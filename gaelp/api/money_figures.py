@@ -2,11 +2,14 @@
 
 from contextlib import closing
 
-from gaelp.bootstrap import kill_switch, open_books, should_have_books, violations, violations_path
+from gaelp.bootstrap import kill_switch, open_books, should_have_books, violations
 from gaelp.budget.ledger import CapKind, CapStatus, overview
+from gaelp.budget.violations import STORE as VIOLATIONS
+from gaelp.budget.violations import violations_place
 from gaelp.clock import Clock
 from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
+from gaelp.database import has_store
 from gaelp.errors import GaelpError
 from gaelp.observability import get_logger
 from gaelp.observability.alerts import Severity
@@ -69,7 +72,7 @@ def _shown(bucket: CapStatus) -> CapFigures:
 def _violations(settings: Settings) -> tuple[dict[Severity, int], dict[Severity, int]]:
     """How many are open and how many resolved, by severity."""
     # Opening the record would make its file, and looking must not leave anything behind.
-    there = violations_path(settings).exists()
+    there = has_store(violations_place(settings), VIOLATIONS)
     counted = violations(settings).counts() if there else {}
     opened = {severity: number for (severity, is_open), number in counted.items() if is_open}
     resolved = {severity: number for (severity, is_open), number in counted.items() if not is_open}

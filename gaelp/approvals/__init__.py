@@ -4,12 +4,12 @@ from gaelp.approvals.action import Action, action_hash
 from gaelp.approvals.approval import Approval, Statement, sign, unsigned
 from gaelp.approvals.audit import AuditLog, AuditProblem, AuditRow
 from gaelp.approvals.authorise import Authorisation, require, state_of
-from gaelp.approvals.database import is_begun, open_database
+from gaelp.approvals.database import approvals_place, is_begun, open_database
 from gaelp.approvals.gate_decision import approve_gate, check_gate_action, gate_action
 from gaelp.approvals.heads import check_heads, publish_head, read_heads
 from gaelp.approvals.keys import SigningKey, load_key, new_key, save_key
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, load_policy, policy_for
-from gaelp.approvals.store import ApprovalStore, approvals_place
+from gaelp.approvals.store import ApprovalStore
 from gaelp.approvals.trust import Approver, Trust, load_trust
 
 __all__ = [

@@ -135,7 +135,7 @@ def _check_use(wanted: str, granted: Authorisation, held: list[Approval]) -> Non
 
 
 def _check_no_gap(session: Session) -> None:
-    rows, last = session.execute("SELECT COUNT(*), MAX(seq) FROM audit").fetchone()
+    rows, last = session.execute("SELECT COUNT(*), MAX(seq) FROM audit").one()
     if rows and last != rows - 1:
         lacks = f"lacks {last + 1 - rows} rows" if isinstance(last, int) else f"has a row with the number {last!r:.40}"
         raise Refused(f"the audit log {lacks}")

@@ -6,7 +6,6 @@ somebody took out of the tables is missed.
 
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 
 from gaelp.approvals.action import Action, action_hash
 from gaelp.approvals.agreement import (
@@ -40,24 +39,18 @@ from gaelp.approvals.tables import (
 from gaelp.approvals.trust import Trust
 from gaelp.approvals.weak_uses import WeakUse, weak_uses
 from gaelp.clock import Clock
-from gaelp.config.home import books_place
-from gaelp.config.settings import Settings
+from gaelp.database import Place
 from gaelp.errors import BadInput, Refused
 
-__all__ = ["ApprovalStore", "approvals_place"]
+__all__ = ["ApprovalStore"]
 
 _CONSUMER_MAX = 200
-
-
-def approvals_place(settings: Settings) -> Path | str:
-    """Where approvals and audit log live."""
-    return books_place(settings, "approvals.db")
 
 
 class ApprovalStore:
     """What was asked, what was decided, and what was used up."""
 
-    def __init__(self, place: Path | str, clock: Clock, *, create: bool = True) -> None:
+    def __init__(self, place: Place, clock: Clock, *, create: bool = True) -> None:
         self._database: Database = open_database(place, create=create)
         self._clock = clock
 

@@ -1,57 +1,90 @@
 """What went wrong with money, how bad it was, and who settled it: a record that is added to and never deleted from.
 
-One SQLite file. A violation is resolved once, by somebody, with words; the tables refuse anything else themselves.
+A violation is resolved once, by somebody, with words; the tables refuse anything else themselves.
 """
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import product
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, TypeAdapter
+from sqlalchemy import CheckConstraint, Column, Connection, ForeignKey, MetaData, Row, Table, Text, text
 
 from gaelp.config.base import Frozen
-from gaelp.config.private_files import make_private_file
-from gaelp.errors import BadInput, ComponentMissing, Refused
+from gaelp.config.settings import Settings
+from gaelp.database import Place, Schema, Store, big_integer, open_database, place_of
+from gaelp.database.append_only import add_walls, drop_walls
+from gaelp.errors import BadInput, Refused
 from gaelp.observability.redact import mask, mask_text
 
-__all__ = ["Resolution", "Severity", "Violation", "ViolationStore"]
+__all__ = ["STORE", "Resolution", "Severity", "Violation", "ViolationStore", "violations_place"]
 
 Severity = Literal["info", "warning", "critical"]
 
 _SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
-_BUSY_MS = 5000
 _ID_MAX = 2**63 - 1
-_TABLES = """
-CREATE TABLE IF NOT EXISTS violations (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    severity TEXT NOT NULL CHECK (severity IN ('info', 'warning', 'critical')),
-    scope TEXT NOT NULL CHECK (length(scope) BETWEEN 1 AND 200),
-    rule TEXT NOT NULL CHECK (length(rule) BETWEEN 1 AND 200),
-    what TEXT NOT NULL CHECK (length(what) BETWEEN 1 AND 4000),
-    at TEXT NOT NULL,
-    context TEXT NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS resolutions (
-    violation_id INTEGER PRIMARY KEY REFERENCES violations (id),
-    resolution TEXT NOT NULL CHECK (length(trim(resolution)) > 0),
-    resolved_by TEXT NOT NULL CHECK (length(trim(resolved_by)) > 0),
-    resolved_at TEXT NOT NULL
-) STRICT;
-"""
-_GUARDS = "\n".join(
-    f"CREATE TRIGGER IF NOT EXISTS no_{verb}_of_{table} BEFORE {verb} ON {table}"
-    f" BEGIN SELECT RAISE(ABORT, '{table} are kept as they were written'); END;"
-    for table in ("violations", "resolutions")
-    for verb in ("UPDATE", "DELETE")
+_APPEND_ONLY = ("violation", "violation_resolution")
+_metadata = MetaData()
+Table(
+    "violation",
+    _metadata,
+    Column("id", big_integer, primary_key=True, autoincrement=True),
+    *(Column(name, Text, nullable=False) for name in ("severity", "scope", "rule", "what", "at", "context")),
+    CheckConstraint("severity IN ('info', 'warning', 'critical')", name="violation_severity_is_known"),
+    CheckConstraint("length(scope) BETWEEN 1 AND 200", name="violation_names_a_scope"),
+    CheckConstraint("length(rule) BETWEEN 1 AND 200", name="violation_names_a_rule"),
+    CheckConstraint("length(what) BETWEEN 1 AND 4000", name="violation_says_what"),
+    sqlite_strict=True,
+    sqlite_autoincrement=True,  # a number is never given twice
 )
-_SELECT = """
-SELECT id, severity, scope, rule, what, at, context, resolution, resolved_by, resolved_at
-FROM violations LEFT JOIN resolutions ON violation_id = id
-"""
+Table(
+    "violation_resolution",
+    _metadata,
+    Column("violation_id", big_integer, ForeignKey("violation.id"), primary_key=True, autoincrement=False),
+    *(Column(name, Text, nullable=False) for name in ("resolution", "resolved_by", "resolved_at")),
+    CheckConstraint("length(trim(resolution)) > 0", name="resolution_says_how"),
+    CheckConstraint("length(trim(resolved_by)) > 0", name="resolution_says_who"),
+    sqlite_strict=True,
+)
+
+
+def _rename(connection: Connection) -> None:
+    """Version 1 was a SQLite file of its own, with names that say too little in a database that stores share."""
+    old = [f"no_{verb}_of_{table}" for table in ("violations", "resolutions") for verb in ("UPDATE", "DELETE")]
+    drop_walls(connection, old)
+    connection.exec_driver_sql("ALTER TABLE violations RENAME TO violation")
+    connection.exec_driver_sql("ALTER TABLE resolutions RENAME TO violation_resolution")
+    add_walls(connection, _APPEND_ONLY)
+
+
+STORE = Store(
+    title="the record of violations",
+    file_name="violations.sqlite",
+    lock_key=0x6761_656C_7003,
+    schema=Schema(
+        "violations",
+        _metadata,
+        old_tables=("violations", "resolutions"),
+        old_on_postgres=False,
+        upgrades=(_rename,),
+        append_only=_APPEND_ONLY,
+    ),
+    meanwhile="nothing was stored",
+)
+
+_INSERT = text(
+    "INSERT INTO violation (severity, scope, rule, what, at, context)"
+    " VALUES (:severity, :scope, :rule, :what, :at, :context) RETURNING id"
+)
+_RESOLVE = text(
+    "INSERT INTO violation_resolution (violation_id, resolution, resolved_by, resolved_at)"
+    " VALUES (:id, :resolution, :resolved_by, :resolved_at)"
+)
+_SELECT = (
+    "SELECT id, severity, scope, rule, what, at, context, resolution, resolved_by, resolved_at"
+    " FROM violation LEFT JOIN violation_resolution ON violation_id = id"
+)
+_FIND = text(f"{_SELECT} WHERE id = :id")
 
 
 def _in_utc(instant: datetime) -> datetime:
@@ -84,16 +117,10 @@ class Violation(Frozen):
 
 
 class ViolationStore:
-    """Violations in one SQLite file; every call is one transaction and is on disk when it returns."""
+    """Violations of one database; every call is one transaction and is on disk when it returns."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._make_private()
-        with self._transaction() as database:
-            # executescript would commit the transaction it runs in; each statement is safe to repeat.
-            for statement in (*_TABLES.split(";\n"), *_GUARDS.splitlines()):
-                if statement.strip():
-                    database.execute(statement)
+    def __init__(self, place: Place) -> None:
+        self._database = open_database(place, STORE)
 
     def add(self, violation: Violation) -> Violation:
         """Store a violation, its secrets masked; return it with its number."""
@@ -102,20 +129,21 @@ class ViolationStore:
                 f"violation {violation.id} is stored or resolved already: add a new one, then resolve it by number"
             )
         context = _context.dump_json(_context.validate_python(mask(violation.context))).decode()
-        row = (violation.severity, violation.scope, violation.rule, mask_text(violation.what))
-        with self._transaction() as database:
-            added = database.execute(
-                "INSERT INTO violations (severity, scope, rule, what, at, context) VALUES (?, ?, ?, ?, ?, ?)",
-                (*row, violation.at.isoformat(), context),
-            )
-            return _one(database, int(added.lastrowid or 0))
+        values = {
+            **violation.model_dump(include={"severity", "scope", "rule"}),
+            "what": mask_text(violation.what),
+            "at": violation.at.isoformat(),
+            "context": context,
+        }
+        with self._database.writing() as connection:
+            return _one(connection, connection.execute(_INSERT, values).scalar_one())
 
     def resolve(self, violation_id: int, resolution: Resolution) -> Violation:
         """Settle an open violation; settling it twice is refused, so the first word stands."""
         if not resolution.by.isprintable():  # here and not in the model: what was stored before must stay readable
             raise BadInput(f"resolved by {resolution.by[:40]!r}; allowed: one printable line. Say who settles it")
-        with self._transaction() as database:
-            found = _one(database, violation_id)
+        with self._database.writing() as connection:
+            found = _one(connection, violation_id)
             if found.resolution is not None:
                 raise Refused(
                     f"violation {violation_id} was resolved by {found.resolution.by} at"
@@ -123,27 +151,30 @@ class ViolationStore:
                 )
             if resolution.at < found.at:
                 raise BadInput(f"resolved at {resolution.at.isoformat()}, before it happened: {found.at.isoformat()}")
-            database.execute(
-                "INSERT INTO resolutions (violation_id, resolution, resolved_by, resolved_at) VALUES (?, ?, ?, ?)",
-                (violation_id, mask_text(resolution.text), resolution.by, resolution.at.isoformat()),
-            )
-            return _one(database, violation_id)
+            values = {
+                "id": violation_id,
+                "resolution": mask_text(resolution.text),
+                "resolved_by": resolution.by,
+                "resolved_at": resolution.at.isoformat(),
+            }
+            connection.execute(_RESOLVE, values)
+            return _one(connection, violation_id)
 
     def get(self, violation_id: int) -> Violation:
         """One violation by its number."""
-        with self._transaction() as database:
-            return _one(database, violation_id)
+        with self._database.reading() as connection:
+            return _one(connection, violation_id)
 
     def list(
         self, *, open_only: bool = False, severity: Severity | None = None, scope: str | None = None
     ) -> tuple[Violation, ...]:
         """Violations in the order in which they were added."""
-        wanted = {"severity": severity, "scope": scope}
-        clauses = [f"{column} = :{column}" for column, value in wanted.items() if value is not None]
+        wanted = {name: value for name, value in (("severity", severity), ("scope", scope)) if value is not None}
+        clauses = [f"{column} = :{column}" for column in wanted]
         clauses += ["violation_id IS NULL"] if open_only else []
-        where = f"WHERE {' AND '.join(clauses)} " if clauses else ""
-        with self._transaction() as database:
-            return tuple(_violation(row) for row in database.execute(f"{_SELECT}{where}ORDER BY id", wanted))
+        where = f" WHERE {' AND '.join(clauses)}" if clauses else ""
+        with self._database.reading() as connection:
+            return tuple(map(_violation, connection.execute(text(f"{_SELECT}{where} ORDER BY id"), wanted)))
 
     def counts(self) -> dict[tuple[Severity, bool], int]:
         """How many there are by severity and whether they are open; all six are named, zeros too."""
@@ -152,42 +183,21 @@ class ViolationStore:
             counted[violation.severity, violation.resolution is None] += 1
         return counted
 
-    def _make_private(self) -> None:
-        try:
-            make_private_file(self._path)
-        except OSError as error:
-            raise self._unusable(error) from error
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        try:
-            database = sqlite3.connect(self._path, timeout=_BUSY_MS / 1000, isolation_level=None)
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
-        try:
-            database.execute("PRAGMA synchronous = FULL")
-            database.execute("PRAGMA foreign_keys = ON")
-            database.execute("BEGIN IMMEDIATE")
-            yield database
-            database.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
-        finally:
-            database.close()  # what was not committed is gone with it
-
-    def _unusable(self, error: sqlite3.Error | OSError) -> ComponentMissing:
-        return ComponentMissing(f"the record of violations in {self._path} cannot be used: {error}. Check the file.")
+def violations_place(settings: Settings) -> Place:
+    """Where the record of violations is, from the first one on."""
+    return place_of(settings, STORE.file_name)
 
 
-def _one(database: sqlite3.Connection, violation_id: int) -> Violation:
-    fits = 0 < violation_id <= _ID_MAX  # more than that SQLite cannot even be asked for
-    row = database.execute(f"{_SELECT}WHERE id = ?", (violation_id,)).fetchone() if fits else None
+def _one(connection: Connection, violation_id: int) -> Violation:
+    fits = 0 < violation_id <= _ID_MAX  # more than that a database cannot even be asked for
+    row = connection.execute(_FIND, {"id": violation_id}).one_or_none() if fits else None
     if row is None:
         raise BadInput(f"there is no violation {violation_id}: list them to see their numbers")
     return _violation(row)
 
 
-def _violation(row: tuple[int, Severity, str, str, str, str, str, str | None, str | None, str | None]) -> Violation:
+def _violation(row: Row[Any]) -> Violation:
     violation_id, severity, scope, rule, what, at, context, resolution, resolved_by, resolved_at = row
     settled = None
     if resolution is not None and resolved_by is not None and resolved_at is not None:

@@ -11,7 +11,7 @@ from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.content import ContentVerdict, QueuedCase, ReviewQueue, load_checker, read_creatives
-from gaelp.content.review_queue import reviews_path
+from gaelp.content.review_queue import reviews_place
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 
 __all__ = ["app", "check", "decide", "queue"]
@@ -114,8 +114,7 @@ def decide(
 
 
 def _queue(config: str | None, overrides: list[str] | None) -> ReviewQueue:
-    home = prepare(config, overrides).settings.home
-    return ReviewQueue(reviews_path(home), SystemClock())
+    return ReviewQueue(reviews_place(prepare(config, overrides).settings), SystemClock())
 
 
 def _show_verdicts(verdicts: list[ContentVerdict]) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 
 from gaelp.errors import BadInput
@@ -10,7 +10,7 @@ from gaelp.errors import BadInput
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-__all__ = ["connect_keywords", "parse_database_url", "secret_parts"]
+__all__ = ["parse_database_url", "secret_parts"]
 
 _SCHEME = re.compile(r"(?:postgresql|postgres)://")
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -39,12 +39,6 @@ def parse_database_url(address: str) -> "URL":
     if url.port is not None and not 1 <= url.port <= _LAST_PORT:
         raise BadInput(_refusal(f"a port that is not one of 1 to {_LAST_PORT}"))
     return url
-
-
-def connect_keywords(address: str) -> dict[str, Any]:
-    """What to give to psycopg.connect; the same that SQLAlchemy gives it."""
-    url = parse_database_url(address)
-    return dict(url.get_dialect()().create_connect_args(url)[1])
 
 
 def secret_parts(text: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The folder below which a run writes everything: whether it can, and where the books are if not there."""
+"""The folder below which a run writes everything: whether it can be written, and where it is."""
 
 import os
 import tempfile
@@ -9,10 +9,9 @@ from gaelp.config.document import read_document
 from gaelp.config.environment import HOME_VARIABLE
 from gaelp.config.places import absolute, find_file
 from gaelp.config.secret_sources import PREFIX
-from gaelp.config.settings import Settings
 from gaelp.errors import ConfigError
 
-__all__ = ["books_place", "check_home", "existing_part", "probable_home"]
+__all__ = ["check_home", "existing_part", "probable_home"]
 
 
 def existing_part(home: Path) -> Path:
@@ -43,12 +42,6 @@ def probable_home(config: str | None, overrides: Sequence[str]) -> Path:
     given = dict(text.split("=", 1) for text in overrides if "=" in text)
     named = given.get("home") or os.environ.get(HOME_VARIABLE) or os.environ.get(f"{PREFIX}HOME")
     return absolute(named or _home_in(config) or _home_in("base") or ".gaelp")
-
-
-def books_place(settings: Settings, file_name: str) -> Path | str:
-    """Where something is kept that money depends on: in the PostgreSQL that is named, or in a file below the home."""
-    url = settings.budget.database_url
-    return absolute(settings.home) / file_name if url is None else url.get_secret_value()
 
 
 def _home_in(config: str | None) -> str | None:

@@ -1,41 +1,83 @@
 """What waits for a person: doubtful creatives, and decisions that hold for exactly the case that was shown."""
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import datetime
-from pathlib import Path
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 from pydantic import AwareDatetime, Field
+from sqlalchemy import CheckConstraint, Column, Connection, ForeignKey, MetaData, Row, Table, Text, text
 
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
+from gaelp.config.settings import Settings
 from gaelp.content.creative import Creative, creative_hash
 from gaelp.content.verdict import ContentVerdict, case_of, overall
+from gaelp.database import Database, Place, Schema, Store, open_database, place_of
+from gaelp.database.append_only import add_walls
 from gaelp.errors import BadInput, GaelpError, Refused
 
-__all__ = ["Choice", "Decision", "QueuedCase", "ReviewQueue", "reviews_path"]
+__all__ = ["STORE", "Choice", "Decision", "QueuedCase", "ReviewQueue", "reviews_place"]
 
 Choice = Literal["approve", "reject"]
 
 _PREFIX_MIN = 8
-_LOCK_SECONDS = 10.0
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS cases (
-    id TEXT PRIMARY KEY CHECK (length(id) = 64),
-    creative TEXT NOT NULL,
-    verdict TEXT NOT NULL,
-    added_at TEXT NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS decisions (
-    case_id TEXT PRIMARY KEY REFERENCES cases (id),
-    choice TEXT NOT NULL CHECK (choice IN ('approve', 'reject')),
-    who TEXT NOT NULL CHECK (trim(who) <> ''),
-    why TEXT NOT NULL CHECK (trim(why) <> ''),
-    decided_at TEXT NOT NULL
-) STRICT;
-"""
+_APPEND_ONLY = ("review_case", "review_decision")
+_metadata = MetaData()
+Table(
+    "review_case",
+    _metadata,
+    Column("id", Text, CheckConstraint("length(id) = 64", name="case_is_a_hash"), primary_key=True),
+    *(Column(name, Text, nullable=False) for name in ("creative", "verdict", "added_at")),
+    sqlite_strict=True,
+)
+Table(
+    "review_decision",
+    _metadata,
+    Column("case_id", Text, ForeignKey("review_case.id"), primary_key=True),
+    *(Column(name, Text, nullable=False) for name in ("choice", "who", "why", "decided_at")),
+    CheckConstraint("choice IN ('approve', 'reject')", name="review_choice_is_known"),
+    CheckConstraint("trim(who) <> ''", name="review_says_who"),
+    CheckConstraint("trim(why) <> ''", name="review_says_why"),
+    sqlite_strict=True,
+)
+
+
+def _rename(connection: Connection) -> None:
+    """Version 1 was a SQLite file of its own, with names that say too little in a database that stores share."""
+    connection.exec_driver_sql("ALTER TABLE cases RENAME TO review_case")
+    connection.exec_driver_sql("ALTER TABLE decisions RENAME TO review_decision")
+    add_walls(connection, _APPEND_ONLY)
+
+
+STORE = Store(
+    title="the review queue",
+    file_name="content/reviews.sqlite",
+    lock_key=0x6761_656C_7004,
+    schema=Schema(
+        "reviews",
+        _metadata,
+        old_tables=("cases", "decisions"),
+        old_on_postgres=False,
+        upgrades=(_rename,),
+        append_only=_APPEND_ONLY,
+    ),
+    meanwhile="nothing that needs a person is allowed",
+)
+
+_INSERT_CASE = text(
+    "INSERT INTO review_case (id, creative, verdict, added_at) VALUES (:id, :creative, :verdict, :added_at)"
+    " ON CONFLICT (id) DO NOTHING"
+)
+_INSERT_DECISION = text(
+    "INSERT INTO review_decision (case_id, choice, who, why, decided_at)"
+    " VALUES (:case_id, :choice, :who, :why, :decided_at)"
+)
+_SELECT = (
+    "SELECT id, creative, verdict, added_at, choice, who, why, decided_at"
+    " FROM review_case LEFT JOIN review_decision ON case_id = id"
+)
+_ALL, _FIND = text(f"{_SELECT} ORDER BY added_at, id"), text(f"{_SELECT} WHERE id = :id")
+_STARTING = text(f"{_SELECT} WHERE substr(id, 1, :length) = :prefix")
 
 
 class Decision(Frozen):
@@ -57,87 +99,68 @@ class QueuedCase(Frozen):
     decision: Decision | None = None
 
 
-def reviews_path(home: Path) -> Path:
-    """Where the queue of a home is kept."""
-    return home / "content" / "reviews.sqlite"
+def reviews_place(settings: Settings) -> Place:
+    """Where the queue is kept."""
+    return place_of(settings, STORE.file_name)
 
 
 class ReviewQueue:
-    """Cases in an SQLite file; every change is one transaction, and nothing is ever changed or deleted."""
+    """Cases of one database; every change is one transaction, and nothing is ever changed or deleted."""
 
-    def __init__(self, path: Path, clock: Clock) -> None:
-        self._path = path
+    def __init__(self, place: Place, clock: Clock) -> None:
+        self._place = place
         self._clock = clock
+
+    @cached_property
+    def _database(self) -> Database:
+        return open_database(self._place, STORE)
 
     def add(self, creative: Creative, verdict: ContentVerdict) -> bool:
         """Queue a case for review; False if it is there already. What is allowed or blocked needs no person."""
         _check_case(creative, verdict)
-        row = (verdict.case, creative.model_dump_json(), verdict.model_dump_json(), _text(self._clock.now()))
-        with self._transaction() as database:
-            added = database.execute("INSERT INTO cases VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING", row)
-            return added.rowcount == 1
+        values = {
+            "id": verdict.case,
+            "creative": creative.model_dump_json(),
+            "verdict": verdict.model_dump_json(),
+            "added_at": _text(self._clock.now()),
+        }
+        with self._database.writing() as connection:
+            return connection.execute(_INSERT_CASE, values).rowcount == 1
 
     def cases(self, *, waiting_only: bool = True) -> list[QueuedCase]:
         """The cases in the order in which they came."""
-        with self._transaction() as database:
-            rows = database.execute(_SELECT + " ORDER BY added_at, id").fetchall()
-        found = [_case(row) for row in rows]
-        return [case for case in found if case.decision is None] if waiting_only else found
+        with self._database.reading() as connection:
+            cases = [_case(row) for row in connection.execute(_ALL)]
+        return [case for case in cases if case.decision is None] if waiting_only else cases
 
     def decide(self, prefix: str, choice: Choice, *, who: str, why: str) -> QueuedCase:
         """Record a person's decision on the one case that begins with `prefix`; a second decision is refused."""
         if not who.strip() or not why.strip():
             raise BadInput("a decision needs to say who decided and why; saw an empty one. Give both.")
         decision = Decision(choice=choice, who=who.strip(), why=why.strip(), decided_at=self._clock.now())
-        with self._transaction() as database:
-            case = _one(database, prefix)
+        with self._database.writing() as connection:
+            case = _one(connection, prefix)
             if case.decision is not None:
                 before = case.decision
                 raise Refused(
                     f"case {case.case[:12]} was decided by {before.who} on {before.decided_at:%Y-%m-%d %H:%M} UTC:"
                     f" {before.choice}; allowed: one decision. Edit the creative and check it again."
                 )
-            row = (case.case, choice, decision.who, decision.why, _text(decision.decided_at))
-            database.execute("INSERT INTO decisions VALUES (?, ?, ?, ?, ?)", row)
+            values = {**decision.model_dump(), "case_id": case.case, "decided_at": _text(decision.decided_at)}
+            connection.execute(_INSERT_DECISION, values)
         return case.model_copy(update={"decision": decision})
 
     def settle(self, verdict: ContentVerdict) -> ContentVerdict:
         """The verdict with a person's decision in it, if there is one on exactly this case; a block stays a block."""
         if verdict.outcome != "review":
             return verdict
-        with self._transaction() as database:
-            row = database.execute(_SELECT + " WHERE id = ?", (verdict.case,)).fetchone()
+        with self._database.reading() as connection:
+            row = connection.execute(_FIND, {"id": verdict.case}).one_or_none()
         decision = _case(row).decision if row else None
         if decision is None:
             return verdict
         outcome = "allow" if decision.choice == "approve" else "block"
         return verdict.model_copy(update={"outcome": outcome, "decided_by": decision.who})
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing: BEGIN IMMEDIATE, so that of two people who decide at once the second sees the first."""
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path, timeout=_LOCK_SECONDS, isolation_level=None)) as database:
-                database.executescript("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;" + _SCHEMA)
-                database.execute("BEGIN IMMEDIATE")
-                try:
-                    yield database
-                except BaseException:
-                    database.execute("ROLLBACK")
-                    raise
-                database.execute("COMMIT")
-        except sqlite3.Error as problem:
-            raise GaelpError(
-                f"the review queue {self._path} cannot be used: {problem}. Check the file and its rights;"
-                " until then nothing that needs a person is allowed."
-            ) from problem
-
-
-_SELECT = (
-    "SELECT id, creative, verdict, added_at, choice, who, why, decided_at"
-    " FROM cases LEFT JOIN decisions ON decisions.case_id = cases.id"
-)
 
 
 def _check_case(creative: Creative, verdict: ContentVerdict) -> None:
@@ -151,21 +174,21 @@ def _check_case(creative: Creative, verdict: ContentVerdict) -> None:
         raise BadInput(f"saw a verdict of {verdict.outcome}; allowed: review. Nothing else waits for a person.")
 
 
-def _one(database: sqlite3.Connection, prefix: str) -> QueuedCase:
+def _one(connection: Connection, prefix: str) -> QueuedCase:
     """The only case whose id begins with the prefix."""
     if len(prefix) < _PREFIX_MIN or not set(prefix) <= set("0123456789abcdef"):
         raise BadInput(
             f"saw case {prefix!r}; allowed: at least {_PREFIX_MIN} of its digits 0-9 and a-f."
             " `gaelp content queue` lists the cases."
         )
-    rows = database.execute(_SELECT + " WHERE substr(id, 1, ?) = ?", (len(prefix), prefix)).fetchall()
+    rows = connection.execute(_STARTING, {"length": len(prefix), "prefix": prefix}).all()
     if len(rows) != 1:
         seen = "no case begins" if not rows else f"{len(rows)} cases begin"
         raise BadInput(f"{seen} with {prefix!r}; allowed: exactly one. `gaelp content queue --all` lists them.")
     return _case(rows[0])
 
 
-def _case(row: tuple[str, ...]) -> QueuedCase:
+def _case(row: Row[Any]) -> QueuedCase:
     """A row as it was stored; one that was changed behind our back is refused."""
     case, creative_json, verdict_json, added_at, choice, who, why, decided_at = row
     creative = Creative.model_validate_json(creative_json)

@@ -93,11 +93,12 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
     One that has lost tables or commits is refused, never completed: that would hide what was lost.
     """
     noted = CommitHead(place).read() if isinstance(place, Path) else 0
-    if isinstance(place, Path) and not _is_there(place, store):
+    if isinstance(place, Path) and not (size := _size(place, store)):
+        seen = "is gone" if size is None else "is empty"
         if noted:
-            raise _lost(store, place, f"the file is gone, and {noted} transactions were committed to it")
+            raise _lost(store, place, f"the file {seen}, and {noted} transactions were committed to it")
         if not create:
-            raise store.absent(f"there is no {_bare(store)} at {shown_place(place)}: {store.if_absent}")
+            raise _absent(store, place, is_there=size is not None)
     try:
         engine = connect_engine(place, create=create, keep=store.keep_connections, name=f"gaelp-{store.schema.name}")
     except OSError as problem:
@@ -113,8 +114,8 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
 
 def has_store(place: Place, store: Store) -> bool:
     """Whether the store is at a path or PostgreSQL URL; nothing is made by looking."""
-    if isinstance(place, Path) and not _is_there(place, store):
-        return False
+    if isinstance(place, Path) and not _size(place, store):
+        return CommitHead(place).read() > 0  # it is lost, and opening it says so
     database = Database(store, place, connect_engine(place))
     try:
         with database.reading() as connection:
@@ -128,16 +129,16 @@ def _check(database: Database, noted: int, *, create: bool) -> None:
     with database.reading() as connection:
         version = stored_version(connection, store.schema)
         number = committed(connection) if noted else 0
-        gone = store.schema.missing_tables(connection) if version == store.schema.version else ()
+        gone = store.schema.missing_tables(connection, version)
     if number < noted:
         seen = f"it holds {number} committed transactions, and {noted} were: its -wal is gone, or it is an older copy"
         raise _lost(store, database.place, seen)
-    if gone and store.complete:
-        raise _lost(store, database.place, f"the table {', '.join(gone)} is gone")
     if version > store.schema.version:
         raise _newer(store.title, store.schema, version)
+    if gone and store.complete:
+        raise _lost(store, database.place, f"the table {', '.join(gone)} is gone")
     if version == 0 and not create:
-        raise store.absent(f"{database.where} holds no {_bare(store)}: {store.if_absent}")
+        raise _absent(store, database.place, is_there=True)
     if version < store.schema.version:
         _bring_up_to_date(database, store.schema)
 
@@ -157,18 +158,20 @@ def _changes(connection: Connection) -> int | None:
     return getattr(driver, "total_changes", None)
 
 
-def _is_there(path: Path, store: Store) -> bool:
+def _size(path: Path, store: Store) -> int | None:
+    """Of the file in bytes, None if there is none; an empty one is not opened, for that would write to it."""
     try:
-        path.stat()
+        return path.stat().st_size
     except FileNotFoundError:
-        return False
+        return None
     except OSError as problem:
         raise _unreachable(store, path, problem) from problem
-    return True
 
 
-def _bare(store: Store) -> str:
-    return store.title.removeprefix("the ")
+def _absent(store: Store, place: Place, *, is_there: bool) -> Exception:
+    what, where = store.title.removeprefix("the "), shown_place(place)
+    seen = f"{where} holds no {what}" if is_there else f"there is no {what} at {where}"
+    return store.absent(f"{seen}: {store.if_absent}")
 
 
 def _unreachable(store: Store, place: Place, problem: OSError) -> Exception:

@@ -57,13 +57,14 @@ def _nothing(_connection: Connection) -> None:
 class Schema:
     """The tables of a store as they are now, and how older ones become so.
 
-    `upgrades[0]` turns version 1 into 2. `fill` writes the first rows of new tables. `old_table` tells a version 1 that
-    was written before versions were kept.
+    `upgrades[0]` turns version 1 into 2. `fill` writes the first rows of new tables. `old_tables` are those of version
+    1, which was written before versions were kept; some stores were then on SQLite alone.
     """
 
     name: str
     metadata: MetaData
-    old_table: str
+    old_tables: tuple[str, ...] = ()
+    old_on_postgres: bool = True
     upgrades: tuple[Change, ...] = ()
     append_only: tuple[str, ...] = ()
     fill: Change = _nothing
@@ -73,10 +74,11 @@ class Schema:
         """What this code writes."""
         return 1 + len(self.upgrades)
 
-    def missing_tables(self, connection: Connection) -> tuple[str, ...]:
-        """The tables that should be there and are not."""
+    def missing_tables(self, connection: Connection, version: int) -> tuple[str, ...]:
+        """The tables of a version that should be there and are not."""
         present = set(inspect(connection).get_table_names())
-        return tuple(name for name in self.metadata.tables if name not in present)
+        expected = {self.version: tuple(self.metadata.tables), 0: ()}.get(version, self.old_tables)
+        return tuple(name for name in expected if name not in present)
 
 
 def stored_version(connection: Connection, schema: Schema) -> int:
@@ -86,7 +88,8 @@ def stored_version(connection: Connection, schema: Schema) -> int:
         query = select(_versions.c.version).where(_versions.c.store == schema.name)
         if (version := connection.execute(query).scalar_one_or_none()) is not None:
             return int(version)
-    return 1 if schema.old_table in present else 0
+    has_old = schema.old_on_postgres or connection.dialect.name == "sqlite"
+    return 1 if has_old and not present.isdisjoint(schema.old_tables) else 0
 
 
 def upgrade(connection: Connection, schema: Schema) -> None:

@@ -1,43 +1,95 @@
-"""The record of questions and decisions at the gates: one SQLite file, written in transactions, never changed after.
+"""The record of questions and decisions at the gates: written in transactions, never changed after.
 
 What a workflow tool believes about a run is not asked here: a run goes through a gate if and only if this record holds
 an approval of the very verdict at hand. Each question keeps its history: asked again after it expired, it is a new row.
 """
 
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
+from functools import cached_property
 
-from gaelp.errors import GaelpError, Refused
+from sqlalchemy import CheckConstraint, Column, Connection, Index, MetaData, Table, Text, text
+
+from gaelp.config.settings import Settings
+from gaelp.database import Database, Place, Schema, Store, big_integer, open_database, place_of
+from gaelp.database.append_only import add_walls, drop_walls
+from gaelp.errors import Refused
 from gaelp.gates.decisions import Decision, Question, check_decision
 
-__all__ = ["Authorise", "DecisionStore"]
+__all__ = ["STORE", "Authorise", "DecisionStore", "decisions_place"]
 
 # Raises Refused where the signatures of a decision do not carry it.
 Authorise = Callable[[Question, Decision], None]
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS question(
-    number INTEGER PRIMARY KEY, run_id TEXT NOT NULL, gate TEXT NOT NULL, evidence_hash TEXT NOT NULL,
-    expires_at TEXT NOT NULL, body TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS question_of_run ON question(run_id, gate, evidence_hash);
-CREATE TABLE IF NOT EXISTS decision(
-    run_id TEXT NOT NULL, gate TEXT NOT NULL, evidence_hash TEXT NOT NULL,
-    choice TEXT NOT NULL CHECK(choice IN ('approve', 'reject', 'rerun')), body TEXT NOT NULL,
-    PRIMARY KEY(run_id, gate, evidence_hash));
-CREATE TRIGGER IF NOT EXISTS decision_stays BEFORE UPDATE ON decision
-    BEGIN SELECT RAISE(ABORT, 'a decision is never changed'); END;
-CREATE TRIGGER IF NOT EXISTS decision_is_kept BEFORE DELETE ON decision
-    BEGIN SELECT RAISE(ABORT, 'a decision is never deleted'); END;
-CREATE TRIGGER IF NOT EXISTS question_stays BEFORE UPDATE ON question
-    BEGIN SELECT RAISE(ABORT, 'a question is never changed'); END;
-CREATE TRIGGER IF NOT EXISTS question_is_kept BEFORE DELETE ON question
-    BEGIN SELECT RAISE(ABORT, 'a question is never deleted'); END;
-"""
-_OF = "WHERE run_id = ? AND gate = ? AND evidence_hash = ?"
-_LOCK_WAIT_S = 30.0
+_KEY = ("run_id", "gate", "evidence_hash")
+_APPEND_ONLY = ("gate_question", "gate_decision")
+_metadata = MetaData()
+_question_of_run = Index("gate_question_of_run", *_KEY)
+Table(
+    "gate_question",
+    _metadata,
+    Column("number", big_integer, primary_key=True, autoincrement=True),
+    *(Column(name, Text, nullable=False) for name in (*_KEY, "expires_at", "body")),
+    _question_of_run,
+)
+Table(
+    "gate_decision",
+    _metadata,
+    *(Column(name, Text, primary_key=True) for name in _KEY),
+    *(Column(name, Text, nullable=False) for name in ("choice", "body")),
+    CheckConstraint("choice IN ('approve', 'reject', 'rerun')", name="decision_choice_is_known"),
+)
+
+
+def _rename(connection: Connection) -> None:
+    """Version 1 was a SQLite file of its own, with names that say too little in a database that stores share."""
+    drop_walls(connection, ("decision_stays", "decision_is_kept", "question_stays", "question_is_kept"))
+    connection.exec_driver_sql("ALTER TABLE question RENAME TO gate_question")
+    connection.exec_driver_sql("ALTER TABLE decision RENAME TO gate_decision")
+    connection.exec_driver_sql("DROP INDEX question_of_run")
+    _question_of_run.create(connection)
+    add_walls(connection, _APPEND_ONLY)
+
+
+STORE = Store(
+    title="the record of gate decisions",
+    file_name="decisions.db",
+    lock_key=0x6761_656C_7002,
+    schema=Schema(
+        "gates",
+        _metadata,
+        old_tables=("question", "decision"),
+        old_on_postgres=False,
+        upgrades=(_rename,),
+        append_only=_APPEND_ONLY,
+    ),
+    meanwhile="nothing was decided",
+)
+
+_OF = "WHERE run_id = :run_id AND gate = :gate AND evidence_hash = :evidence_hash"
+_INSERT_QUESTION = text(
+    "INSERT INTO gate_question (run_id, gate, evidence_hash, expires_at, body)"
+    " VALUES (:run_id, :gate, :evidence_hash, :expires_at, :body)"
+)
+_INSERT_DECISION = text(
+    "INSERT INTO gate_decision (run_id, gate, evidence_hash, choice, body)"
+    " VALUES (:run_id, :gate, :evidence_hash, :choice, :body)"
+)
+_QUESTIONS = text(f"SELECT body FROM gate_question {_OF} ORDER BY number")  # noqa: S608 - a constant of this module
+_DECISION = text(f"SELECT body FROM gate_decision {_OF}")  # noqa: S608 - as above
+_OPEN = (
+    "SELECT q.body FROM gate_question q WHERE {where} NOT EXISTS (SELECT 1 FROM gate_decision d WHERE"
+    " d.run_id = q.run_id AND d.gate = q.gate AND d.evidence_hash = q.evidence_hash)"
+    " AND q.number = (SELECT MAX(number) FROM gate_question o WHERE o.run_id = q.run_id AND o.gate = q.gate)"
+    " ORDER BY q.number"
+)
+_OPEN_OF_ALL, _OPEN_OF_RUN = text(_OPEN.format(where="")), text(_OPEN.format(where="q.run_id = :run_id AND"))
+_HISTORY = text("SELECT body FROM gate_question WHERE run_id = :run_id ORDER BY number")
+
+
+def decisions_place(settings: Settings) -> Place:
+    """Where questions and decisions live."""
+    return place_of(settings, STORE.file_name)
 
 
 def _signatures_not_required(question: Question, decision: Decision) -> None:
@@ -45,15 +97,19 @@ def _signatures_not_required(question: Question, decision: Decision) -> None:
 
 
 class DecisionStore:
-    """Questions and decisions of all runs below one home."""
+    """Questions and decisions of all runs of one database."""
 
-    def __init__(self, path: Path, *, authorise: Authorise = _signatures_not_required) -> None:
-        self._path = path
+    def __init__(self, place: Place, *, authorise: Authorise = _signatures_not_required) -> None:
+        self._place = place
         self._authorise = authorise
+
+    @cached_property
+    def _database(self) -> Database:
+        return open_database(self._place, STORE)
 
     def ask(self, question: Question) -> Question:
         """Put a question, or find the same one still open; the one that counts is returned."""
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             latest = _latest(connection, question)
             if latest and latest.expires_at > question.opened_at and latest.asks_the_same(question):
                 return latest
@@ -62,7 +118,7 @@ class DecisionStore:
 
     def decide(self, decision: Decision) -> Decision:
         """Record an answer to an open question, once; the same answer again changes nothing, another is refused."""
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             question = _latest(connection, decision)
             if question is None:
                 raise Refused(
@@ -74,15 +130,13 @@ class DecisionStore:
                 return _same(earlier, decision)
             check_decision(question, decision)
             self._authorise(question, decision)
-            connection.execute(
-                "INSERT INTO decision(run_id, gate, evidence_hash, choice, body) VALUES (?, ?, ?, ?, ?)",
-                (*_key(decision), decision.choice, decision.model_dump_json()),
-            )
+            values = {**_key(decision), "choice": decision.choice, "body": decision.model_dump_json()}
+            connection.execute(_INSERT_DECISION, values)
             return decision
 
     def decision(self, question: Question) -> Decision | None:
         """The recorded answer to exactly this verdict, checked again; None while nobody answered."""
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             found = _decision(connection, question)
             if found is None:
                 return None
@@ -98,81 +152,45 @@ class DecisionStore:
         for question in self.open_questions(run_id=run_id):
             if question.expires_at > now:
                 over = question.model_copy(update={"opened_at": now, "remind_at": now, "expires_at": now})
-                with self._writing() as connection:
+                with self._database.writing() as connection:
                     _insert(connection, over)
 
     def open_questions(self, *, run_id: str | None = None) -> list[Question]:
         """What nobody has answered yet, the latest time each was asked, expired ones too, oldest first."""
-        where, values = ("WHERE q.run_id = ?", (run_id,)) if run_id else ("", ())
-        query = f"""SELECT q.body FROM question q LEFT JOIN decision d USING (run_id, gate, evidence_hash) {where}
-            {"AND" if where else "WHERE"} d.run_id IS NULL AND q.number = (SELECT MAX(number) FROM question o
-            WHERE o.run_id = q.run_id AND o.gate = q.gate) ORDER BY q.number"""  # noqa: S608 - no value is put into it
-        with self._reading() as connection:
-            return [Question.model_validate_json(body) for (body,) in connection.execute(query, values)]
+        query = _OPEN_OF_RUN.bindparams(run_id=run_id) if run_id else _OPEN_OF_ALL
+        with self._database.reading() as connection:
+            return [Question.model_validate_json(body) for body in connection.execute(query).scalars()]
 
     def history(self, run_id: str) -> list[tuple[Question, Decision | None]]:
         """Every question a run was asked, oldest first, with the answer where there is one."""
-        with self._reading() as connection:
-            rows = connection.execute("SELECT body FROM question WHERE run_id = ? ORDER BY number", (run_id,))
-            questions = [Question.model_validate_json(body) for (body,) in rows]
+        with self._database.reading() as connection:
+            rows = connection.execute(_HISTORY, {"run_id": run_id}).scalars()
+            questions = [Question.model_validate_json(body) for body in rows]
             return [(question, _decision(connection, question)) for question in questions]
 
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._connected() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._connected() as connection:
-            yield connection
-
-    @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path, timeout=_LOCK_WAIT_S, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA synchronous=FULL")
-                connection.executescript(_SCHEMA)
-                yield connection
-        except (sqlite3.Error, OSError) as problem:
-            raise GaelpError(
-                f"the record of decisions {self._path} cannot be used: {problem}. Nothing was decided; mend the file or"
-                " its folder and try again"
-            ) from problem
+def _key(about: Question | Decision) -> dict[str, str]:
+    return {name: getattr(about, name) for name in _KEY}
 
 
-def _key(about: Question | Decision) -> tuple[str, str, str]:
-    return about.run_id, about.gate, about.evidence_hash
+def _insert(connection: Connection, question: Question) -> None:
+    values = {**_key(question), "expires_at": question.expires_at.isoformat(), "body": question.model_dump_json()}
+    connection.execute(_INSERT_QUESTION, values)
 
 
-def _insert(connection: sqlite3.Connection, question: Question) -> None:
-    values = (*_key(question), question.expires_at.isoformat(), question.model_dump_json())
-    connection.execute(
-        "INSERT INTO question(run_id, gate, evidence_hash, expires_at, body) VALUES (?, ?, ?, ?, ?)", values
-    )
+def _questions(connection: Connection, about: Question | Decision) -> list[Question]:
+    rows = connection.execute(_QUESTIONS, _key(about)).scalars()
+    return [Question.model_validate_json(body) for body in rows]
 
 
-def _questions(connection: sqlite3.Connection, about: Question | Decision) -> list[Question]:
-    rows = connection.execute(f"SELECT body FROM question {_OF} ORDER BY number", _key(about))  # noqa: S608 - as above
-    return [Question.model_validate_json(body) for (body,) in rows]
+def _latest(connection: Connection, about: Question | Decision) -> Question | None:
+    questions = _questions(connection, about)
+    return questions[-1] if questions else None
 
 
-def _latest(connection: sqlite3.Connection, about: Question | Decision) -> Question | None:
-    found = _questions(connection, about)
-    return found[-1] if found else None
-
-
-def _decision(connection: sqlite3.Connection, about: Question | Decision) -> Decision | None:
-    row = connection.execute(f"SELECT body FROM decision {_OF}", _key(about)).fetchone()  # noqa: S608 - as above
-    return Decision.model_validate_json(row[0]) if row else None
+def _decision(connection: Connection, about: Question | Decision) -> Decision | None:
+    body = connection.execute(_DECISION, _key(about)).scalar_one_or_none()
+    return None if body is None else Decision.model_validate_json(body)
 
 
 def _in_time(question: Question, decision: Decision) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from gaelp.approvals import (
@@ -21,10 +20,10 @@ from gaelp.approvals import (
 from gaelp.approvals.trust import trust_place
 from gaelp.authority.signatures import Signer, submit_decision
 from gaelp.clock import Clock
-from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
+from gaelp.database import Place
 from gaelp.errors import Refused
-from gaelp.gates.decision_store import DecisionStore
+from gaelp.gates.decision_store import DecisionStore, decisions_place
 from gaelp.gates.decisions import Decision, Question
 
 __all__ = ["GateApprovals", "gate_approvals"]
@@ -36,14 +35,14 @@ _REQUESTER = "pipeline"  # nobody's name: with four eyes, no approver is left ou
 class GateApprovals:
     """The policy that holds at the gates of one home, who is trusted there, and the records."""
 
-    home: Path
-    place: Path | str  # of the signatures
+    place: Place  # of the signatures
+    decisions_place: Place
     policy: ApprovalPolicy
     trust: Callable[[], Trust]  # read anew each time: who is revoked is revoked at once
 
     def decisions(self) -> DecisionStore:
         """The record of decisions, which takes and gives only what the policy allows."""
-        return DecisionStore(self.home / "decisions.db", authorise=self.authorise)
+        return DecisionStore(self.decisions_place, authorise=self.authorise)
 
     def check_automatic(self) -> None:
         """Refuse to have gates approved by nobody where money can move."""
@@ -94,8 +93,8 @@ def gate_approvals(settings: Settings, policy: ApprovalPolicy | None = None) -> 
     """What the settings say about approvals at the gates, under the policy of a run where one is given."""
     trusted = trust_place(settings)
     return GateApprovals(
-        home=absolute(settings.home),
         place=approvals_place(settings),
+        decisions_place=decisions_place(settings),
         policy=policy or load_policy(settings.approvals.policy),
         trust=lambda: load_trust(trusted),
     )

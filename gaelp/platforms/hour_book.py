@@ -32,7 +32,7 @@ Table(
     sqlite_strict=True,
 )
 
-_SCHEMA = Schema("hours", _metadata, old_table=_TABLE)
+_SCHEMA = Schema("hours", _metadata, old_tables=(_TABLE,))
 
 _OF = "account_id = :account_id AND campaign = :campaign"
 _FIND = text(f"SELECT body, version FROM {_TABLE} WHERE {_OF}")  # noqa: S608 - constants of this module

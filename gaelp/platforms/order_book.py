@@ -55,7 +55,7 @@ Table(
     sqlite_strict=True,
 )
 
-_SCHEMA = Schema("orders", _metadata, old_table=ORDER_TABLE)
+_SCHEMA = Schema("orders", _metadata, old_tables=(ORDER_TABLE,))
 
 # Orders are numbered as they come, for two may come within one tick of the clock.
 _NEXT = "(SELECT COALESCE(MAX(number), 0) + 1 FROM platform_order)"

@@ -103,9 +103,9 @@ PLANTED_BUGS = (
     ),
     PlantedBug(
         "two writers may begin at once",
-        "gaelp/approvals/database.py",
-        'connection.execute("BEGIN IMMEDIATE")',
-        'connection.execute("BEGIN")',
+        "gaelp/database/engine.py",
+        '"BEGIN" if reading else "BEGIN IMMEDIATE"',
+        '"BEGIN" if reading else "BEGIN"',
         "tests/approvals/test_store.py::test_a_second_writer_waits_until_the_first_is_done",
     ),
     PlantedBug(
@@ -187,9 +187,9 @@ PLANTED_BUGS = (
     ),
     PlantedBug(
         "a log that was taken out is begun anew",
-        "gaelp/approvals/database.py",
-        "if create and len(gone) == len(_APPEND_ONLY):",
-        "if create:",
+        "gaelp/database/database.py",
+        "if gone and store.complete:",
+        "if gone and store.complete and not create:",
         "tests/approvals/test_store.py::test_a_table_that_is_gone_is_not_made_anew",
     ),
     PlantedBug(

@@ -125,9 +125,9 @@ PLANTED = (
     ),
     PlantedBug(
         "violations can be deleted",
-        "gaelp/budget/violations.py",
-        '    for verb in ("UPDATE", "DELETE")',
-        '    for verb in ("UPDATE",)',
+        "gaelp/database/append_only.py",
+        'for change in ("UPDATE", "DELETE"):',
+        'for change in ("UPDATE",):',
         "tests/budget/test_violations.py::test_the_file_itself_refuses_to_change_what_was_written",
     ),
     PlantedBug(

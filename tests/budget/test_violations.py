@@ -72,13 +72,13 @@ def test_counts_name_every_severity(store):
 @pytest.mark.parametrize(
     "statement",
     [
-        "DELETE FROM violations",
-        "DELETE FROM resolutions",
-        "UPDATE violations SET severity = 'info'",
-        "UPDATE resolutions SET resolved_by = 'nobody'",
-        "INSERT INTO resolutions VALUES (1, 'again', 'x', 'now')",
-        "INSERT INTO resolutions VALUES (2, '  ', 'x', 'now')",
-        "INSERT INTO violations VALUES (9, 'harmless', 's', 'r', 'w', 'now', '{}')",
+        "DELETE FROM violation",
+        "DELETE FROM violation_resolution",
+        "UPDATE violation SET severity = 'info'",
+        "UPDATE violation_resolution SET resolved_by = 'nobody'",
+        "INSERT INTO violation_resolution VALUES (1, 'again', 'x', 'now')",
+        "INSERT INTO violation_resolution VALUES (2, '  ', 'x', 'now')",
+        "INSERT INTO violation VALUES (9, 'harmless', 's', 'r', 'w', 'now', '{}')",
     ],
 )
 def test_the_file_itself_refuses_to_change_what_was_written(store, tmp_path, statement):
@@ -139,7 +139,7 @@ def test_a_record_without_who_what_and_when_is_refused(model, values):
 def test_a_file_that_is_no_database_is_named(tmp_path):
     path = tmp_path / "violations.sqlite"
     path.write_text("not a database, but long enough to look like one to nobody" * 10)
-    with pytest.raises(ComponentMissing, match=r"violations\.sqlite cannot be used"):
+    with pytest.raises(ComponentMissing, match=r"violations\.sqlite is damaged"):
         ViolationStore(path)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaelp.config.database_url import connect_keywords, parse_database_url, secret_parts
+from gaelp.config.database_url import parse_database_url, secret_parts
 from gaelp.errors import BadInput
 
 FIRST, SECOND = "zqhunterx", "vkpwxjq"  # the two ends of a password, neither of which may be shown
@@ -31,6 +31,12 @@ UNCLEAN = {
     "a driver": f"postgresql+asyncpg://g2:{FIRST}@127.0.0.1/x",
     "no URL": FIRST,
 }
+
+
+def connect_keywords(address):
+    """What the driver is given."""
+    url = parse_database_url(address)
+    return dict(url.get_dialect()().create_connect_args(url)[1])
 
 
 @pytest.mark.parametrize("address", UNCLEAN.values(), ids=UNCLEAN.keys())

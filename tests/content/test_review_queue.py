@@ -144,7 +144,8 @@ def test_a_file_changed_behind_our_back_is_not_believed(reviews, checker, doubtf
     verdict = checker.check(doubtful)
     reviews.add(doubtful, verdict)
     with closing(sqlite3.connect(tmp_path / "content" / "reviews.sqlite")) as database:
-        database.execute("UPDATE cases SET creative = replace(creative, 'Clinically', 'Clinical')")
+        database.execute("DROP TRIGGER review_case_no_UPDATE")
+        database.execute("UPDATE review_case SET creative = replace(creative, 'Clinically', 'Clinical')")
         database.commit()
     with pytest.raises(GaelpError, match="does not match its creative"):
         reviews.decide(verdict.case, "approve", who="anna", why="x")

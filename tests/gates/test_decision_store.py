@@ -167,11 +167,12 @@ def test_signatures_are_asked_for_when_deciding_and_when_reading(tmp_path, quest
         strict.decision(question)
 
 
-@pytest.mark.parametrize("statement", ["UPDATE decision SET choice = 'approve'", "DELETE FROM decision"])
+@pytest.mark.parametrize("statement", ["UPDATE gate_decision SET choice = 'approve'", "DELETE FROM gate_decision"])
 def test_a_decision_cannot_be_changed_or_deleted(tmp_path, store, question, statement):
     store.ask(question)
     store.decide(answer(question, "reject"))
-    with sqlite3.connect(tmp_path / "decisions.db") as connection, pytest.raises(sqlite3.IntegrityError, match="never"):
+    refused = pytest.raises(sqlite3.IntegrityError, match="append-only")
+    with sqlite3.connect(tmp_path / "decisions.db") as connection, refused:
         connection.execute(statement)
 
 
@@ -180,7 +181,7 @@ def test_a_decision_that_answers_no_question_is_an_altered_record(tmp_path, stor
     planted = answer(question, minutes=-60)
     with sqlite3.connect(tmp_path / "decisions.db") as connection:
         connection.execute(
-            "INSERT INTO decision VALUES (?, ?, ?, 'approve', ?)",
+            "INSERT INTO gate_decision VALUES (?, ?, ?, 'approve', ?)",
             (question.run_id, question.gate, question.evidence_hash, planted.model_dump_json()),
         )
     with pytest.raises(Refused, match="altered"):
@@ -189,7 +190,7 @@ def test_a_decision_that_answers_no_question_is_an_altered_record(tmp_path, stor
 
 def test_a_record_that_cannot_be_read_decides_nothing(tmp_path, question):
     (tmp_path / "decisions.db").write_bytes(b"this is no database" * 100)
-    with pytest.raises(GaelpError, match="cannot be used"):
+    with pytest.raises(GaelpError, match=r"is damaged .*nothing was decided"):
         DecisionStore(tmp_path / "decisions.db").decision(question)
 
 

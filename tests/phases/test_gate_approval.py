@@ -44,7 +44,9 @@ def live(tmp_path, keys):
         Approver(name=name, public_key=keys[name].public_key, roles=roles[name], added_at=NOW - timedelta(days=1))
         for name in roles
     )
-    return GateApprovals(tmp_path, tmp_path / "approvals.db", load_policy("live"), lambda: Trust(approvers=approvers))
+    return GateApprovals(
+        tmp_path / "approvals.db", tmp_path / "decisions.db", load_policy("live"), lambda: Trust(approvers=approvers)
+    )
 
 
 def decided(question, clock, choice="approve", signatures=()):

@@ -173,4 +173,4 @@ def _drop_format(connection: Connection) -> None:
     connection.execute(text("DROP TABLE ledger_format"))
 
 
-SCHEMA = Schema("ledger", _metadata, old_table="ledger_format", upgrades=(_drop_format,), fill=_fill)
+SCHEMA = Schema("ledger", _metadata, old_tables=("ledger_format",), upgrades=(_drop_format,), fill=_fill)

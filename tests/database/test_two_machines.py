@@ -1,0 +1,85 @@
+"""Two machines, two homes, one PostgreSQL: what decides about money is the same on both."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gaelp.bootstrap import violations
+from gaelp.budget.violations import Resolution, Violation
+from gaelp.clock import ManualClock
+from gaelp.config import load_settings
+from gaelp.content import ReviewQueue, load_checker
+from gaelp.content.creative import Audience, Creative
+from gaelp.content.review_queue import reviews_place
+from gaelp.gates import judge, load_gate
+from gaelp.gates.decisions import Decision, Question
+from gaelp.phases.gate_approval import gate_approvals
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def machines(tmp_path, databases, monkeypatch):
+    """The settings of two homes with the books in one PostgreSQL."""
+    monkeypatch.setenv("GAELP__BUDGET__DATABASE_URL", databases.fresh_place("postgres"))
+    return [load_settings(None, overrides=[f"home={tmp_path / name}"]).settings for name in ("first", "second")]
+
+
+def test_a_violation_on_one_machine_is_seen_and_resolved_on_the_other(machines):
+    first, second = map(violations, machines)
+    added = first.add(Violation(severity="critical", scope="acc", rule="overspend", what="too much", at=NOW))
+    assert second.list(open_only=True) == (added,)
+    second.resolve(added.id, Resolution(text="set back", by="ann", at=NOW))
+    assert first.list(open_only=True) == ()
+
+
+def test_a_gate_decided_on_one_machine_is_decided_on_the_other(machines, passing):
+    first, second = (gate_approvals(settings).decisions() for settings in machines)
+    gate = load_gate("simulation")
+    verdict = judge(gate, passing(gate), NOW)
+    question = first.ask(
+        Question(
+            run_id=verdict.evidence.run_id,
+            gate=gate.name,
+            attempt=1,
+            verdict=verdict,
+            model_hash="0" * 64,
+            opened_at=NOW,
+            remind_at=NOW + timedelta(hours=1),
+            expires_at=NOW + timedelta(hours=3),
+        )
+    )
+    assert second.open_questions() == [question]
+    second.decide(
+        Decision(
+            run_id=question.run_id,
+            gate=question.gate,
+            evidence_hash=question.evidence_hash,
+            choice="reject",
+            who="ann",
+            why="not now",
+            decided_at=NOW + timedelta(minutes=1),
+            through="command",
+        )
+    )
+    assert first.decision(question).choice == "reject"
+
+
+def test_a_creative_reviewed_on_one_machine_is_reviewed_on_the_other(machines):
+    first, second = (ReviewQueue(reviews_place(settings), ManualClock(NOW)) for settings in machines)
+    creative = Creative(
+        id="bread-1",
+        advertiser="demo-shop",
+        headline="Clinically Proven Bread",
+        description="Baked before sunrise and sold until noon. Order online and collect.",
+        call_to_action="Order now",
+        display_url="www.shop.example",
+        landing_url="https://www.shop.example/bread",
+        landing_text="Our bread is baked every morning before sunrise. Order fresh bread online and collect it.",
+        language="en-GB",
+        audience=Audience(min_age=18),
+    )
+    verdict = load_checker().check(creative)
+    first.add(creative, verdict)
+    second.decide(verdict.case, "reject", who="ann", why="no study")
+    assert first.settle(verdict).outcome == "block"
