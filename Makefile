@@ -37,10 +37,11 @@ test: $(STAMP) ## Run the tests (ARGS="-k money" goes to pytest)
 test-all: $(STAMP) ## Run the tests, with those that take minutes
 	@$(BIN)/pytest -m '' -o timeout=3600 $(ARGS)
 
-check: $(STAMP) ## Format, lint and types, with nothing changed
+check: $(STAMP) ## Format, lint, types and no placeholder code, with nothing changed
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/pytest -q -p no:cacheprovider tests/test_no_placeholder_code.py
 
 format: $(STAMP) ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix-only --quiet .
