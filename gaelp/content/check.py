@@ -105,7 +105,8 @@ class ContentChecker:
             return
         limits = self._policy.profanity
         draft.profanity, found = score_profanity(creative, limits, self._look_alikes, self._scorer, self._innocent)
-        draft.findings += found
+        named = {finding.field for finding in draft.findings if finding.category in limits.together_with}
+        draft.findings += [finding for finding in found if finding.field in named]
 
     def _judge_quality(self, creative: Creative, draft: _Draft) -> None:
         draft.quality, draft.parts, found = score_quality(creative, self._policy.quality)

@@ -51,10 +51,15 @@ class AudienceLimits(Frozen):
 
 
 class ProfanityLimits(Frozen):
-    """From which score of the classifier on a person looks, and from which nothing is published."""
+    """From which score of the classifier on a person looks, and from which nothing is published.
+
+    A score alone decides nothing: it scores words such as "gay" by the company they keep elsewhere. It counts for a
+    field in which a term of one of the categories `together_with` was found.
+    """
 
     review_from: Share
     block_from: Share
+    together_with: tuple[Slug, ...] = Field(min_length=1)
     why: Why
 
     @model_validator(mode="after")
@@ -149,7 +154,9 @@ class Brand(Frozen):
 
     advertiser: Name
     allowed_domains: tuple[str, ...] = Field(min_length=1, description="with all their subdomains")
-    own_marks: tuple[str, ...] = Field(default=(), description="trademarks it may use, exceptions to that category")
+    own_marks: tuple[str, ...] = Field(
+        default=(), description="its names and the trademarks it may use; no finding inside one"
+    )
     competitors: NamedTerms | None = None
     forbidden: NamedTerms | None = None
     disclaimers: tuple[Disclaimer, ...] = ()

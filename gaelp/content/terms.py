@@ -31,6 +31,7 @@ _BRACKETS = frozenset("([{<")
 # What the names of groups begin with: a word in letters and stand-ins, or with letters blotted out as in d*mn.
 _WRITTEN, _BLOTTED = "w", "b"
 _FEW = ".."
+_JOINT = r"[\s-]+"  # between the words of an innocent phrase
 _SLOT = re.compile(r"\[([^\]]*)\]|(\S+)")
 
 # One sign and a space; a row of dots is a pause, and a sign between letters a disguise.
@@ -83,9 +84,18 @@ def compile_terms(written: Iterable[str], look_alikes: LookAlikes) -> tuple[Term
 
 
 def compile_exception(text: str) -> re.Pattern[str]:
-    """An innocent phrase, found only as it is written, between word boundaries; `*` at its end is any ending."""
-    words = [re.escape(word) for word in text.lower().rstrip("*").split()]
-    return re.compile(r"(?<![a-z])" + r"[\s-]+".join(words) + ("[a-z]*" if text.endswith("*") else "(?![a-z])"))
+    """An innocent phrase, found only as it is written, between word boundaries; `*` at its end is any ending.
+
+    `[oak|pine tree]` are alternatives, as in a term, and `_` is any one word.
+    """
+    slots = [slot or word for slot, word in _SLOT.findall(text.lower().rstrip("*"))]
+    phrases = ["|".join(_JOINT.join(map(_as_written, one.split())) for one in slot.split("|")) for slot in slots]
+    ending = "[a-z]*" if text.endswith("*") else "(?![a-z])"
+    return _pattern(r"(?<![a-z])" + _JOINT.join(f"(?:{phrase})" for phrase in phrases) + ending)
+
+
+def _as_written(word: str) -> str:
+    return "[a-z]{2,}" if word == "_" else re.sub("['’]", "['’]", re.escape(word))
 
 
 def innocent_spans(text: str, exceptions: Iterable[re.Pattern[str]]) -> list[tuple[int, int]]:

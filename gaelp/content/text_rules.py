@@ -17,6 +17,8 @@ __all__ = ["CompiledRule", "Look", "apply_rules", "compile_rule", "compile_rules
 
 # A text that breaks a rule this often is not told more of it, so that none can keep the check busy for long.
 _MATCHES_MAX = 100
+# In these an advertiser's own name is read whole: whoever is called Dick Lovett does not swear in signing with it.
+_READS_OWN_MARKS = ("trademarks", "profanity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def apply_rules(
         for rule in rules
         if rule.allowed_from_age is None or min_age is None or min_age < rule.allowed_from_age
         for field, looks in fields.items()
-        for finding in _findings(rule, field, looks, own_marks if rule.category == "trademarks" else ())
+        for finding in _findings(rule, field, looks, own_marks if rule.category in _READS_OWN_MARKS else ())
     ]
 
 

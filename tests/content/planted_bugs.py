@@ -206,4 +206,25 @@ PLANTED_BUGS = (
         new="    if any(score < 0 or score > 1 for score in scores):",
         test="tests/content/test_content_check.py::test_a_scorer_that_fails_or_talks_nonsense_means_block",
     ),
+    PlantedBug(
+        name="a score alone decides",
+        file="gaelp/content/check.py",
+        old="        draft.findings += [finding for finding in found if finding.field in named]\n",
+        new="        draft.findings += found if named is not None else []\n",
+        test="tests/content/test_families.py::test_a_score_alone_neither_blocks_nor_sends_to_review",
+    ),
+    PlantedBug(
+        name="an advertiser's own name excuses every rule",
+        file="gaelp/content/text_rules.py",
+        old="own_marks if rule.category in _READS_OWN_MARKS else ())",
+        new="own_marks if rule.category or _READS_OWN_MARKS else ())",
+        test="tests/content/test_families.py::test_the_advertisers_own_name_is_read_whole_and_excuses_nothing_else",
+    ),
+    PlantedBug(
+        name="an innocent word is any character",
+        file="gaelp/content/terms.py",
+        old='    return "[a-z]{2,}" if word == "_"',
+        new='    return ".*" if word == "_"',
+        test="tests/content/test_families.py::test_an_innocent_phrase_may_have_alternatives_and_any_word",
+    ),
 )

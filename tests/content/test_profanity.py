@@ -9,7 +9,7 @@ from gaelp.content.readings import plain_readings
 from gaelp.content.terms import compile_exception
 from gaelp.errors import ComponentMissing
 
-LIMITS = ProfanityLimits(review_from=0.5, block_from=0.9, why="a reason")
+LIMITS = ProfanityLimits(review_from=0.5, block_from=0.9, together_with=("profanity",), why="a reason")
 
 
 @pytest.mark.parametrize(
