@@ -2,32 +2,26 @@
 
 import signal
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from flows.commands.approve import Approve
 from flows.server import terminal_server
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_text
+from gaelp.cli.phase_tables import show_phase
 from gaelp.cli.startup import prepare_run
-from gaelp.cli.train import show_phase
 from gaelp.cli.training_progress import shown_progress
 from gaelp.config import Settings, check_name
 from gaelp.config.environment import process_environment
 from gaelp.errors import GaelpError, Refused, WaitingForPerson
+from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
 from gaelp.types import RunId
 
-__all__ = ["Approve", "drive", "run"]
-
-
-class Approve(StrEnum):
-    """Who says yes at a gate."""
-
-    PROMPT = "prompt"
-    AUTO = "auto"
+__all__ = ["drive", "run"]
 
 
 def run(
@@ -81,8 +75,6 @@ def drive(config: str, overrides: Sequence[str], approve: Approve, run_id: str |
 
 def _check_can_run(settings: Settings, approve: Approve, run_id: str | None) -> None:
     """Tell what would be refused later, before Prefect is started."""
-    from gaelp.phases.gate_approval import gate_approvals  # noqa: PLC0415 - takes a moment that `--help` need not spend
-
     if approve is Approve.AUTO:
         gate_approvals(settings).check_automatic()
     if run_id is not None:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.commands.approve import Approve
 from flows.commands.gate import RunArgument
-from flows.commands.run import Approve, drive
 from flows.connection import NoServer, connect
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_table, show_text
@@ -16,8 +16,11 @@ from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.config import Settings
 from gaelp.config.environment import process_environment
+from gaelp.gates.decisions import standing
+from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.runs import all_runs, find_run, phases_done
 from gaelp.types import RunId
 
 __all__ = ["resume", "runs", "status", "stop"]
@@ -25,8 +28,6 @@ __all__ = ["resume", "runs", "status", "stop"]
 
 def runs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the runs of the pipeline below the home, oldest first."""
-    from gaelp.phases.runs import all_runs  # noqa: PLC0415 - NumPy takes a moment that `--help` need not spend
-
     settings = prepare(config).settings
     found = [(record, _stands(settings, record)) for record in all_runs(settings.home)]
     if as_json:
@@ -42,9 +43,6 @@ def runs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
 
 def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show how a run stands: phases finished, verdicts, who decided what, and what it waits for."""
-    from gaelp.phases.gate_approval import gate_approvals  # noqa: PLC0415 - NumPy takes a moment that `--help` need not spend
-    from gaelp.phases.runs import find_run, phases_done  # noqa: PLC0415 - as above
-
     settings = prepare(config).settings
     record = find_run(settings.home, run)
     stands, done = _stands(settings, record), phases_done(settings.home, run)
@@ -80,11 +78,11 @@ def resume(
     approve: Annotated[Approve, typer.Option("--approve", help="For a run in a terminal.")] = Approve.PROMPT,
 ) -> None:
     """Go on with a run that was interrupted, crashed or expired; what it finished is not computed again."""
-    from gaelp.phases.runs import find_run  # noqa: PLC0415 - as above
-
     home = prepare(config).settings.home
     record = find_run(home, run)
     if record.driver == "terminal":
+        from flows.commands.run import drive  # noqa: PLC0415 - torch takes seconds that `gaelp status` need not spend
+
         drive(record.config or "base", record.overrides, approve, run, as_json=False)
         return
     connect(home, process_environment())
@@ -97,9 +95,6 @@ def resume(
 
 def stop(run: RunArgument, config: ConfigOption = None) -> None:
     """Stop a run; `gaelp resume` goes on with it from its last checkpoint, and asks again at a gate."""
-    from gaelp.phases.gate_approval import gate_approvals  # noqa: PLC0415 - NumPy takes a moment
-    from gaelp.phases.runs import find_run  # noqa: PLC0415 - as above
-
     settings = prepare(config).settings
     home = settings.home
     record = find_run(home, run)
@@ -125,8 +120,6 @@ def _stands(settings: Settings, record: Any) -> str:
         return _stands_on_server(settings.home, record)
     if RunFolder(settings.home, RunId(record.run_id)).holder() is not None:
         return "at work"
-    from gaelp.gates.decisions import standing  # noqa: PLC0415 - as above
-    from gaelp.phases.gate_approval import gate_approvals  # noqa: PLC0415 - NumPy takes a moment
 
     history = gate_approvals(settings).decisions().history(record.run_id)
     if not history:

@@ -8,21 +8,22 @@ from typing import Annotated
 import typer
 
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, as_typed
-from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.output import say, show_json
+from gaelp.cli.phase_tables import show_phase
 from gaelp.cli.startup import prepare_run
 from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
 from gaelp.config import check_name
 from gaelp.config.places import shown
 from gaelp.errors import Refused
-from gaelp.gates import as_rows
 from gaelp.phases.old_runs import move_old_files
-from gaelp.phases.phase_result import PhaseResult, write_result
+from gaelp.phases.phase_result import write_result
 from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.simulation import plan_simulation, run_simulation
 from gaelp.phases.simulation_result import as_phase_result
 from gaelp.types import Phase, RunId, new_run_id
 
-__all__ = ["show_phase", "train"]
+__all__ = ["train"]
 
 
 def train(
@@ -53,8 +54,6 @@ def train(
     Everything goes to runs/ID/simulation/1 below the home: checkpoints, training.jsonl, simulation.json and
     manifest.json; curves are in MLflow (`mlflow ui --backend-store-uri sqlite:///.gaelp/mlflow.db`).
     """
-    from gaelp.phases.simulation import plan_simulation, run_simulation  # noqa: PLC0415 - torch takes seconds
-
     settings = prepare_run(config, overrides).settings
     clock = SystemClock()
     run_id = new_run_id(clock, secrets.token_bytes) if run is None else RunId(check_name(run, "--run"))
@@ -81,18 +80,3 @@ def train(
         show_phase(proven)
     if result.stopped == "guardrail":
         raise Refused(f"a guardrail stopped run {run_id} after round {result.rounds}: {result.stop_detail}")
-
-
-def show_phase(result: PhaseResult) -> None:
-    """Print what a phase proved: its tables, what the gate says, and what it means."""
-    for table in result.tables:
-        if table.above:
-            show_text(table.above)
-        show_table(table.columns, table.rows)
-        if table.below:
-            show_text(table.below)
-    columns = ("rule", "outcome", "compared", "threshold")
-    show_text("")
-    show_table(columns, [[row[column] for column in columns] for row in as_rows(result.verdict)])
-    show_text(result.verdict.summary)
-    show_text(result.text)

@@ -1,0 +1,12 @@
+"""Who says yes at the gates of a run in a terminal."""
+
+from enum import StrEnum
+
+__all__ = ["Approve"]
+
+
+class Approve(StrEnum):
+    """Ask in the terminal, or approve what passes."""
+
+    PROMPT = "prompt"
+    AUTO = "auto"
