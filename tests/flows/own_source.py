@@ -45,9 +45,10 @@ def _work(given: Assignment) -> PhaseResult:
     folder.path.mkdir(parents=True, exist_ok=True)
     with (folder.path / "begun").open("a", encoding="ascii") as file:
         file.write(f"{{os.getpid()}}\\n")
-    while (home / "wait").exists():
+    while {LONG} and (home / "wait").exists():
         time.sleep(0.2)
-    kill.at("in-the-phase")
+    if {LONG}:
+        kill.at("in-the-phase")
     model = folder.path / "model.bin"
     seen = given.previous.model_file(given.settings.home).read_bytes() if given.previous else b"made of"
     model.write_bytes(seen + f" {{folder.phase}}".encode())
