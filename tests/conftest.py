@@ -40,6 +40,12 @@ def databases():
 
 
 @pytest.fixture(scope="session")
+def old_home():
+    """A home that the code before gaelp/database wrote; copy it before use."""
+    return Path(__file__).resolve().parent / "fixtures" / "home-before-database" / "home"
+
+
+@pytest.fixture(scope="session")
 def random_walks():
     """tests/random_walks.py."""
     return _loaded("random_walks.py")

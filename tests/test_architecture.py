@@ -39,6 +39,7 @@ LAYERS = (
     ("feedback",),
     ("phases",),
     ("bootstrap",),
+    ("home_backup",),
     ("bench",),
     ("api",),
     ("cli",),

@@ -1,6 +1,7 @@
 """`gaelp ledger`: begin the books of an ad account, read and prove them, bring them in line with the platform."""
 
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,13 +15,14 @@ from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.errors import GaelpError
+from gaelp.home_backup import back_up
 from gaelp.money import Money
 from gaelp.platforms import Reconciliation
 from gaelp.platforms import reconcile as reconcile_once
 from gaelp.platforms.guard import ALL_CAPS
 from gaelp.platforms.verify_orders import order_findings
 
-__all__ = ["app", "create", "reconcile", "show", "verify"]
+__all__ = ["app", "backup", "create", "reconcile", "show", "verify"]
 
 app = typer.Typer(no_args_is_help=True, help="The books: what is reserved, spent and left, and whether they balance.")
 app.command("limit", cls=ledger_limits.LimitCommand)(ledger_limits.limit)
@@ -112,6 +114,28 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
             f"{len(found.findings)} records disagree with what they rest on: pull the kill switch (`gaelp kill`),"
             " keep a copy of the database, and find out who wrote to it"
         )
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="The archive to write; one that is there is never replaced.")],
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a safe copy of the books and every other store of the home to one tar archive, while spenders work.
+
+    - `gaelp ledger backup /backups/gaelp-2026-11-17.tar`
+
+    It holds ledger, orders, approvals, audit log, decisions, violations, reviews, the trusted approvers and a stop in
+    force, all as of one moment; not the runs. The archive is read back and checked before it gets its name. How to
+    restore: docs/ledger.md.
+    """
+    written = back_up(prepare(config, overrides).settings, file)
+    if as_json:
+        show_json({"file": str(file), **written.model_dump(mode="json")})
+    else:
+        show_text(f"{file} holds {', '.join(written.files)} as of {written.at:%Y-%m-%d %H:%M:%S} UTC.")
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """Assemble the command line: each command by name, place and one line of help; it is imported when it is invoked."""
 
+import os
 from importlib.metadata import entry_points
 from typing import Annotated
 
@@ -130,5 +131,6 @@ def describe(
 
 def run() -> None:
     """Entry point of the `gaelp` command."""
+    os.umask(0o077)  # whatever this process and its children make, only their owner may read
     with told_when_stopped():
         app(prog_name="gaelp")

@@ -40,9 +40,14 @@ class CommitHead:
         """Note that this many transactions are committed."""
         file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.pwrite(file, f"{number:0{_DIGITS}d}\n".encode(), 0)
+            os.pwrite(file, self.text(number), 0)
         finally:
             os.close(file)
+
+    @staticmethod
+    def text(number: int) -> bytes:
+        """What is written for a number."""
+        return f"{number:0{_DIGITS}d}\n".encode()
 
     def read(self) -> int:
         """How many are known to be committed; 0 if nothing was noted."""
