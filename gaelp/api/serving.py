@@ -9,6 +9,7 @@ from threading import Event, Thread
 import uvicorn
 
 from gaelp.api.app import create_app
+from gaelp.api.prompt_protocol import PromptProtocol
 from gaelp.config.loopback import is_loopback
 from gaelp.config.settings import ApiSettings, Settings
 from gaelp.errors import BadInput, GaelpError
@@ -17,6 +18,7 @@ __all__ = ["address", "serve", "serving"]
 
 _GRACE_SECONDS = 4  # for requests under way when it has to end; the longest wait is for the figures
 _LOOK_SECONDS = 1.0
+_BACKLOG = 100  # as many are accepted at once, before the oldest can be cut off
 _MIN_TOKEN_CHARACTERS = 16
 
 
@@ -65,8 +67,9 @@ def _config(settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         create_app(settings),
         loop="asyncio",
-        http="h11",
+        http=PromptProtocol,
         ws="none",
+        backlog=_BACKLOG,
         lifespan="on",
         log_config=None,
         access_log=False,
@@ -90,7 +93,7 @@ def _check_token(settings: ApiSettings) -> None:
 def _listening_socket(settings: ApiSettings) -> socket.socket:
     try:
         family, _, _, _, place = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(place[:2], family=family, backlog=1024)
+        return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
     except OSError as problem:
         raise BadInput(
             f"{settings.host}:{settings.port} cannot be listened on: {problem.strerror or problem}. Choose another with"
