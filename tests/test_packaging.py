@@ -5,8 +5,9 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from packaging.requirements import Requirement
@@ -16,6 +17,8 @@ from packaging.version import Version
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 UNPINNED = {"async-timeout", "whenever"}  # needed by other Python versions than the one tried: see constraints.txt
+# PyPI's torch for Linux is the CUDA build and names the exact version of each of these itself; the CPU build has none.
+CUDA = re.compile(r"nvidia-.+|cuda-.+|triton")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("gaelp/**/README.md")])
 
 
@@ -60,10 +63,47 @@ def test_a_requirement_is_pinned_within_its_range(wanted: Requirement) -> None:
     assert wanted.specifier.contains(pins()[canonicalize_name(wanted.name)])
 
 
+_real = distribution
+
+
+def not_as_pinned() -> dict[str, Version]:
+    """What is installed for GAELP in another version than the pinned one, or without a pin that it needs."""
+    installed = {name: Version(distribution(name).version).public for name in installed_closure()}
+    assert len(installed) > len(PROJECT["dependencies"])
+    needs_pin = {
+        name: Version(seen) for name, seen in installed.items() if not (name in UNPINNED or CUDA.fullmatch(name))
+    }
+    return {name: seen for name, seen in needs_pin.items() if pins().get(name) != seen}
+
+
 def test_everything_installed_for_gaelp_has_the_pinned_version() -> None:
-    found = {name: Version(version(name).split("+")[0]) for name in installed_closure()}
-    assert len(found) > len(PROJECT["dependencies"])
-    assert {name: seen for name, seen in found.items() if name not in UNPINNED and pins().get(name) != seen} == {}
+    assert not_as_pinned() == {}
+
+
+@pytest.mark.parametrize(
+    ("brought", "reported"),
+    [
+        (["nvidia-cublas==13.1.0.3", "cuda-bindings==13.0.3", "triton==3.7.0; platform_system == 'Linux'"], set()),
+        (["nvidia-cublas==13.1.0.3", "brought-by-torch==1.0"], {"brought-by-torch"}),
+    ],
+    ids=["the CUDA build", "another package"],
+)
+def test_only_the_packages_of_torchs_cuda_build_need_no_pin(
+    monkeypatch: pytest.MonkeyPatch, brought: list[str], reported: set[str]
+) -> None:
+    wanted = {Requirement(text).name: Requirement(text) for text in brought}
+
+    def faked(name: str) -> SimpleNamespace:
+        if name in wanted:
+            [pin] = wanted[name].specifier
+            return SimpleNamespace(requires=[], version=pin.version)
+        real = _real(name)
+        is_torch = canonicalize_name(name) == "torch"
+        requires = [*(real.requires or []), *(brought if is_torch else [])]
+        return SimpleNamespace(requires=requires, version="2.13.0+cu130" if is_torch else real.version)
+
+    monkeypatch.setitem(globals(), "distribution", faked)
+    assert set(not_as_pinned()) == reported
 
 
 def test_pins_are_sorted_and_each_stands_once() -> None:
