@@ -50,6 +50,8 @@ def for_server(api_url: str, password: str) -> dict[str, str]:
         "PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED": "true",
         "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": api_url.removesuffix("/api"),
         "PREFECT_SERVER_UI_API_URL": "/api",  # of the origin that the browser opened: 127.0.0.1, localhost, a tunnel
+        # The new UI often shows an error where it should ask for the password, and loads scripts of a tracking service.
+        "PREFECT_SERVER_UI_V2_ENABLED": "false",
     }
 
 

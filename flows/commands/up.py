@@ -91,7 +91,7 @@ def _login(here: Up, home: Path) -> str:
         return f"  begin  prefect deployment run gaelp/full-pipeline-{home_id(home)}\n"
     file = shlex.quote(str(password_file(home)))
     return (
-        f"  login  the UI asks for a password: it is the line in {file}\n"
+        f"  login  {here.ui_url}/login asks for a password: it is the line in {file}\n"
         f'  begin  PREFECT_API_URL={here.api_url} PREFECT_API_AUTH_STRING="$(cat {file})" prefect deployment run'
         " gaelp/full-pipeline\n"
     )

@@ -41,10 +41,14 @@ def free_port():
 
 
 class Pipeline:
-    """A folder with a configuration, and a `gaelp up` that serves from it."""
+    """A folder with a configuration, and a `gaelp up` that serves from it.
 
-    def __init__(self, folder: Path, **config):
+    Where no address is named, `gaelp up` chooses one; on a shared server the deployments carry the home's id.
+    """
+
+    def __init__(self, folder: Path, *, named=True, shared=False, **config):
         self.folder = folder
+        self.named, self.shared = named, shared
         # In memory where that is possible: on a busy disk SQLite makes the server wait, sometimes for a minute.
         memory = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
         self._away = Path(tempfile.mkdtemp(prefix="gaelp-home-", dir=memory if os.access(memory, os.W_OK) else folder))
@@ -62,11 +66,20 @@ class Pipeline:
     @property
     def environ(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "GAELP_"))}
-        return kept | {"GAELP_HOME": str(self.home), "PREFECT_API_URL": self.api, "NO_COLOR": "1"} | self.told
+        address = {"PREFECT_API_URL": self.api} if self.named else {}
+        return kept | {"GAELP_HOME": str(self.home), "NO_COLOR": "1"} | address | self.told
 
     @property
     def password(self):
-        return (self.home / "prefect" / "password").read_text(encoding="utf-8").strip()
+        return self.told.get("PREFECT_API_AUTH_STRING") or self.kept("password")
+
+    @property
+    def pipeline_name(self):
+        return f"full-pipeline-{self.kept('home-id')}" if self.shared else "full-pipeline"
+
+    def kept(self, name):
+        """What the home keeps in a file of this name."""
+        return (self.home / "prefect" / name).read_text(encoding="utf-8").strip()
 
     @property
     def login(self):
@@ -82,7 +95,7 @@ class Pipeline:
 
     def start(self):
         with (self.folder / "up.log").open("ab") as log:
-            command = [*GAELP, "up", "--config", "mine.yaml", "--port", str(self.port)]
+            command = [*GAELP, "up", "--config", "mine.yaml", *(("--port", str(self.port)) if self.named else ())]
             self.up = subprocess.Popen(
                 command, cwd=self.folder, env=self.environ, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
             )
@@ -91,7 +104,10 @@ class Pipeline:
 
     def served(self):
         try:
-            return self.deployment("gaelp", "full-pipeline") is not None
+            if not self.named:
+                self.api = json.loads(self.kept("up.json"))["api_url"]
+                self.port = int(self.api.removesuffix("/api").rpartition(":")[2])
+            return self.deployment("gaelp", self.pipeline_name) is not None
         except (httpx.HTTPError, FileNotFoundError):
             return False
 
@@ -133,7 +149,7 @@ class Pipeline:
 
     def begin(self, **parameters):
         """What `prefect deployment run gaelp/full-pipeline` does; returns the id of the flow run."""
-        deployed = self.deployment("gaelp", "full-pipeline")
+        deployed = self.deployment("gaelp", self.pipeline_name)
         body = {"parameters": parameters, "state": {"type": "SCHEDULED"}}
         return self.post(f"/deployments/{deployed['id']}/create_flow_run", body)["id"]
 
@@ -172,6 +188,11 @@ class Pipeline:
 
     def retry(self, run_id):
         self.gaelp("resume", run_id, "--config", "mine.yaml")
+
+    def driven(self):
+        """The flow runs that were executed in this home."""
+        notes = [json.loads(path.read_text(encoding="utf-8")) for path in self.home.glob("runs/*/run.json")]
+        return {note["driver_id"] for note in notes}
 
     def run_id(self, flow_run_id):
         for path in self.home.glob("runs/*/run.json"):
@@ -242,8 +263,10 @@ def own_pipeline(tmp_path):
     """Makes pipelines of a test's own, which it may kill."""
     made = []
 
-    def make(**config):
-        made.append(Pipeline(tmp_path, **config))
+    def make(**how):
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        made.append(Pipeline(folder, **how))
         return made[-1]
 
     yield make

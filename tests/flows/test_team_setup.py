@@ -1,4 +1,4 @@
-"""The set-up for a team, as docs/pipeline.md has it: a server with a password, prefect.yaml, a worker.
+"""The set-up for a team, as docs/pipeline.md has it: a server with a password, prefect.yaml, a worker; and two homes.
 
 The server keeps its state in SQLite unless GAELP_TEST_PREFECT_DATABASE names a PostgreSQL.
 """
@@ -82,6 +82,35 @@ def test_a_team_deploys_runs_and_decides_behind_a_password(team):
         "gate", "approve", question["run_id"], "--verdict", question["code"], "--why", "good", "--who", "Ada"
     )
     pipeline.until(lambda: "Completed" in pipeline.gaelp("status", question["run_id"]), 180, "the end")
+
+
+def test_two_homes_on_the_teams_server_execute_their_own_runs_only(team, own_pipeline):
+    team.start("server", "start", "--host", "127.0.0.1", "--port", str(team.pipeline.port))
+    team.pipeline.until(lambda: healthy(team.pipeline.api), 180, "the server")
+    mine, other = own_pipeline(shared=True), own_pipeline(shared=True)
+    for one in (mine, other):
+        one.api, one.told = team.pipeline.api, {"PREFECT_API_AUTH_STRING": PASSWORD}
+        one.start()
+    runs = {mine.begin(approval="auto") for _ in range(3)}  # either runner could take any of them
+    for flow_run_id in runs:
+        mine.wait_for(flow_run_id, "Completed")
+    assert mine.driven() == runs
+    assert other.driven() == set()
+    mine.stop()
+    other.stop()
+
+
+def test_two_homes_on_one_machine_have_a_server_each_and_execute_their_own_runs_only(own_pipeline):
+    mine, other = own_pipeline(named=False).start(), own_pipeline(named=False).start()
+    assert mine.port != other.port
+    assert mine.password != other.password
+    runs = mine.begin(approval="auto"), other.begin(approval="auto")
+    for one, flow_run_id in zip((mine, other), runs, strict=True):
+        one.wait_for(flow_run_id, "Completed")
+        assert one.driven() == {flow_run_id}
+        assert "Completed" in one.gaelp("runs")
+    found = mine.post("/flow_runs/filter", {"flow_runs": {"id": {"any_": [runs[1]]}}})
+    assert found == [], "the other home's run is on the other server"
 
 
 def healthy(api):
