@@ -153,6 +153,13 @@ class Pipeline:
         body = {"parameters": parameters, "state": {"type": "SCHEDULED"}}
         return self.post(f"/deployments/{deployed['id']}/create_flow_run", body)["id"]
 
+    def what_would_run(self):
+        """What an attacker wants to change: the steps of the pipeline's deployment, and the runs somebody started."""
+        deployed = self.deployment("gaelp", self.pipeline_name)
+        runs = self.post("/flow_runs/filter", {"deployments": {"id": {"any_": [deployed["id"]]}}})
+        started = sorted(run["id"] for run in runs if not run["auto_scheduled"])
+        return deployed["id"], deployed["pull_steps"], started
+
     def post(self, path, body):
         """Ask the server; where its database is busy it says 503, and Prefect's own client asks again too."""
         for _ in range(10):
