@@ -56,10 +56,11 @@ class PromptProtocol(H11Protocol):
             self._deadline = None
 
     def _make_room(self) -> None:
-        if len(self.connections) <= MAX_CONNECTIONS:
-            return
-        waiting = [one for one in self.connections if isinstance(one, PromptProtocol) and not one._is_being_answered()]
-        min(waiting, key=lambda one: one._connected_at).transport.abort()
+        """Cut off the oldest that waits; one that was cut off is only gone a moment later, and no longer counts."""
+        there = [one for one in self.connections if isinstance(one, PromptProtocol) and not one.transport.is_closing()]
+        waiting = [one for one in there if not one._is_being_answered()]
+        if len(there) > MAX_CONNECTIONS and waiting:
+            min(waiting, key=lambda one: one._connected_at).transport.abort()
 
     def _is_being_answered(self) -> bool:
         return self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
