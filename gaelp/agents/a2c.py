@@ -14,10 +14,10 @@ from gaelp.agents.on_policy import (
     OnPolicyConfig,
     OnPolicyLearner,
     Tally,
-    explained_variance,
     with_normalised_advantages,
 )
 from gaelp.agents.schedules import Constant, Schedule
+from gaelp.agents.value_figures import explained_variance
 from gaelp.errors import BadInput
 from gaelp.experience.returns import Credit, Steps, gae, n_step_returns
 from gaelp.experience.transitions import Batch

@@ -19,10 +19,16 @@ class ActionValues(nn.Module):
     """
 
     def __init__(
-        self, observation_size: int, *, actions: int, numbers: int, spec: NetworkSpec, dueling: bool, seed: int
+        self,
+        observation_size: int,
+        *,
+        actions: int,
+        numbers: int,
+        spec: NetworkSpec,
+        dueling: bool,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
-        generator = torch.Generator().manual_seed(seed)
         self._numbers = numbers
         self.dueling = dueling
         self.trunk = nn.Sequential()

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
-from gaelp.experience.saved import State, tensor_of
+from gaelp.experience.saved import State, copies, tensor_of, tensors_of
 from gaelp.experience.transitions import Batch
 
 __all__ = ["CHUNK_ROWS", "AddGradient", "LossOf", "OptimizerSpec", "Outcome", "Stepper"]
@@ -107,12 +107,12 @@ class Stepper:
     def state(self) -> dict[str, State]:
         """Parameters by name, and the optimiser's moments, which are empty before the first step."""
         moments = {name: value.clone() for name, value in self._optimizer.state.get(self._flat, {}).items()}
-        return {"parameters": _copies(self._module), "moments": moments}
+        return {"parameters": copies(self._module.state_dict()), "moments": moments}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`; all of it is checked before anything is changed."""
         own = self._module.state_dict()
-        parameters = {name: tensor_of(state["parameters"], name, like) for name, like in own.items()}
+        parameters = tensors_of(state["parameters"], own)
         if unknown := sorted(state["parameters"].keys() - own.keys()):
             raise BadInput(f"the saved state has parameters {unknown} besides: load into a learner built alike")
         saved = state["moments"]
@@ -136,7 +136,3 @@ def _optimizer(flat: nn.Parameter, spec: OptimizerSpec) -> torch.optim.Optimizer
     if spec.kind == "rmsprop":
         return torch.optim.RMSprop([flat], alpha=spec.decay, eps=spec.epsilon, foreach=False)
     return torch.optim.Adam([flat], eps=spec.epsilon, fused=True)
-
-
-def _copies(module: nn.Module) -> State:
-    return {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}

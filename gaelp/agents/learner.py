@@ -4,15 +4,18 @@ Learners see rows. A row is one environment of a vector environment, or one segm
 shared across segments; a learner does not know which.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+import torch
 from torch import Tensor
 
+from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
 
-__all__ = ["BoxActions", "DiscreteActions", "Learner", "Spaces", "Update"]
+__all__ = ["BoxActions", "DiscreteActions", "Learner", "Spaces", "Update", "random_streams", "refuse_other_state"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +84,20 @@ class Learner(Protocol):
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from `state` bit for bit."""
         ...
+
+
+def random_streams(seed: int) -> tuple[torch.Generator, torch.Generator, torch.Generator]:
+    """Independent generators: for a learner's first weights, for its actions, and for what it draws while it learns."""
+    words = np.random.SeedSequence(seed).generate_state(3, np.uint64)
+    weights, acting, learning = (torch.Generator().manual_seed(int(word)) for word in words)
+    return weights, acting, learning
+
+
+def refuse_other_state(state: Mapping[str, Any], name: str, wanted: Collection[str]) -> None:
+    """BadInput unless a saved state is of a learner of this name and has exactly the wanted parts."""
+    if state.keys() != set(wanted):
+        raise BadInput(
+            f"the saved state has {sorted(state)}, wanted is {sorted(wanted)}: load into a learner built alike"
+        )
+    if state["name"] != name:
+        raise BadInput(f"the saved state is of {state['name']!r}, this learner is {name!r}: build that one")

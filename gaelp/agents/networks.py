@@ -10,7 +10,7 @@ from torch import nn
 
 from gaelp.config.base import Frozen
 
-__all__ = ["Activation", "NetworkSpec", "mlp", "parameter_count"]
+__all__ = ["Activation", "NetworkSpec", "mlp", "parameter_count", "soft_update"]
 
 Activation = Literal["relu", "silu", "tanh"]
 
@@ -50,3 +50,10 @@ def _linear(fan_in: int, fan_out: int, gain: float, generator: torch.Generator) 
 def parameter_count(module: nn.Module) -> int:
     """How many numbers a module learns."""
     return sum(parameter.numel() for parameter in module.parameters())
+
+
+@torch.no_grad()
+def soft_update(targets: nn.Module, sources: nn.Module, rate: float) -> None:
+    """Move every parameter of `targets` by `rate` of the way to its counterpart in `sources`."""
+    for target, source in zip(targets.parameters(), sources.parameters(), strict=True):
+        target.lerp_(source, rate)

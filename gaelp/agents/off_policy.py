@@ -7,37 +7,23 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from gaelp.agents.guarded_adam import GradientStep, GuardedAdam
-from gaelp.agents.learner import BoxActions, Spaces, Update
-from gaelp.agents.off_policy_config import OffPolicyConfig
-from gaelp.agents.off_policy_memory import Memory, Minibatch
+from gaelp.agents.learner import BoxActions, Spaces, Update, refuse_other_state
+from gaelp.agents.replay_config import OffPolicyConfig
+from gaelp.agents.replay_memory import Memory, Minibatch
+from gaelp.agents.value_figures import value_figures
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
-from gaelp.experience.saved import State, integer_of, number_of, tensor_of
+from gaelp.experience.saved import State, copies, integer_of, number_of, tensors_of
 
-__all__ = ["OffPolicyAlgorithm", "OffPolicyLearner", "Streams", "Tally", "Turn", "box_size"]
+__all__ = ["OffPolicyAlgorithm", "OffPolicyLearner", "Tally", "Turn", "box_size"]
 
 _SAVED = ("name", "networks", "optimisers", "memory", "counters", "generators")
-
-
-class Streams(NamedTuple):
-    """The random generators of a learner: for its first weights, for exploring, and for drawing while it learns."""
-
-    weights: torch.Generator
-    exploring: torch.Generator
-    learning: torch.Generator
-
-    @classmethod
-    def of(cls, seed: int) -> Self:
-        """Three streams that have nothing in common."""
-        words = np.random.SeedSequence(seed).generate_state(3, np.uint64)
-        return cls(*(torch.Generator().manual_seed(int(word)) for word in words))
 
 
 class Tally:
@@ -68,7 +54,7 @@ class Tally:
 
     def metrics(self) -> dict[str, float]:
         """Means over the steps made; `gradient_norm` is that of the network where it is largest."""
-        found = self._figures | (_value_figures(*self._last) if self._last else {})
+        found = self._figures | (_critic_figures(*self._last) if self._last else {})
         for network, steps in self._steps.items():
             found[f"{network}_loss"] = _mean([step.loss for step in steps])
             found[f"{network}_gradient_norm"] = _mean([step.gradient_norm for step in steps])
@@ -119,15 +105,20 @@ class OffPolicyLearner:
     """A `Learner` around an actor-critic: random actions at first, then some gradient steps every few steps."""
 
     def __init__(
-        self, algorithm: OffPolicyAlgorithm, spaces: Spaces, config: OffPolicyConfig, streams: Streams
+        self,
+        algorithm: OffPolicyAlgorithm,
+        spaces: Spaces,
+        config: OffPolicyConfig,
+        *,
+        exploring: torch.Generator,
+        learning: torch.Generator,
     ) -> None:
         self.config = config
         self.algorithm = algorithm
         self._action_size = box_size(algorithm.name, spaces)
-        self._streams = streams
-        self._memory = Memory(
-            config, observation_size=spaces.observation_size, action_size=self._action_size, rows=spaces.rows
-        )
+        self._exploring, self._learning = exploring, learning
+        self._generators = {"exploring": exploring, "learning": learning}
+        self._memory = Memory(config, spaces)
         self._progress = 0.0
         self._steps_made = 0  # gradient steps in all
 
@@ -142,8 +133,8 @@ class OffPolicyLearner:
         if not explore:
             return self.algorithm.best(self._memory.seen(obs))
         if self._memory.warming_up:
-            return torch.rand(len(obs), self._action_size, generator=self._streams.exploring) * 2 - 1
-        return self.algorithm.explore(self._memory.seen(obs), self._streams.exploring, self._progress)
+            return torch.rand(len(obs), self._action_size, generator=self._exploring) * 2 - 1
+        return self.algorithm.explore(self._memory.seen(obs), self._exploring, self._progress)
 
     def observe(self, step: Step) -> None:
         """Remember one step of all rows; one that is not finite is refused and leaves no trace."""
@@ -168,8 +159,8 @@ class OffPolicyLearner:
         return Update(metrics=figures, gradient_steps=self._steps_made - before, skipped=dict(tally.skipped))
 
     def _gradient_step(self, rate: float, tally: Tally) -> None:
-        batch = self._memory.draw(self._streams.learning, self._progress)
-        errors = self.algorithm.learn(batch, Turn(rate, self._steps_made, self._streams.learning, tally))
+        batch = self._memory.draw(self._learning, self._progress)
+        errors = self.algorithm.learn(batch, Turn(rate, self._steps_made, self._learning, tally))
         if errors is not None:
             self._steps_made += 1
             self._memory.replay.update_priorities(batch.indices, errors)
@@ -178,20 +169,18 @@ class OffPolicyLearner:
         """Everything that decides how training goes on, as copies."""
         return {
             "name": self.name,
-            "networks": {name: tensor.clone() for name, tensor in self.algorithm.networks.state_dict().items()},
+            "networks": copies(self.algorithm.networks.state_dict()),
             "optimisers": {name: optimiser.state() for name, optimiser in self.algorithm.optimisers.items()},
             "memory": self._memory.state(),
             "counters": {"progress": self._progress, "steps_made": self._steps_made},
-            "generators": {name: stream.get_state() for name, stream in self._saved_streams().items()},
+            "generators": {name: generator.get_state() for name, generator in self._generators.items()},
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`, which must come from a learner built alike; rates and schedules may differ."""
-        _refuse_other_state(state, self.name)
-        networks = _fitting(state["networks"], self.algorithm.networks.state_dict())
-        streams = _fitting(
-            state["generators"], {name: stream.get_state() for name, stream in self._saved_streams().items()}
-        )
+        refuse_other_state(state, self.name, _SAVED)
+        networks = tensors_of(state["networks"], self.algorithm.networks.state_dict())
+        streams = tensors_of(state["generators"], {name: own.get_state() for name, own in self._generators.items()})
         moments = _part_states(state["optimisers"], self.algorithm.optimisers)
         progress = number_of(state["counters"], "progress")
         steps_made = integer_of(state["counters"], "steps_made")
@@ -199,13 +188,9 @@ class OffPolicyLearner:
         self.algorithm.networks.load_state_dict(networks)
         for name, optimiser in self.algorithm.optimisers.items():
             optimiser.load_state(moments[name])
-        for name, stream in self._saved_streams().items():
-            stream.set_state(streams[name])
+        for name, generator in self._generators.items():
+            generator.set_state(streams[name])
         self._progress, self._steps_made = progress, steps_made
-
-    def _saved_streams(self) -> dict[str, torch.Generator]:
-        """Those that are drawn from after the learner is built."""
-        return {"exploring": self._streams.exploring, "learning": self._streams.learning}
 
 
 def box_size(name: str, spaces: Spaces) -> int:
@@ -218,34 +203,13 @@ def box_size(name: str, spaces: Spaces) -> int:
     return spaces.actions.size
 
 
-def _value_figures(values: Tensor, targets: Tensor) -> dict[str, float]:
+def _critic_figures(values: Tensor, targets: Tensor) -> dict[str, float]:
     """How large the critics' values (2, B) are, how far apart, and how well they fit their targets (B,)."""
-    errors, spread = targets - values.mean(0), targets.var(correction=0).item()
-    return {
-        "q_abs_mean": values.abs().mean().item(),
-        "q_abs_max": values.abs().max().item(),
-        "q_disagreement": (values[0] - values[1]).abs().mean().item(),
-        "td_error_abs_mean": errors.abs().mean().item(),
-        "explained_variance": 1 - errors.var(correction=0).item() / spread if spread > 0 else 0.0,
-    }
+    return value_figures(values, targets) | {"q_disagreement": (values[0] - values[1]).abs().mean().item()}
 
 
 def _mean(numbers: list[float]) -> float:
     return math.fsum(numbers) / len(numbers)
-
-
-def _refuse_other_state(state: Mapping[str, Any], name: str) -> None:
-    if state.keys() != set(_SAVED):
-        raise BadInput(
-            f"the saved state has {sorted(state)}, wanted is {sorted(_SAVED)}: load into a learner built alike"
-        )
-    if state["name"] != name:
-        raise BadInput(f"the saved state is of {state['name']!r}, this learner is {name!r}: build that one")
-
-
-def _fitting(saved: State, wanted: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The saved tensors, if they are of the wanted names, types and shapes."""
-    return {name: tensor_of(saved, name, like) for name, like in wanted.items()}
 
 
 def _part_states(saved: Mapping[str, State], optimisers: Mapping[str, GuardedAdam]) -> Mapping[str, State]:

@@ -5,24 +5,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
-import torch
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor
 
 from gaelp.agents.actor_critic import ActorCritic
 from gaelp.agents.collection import Collected, Collection
 from gaelp.agents.gradient_step import OptimizerSpec, Outcome, Stepper
-from gaelp.agents.learner import Spaces, Update
+from gaelp.agents.learner import Spaces, Update, random_streams, refuse_other_state
 from gaelp.agents.networks import NetworkSpec
-from gaelp.agents.schedules import Constant, Schedule
+from gaelp.agents.schedules import Constant, Schedule, refuse_negative
 from gaelp.config.base import Frozen
-from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
-from gaelp.experience.saved import State, tensor_of
+from gaelp.experience.saved import tensor_of
 from gaelp.experience.transitions import Batch
 
-__all__ = ["OnPolicyConfig", "OnPolicyLearner", "Tally", "explained_variance", "with_normalised_advantages"]
+__all__ = ["OnPolicyConfig", "OnPolicyLearner", "Tally", "with_normalised_advantages"]
+
+_SAVED = ("name", "parameters", "moments", "collection", "generators")
 
 
 class OnPolicyConfig(Frozen):
@@ -47,10 +46,7 @@ class OnPolicyConfig(Frozen):
 
     @model_validator(mode="after")
     def _schedules_are_not_negative(self) -> Self:
-        for name, schedule in self:
-            for end in (getattr(schedule, part, 0.0) for part in ("start", "end") if hasattr(schedule, "value")):
-                if end < 0:
-                    raise ValueError(f"{name} reaches {end}, allowed is 0 and above: change its start or end")
+        refuse_negative(self)
         return self
 
 
@@ -60,8 +56,7 @@ class OnPolicyLearner(ABC):
     name: ClassVar[str]
 
     def __init__(self, spaces: Spaces, config: OnPolicyConfig, *, seed: int) -> None:
-        words = np.random.SeedSequence(seed).generate_state(3, np.uint64)
-        weights, acting, self._shuffling = (torch.Generator().manual_seed(int(word)) for word in words)
+        weights, acting, self._shuffling = random_streams(seed)
         self._generators = {"acting": acting, "shuffling": self._shuffling}
         self.networks = ActorCritic(
             spaces, config.network, log_std_start=config.log_std_start, fast=config.fast_gradients, generator=weights
@@ -113,12 +108,8 @@ class OnPolicyLearner(ABC):
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`, which must come from a learner built alike; rates and schedules may differ."""
-        if state.get("name") != self.name:
-            raise BadInput(
-                f"the saved state is of {state.get('name')!r}, this learner is {self.name!r}: build that one"
-            )
-        streams: State = state["generators"]
-        drawn = {name: tensor_of(streams, name, own.get_state()) for name, own in self._generators.items()}
+        refuse_other_state(state, self.name, _SAVED)
+        drawn = {name: tensor_of(state["generators"], name, own.get_state()) for name, own in self._generators.items()}
         self._collection.load_state(state["collection"])
         self._stepper.load_state(state)
         for name, generator in self._generators.items():
@@ -157,9 +148,3 @@ def with_normalised_advantages(rows: Batch) -> Batch:
     advantages = rows["advantages"]
     scaled = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     return Batch({**rows.tensors, "advantages": scaled})
-
-
-def explained_variance(values: Tensor, targets: Tensor) -> float:
-    """The share of the targets' variance that the values explain: 1 is perfect; 0 if there is none to explain."""
-    spread = targets.var(correction=0).item()
-    return 1 - (targets - values).var(correction=0).item() / spread if spread > 0 else 0.0

@@ -19,10 +19,10 @@ from gaelp.agents.on_policy import (
     OnPolicyConfig,
     OnPolicyLearner,
     Tally,
-    explained_variance,
     with_normalised_advantages,
 )
 from gaelp.agents.schedules import Constant, Linear, Schedule
+from gaelp.agents.value_figures import explained_variance
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 from gaelp.experience.returns import Credit, Steps, gae, values_after, vtrace

@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.nn.functional import huber_loss
 
 from gaelp.agents.learner import Spaces
+from gaelp.agents.replay_config import ValueBasedConfig
 from gaelp.agents.value_based import Objective, RowLosses, ValueLearner
-from gaelp.agents.value_based_config import ValueBasedConfig
 
 __all__ = ["QrDqnConfig", "build_qr_dqn", "quantile_losses", "quantile_midpoints"]
 

@@ -13,13 +13,13 @@ from pydantic import Field, PositiveFloat
 from torch import Tensor, nn
 
 from gaelp.agents.guarded_adam import GuardedAdam
-from gaelp.agents.learner import Spaces
-from gaelp.agents.networks import mlp
-from gaelp.agents.off_policy import OffPolicyLearner, Streams, Turn, box_size
-from gaelp.agents.off_policy_config import OffPolicyConfig
-from gaelp.agents.off_policy_memory import Minibatch
+from gaelp.agents.learner import Spaces, random_streams
+from gaelp.agents.networks import mlp, soft_update
+from gaelp.agents.off_policy import OffPolicyLearner, Turn, box_size
+from gaelp.agents.replay_config import OffPolicyConfig
+from gaelp.agents.replay_memory import Minibatch
 from gaelp.agents.squashed import LOG_STD_HIGH, LOG_STD_LOW, Draw, draw_squashed, mean_and_log_std
-from gaelp.agents.twin_critics import TwinCritics, soft_update, twin_loss
+from gaelp.agents.twin_critics import TwinCritics, twin_loss
 
 __all__ = ["Sac", "SacConfig", "actor_loss", "build_sac", "soft_targets", "temperature_loss"]
 
@@ -49,8 +49,8 @@ class SacConfig(OffPolicyConfig):
 
 def build_sac(spaces: Spaces, config: SacConfig, *, seed: int) -> OffPolicyLearner:
     """A learner for actions in -1..1."""
-    streams = Streams.of(seed)
-    return OffPolicyLearner(Sac(spaces, config, streams.weights), spaces, config, streams)
+    weights, exploring, learning = random_streams(seed)
+    return OffPolicyLearner(Sac(spaces, config, weights), spaces, config, exploring=exploring, learning=learning)
 
 
 class Sac(nn.Module):

@@ -4,17 +4,16 @@ import math
 from typing import Any, TypeVar
 
 from gaelp.agents.a2c import A2cConfig
-from gaelp.agents.off_policy_config import OffPolicyConfig
 from gaelp.agents.ppo import PpoConfig
+from gaelp.agents.replay_config import ReplayConfig
 from gaelp.agents.schedules import Schedule
-from gaelp.agents.value_based_config import ValueBasedConfig
 from gaelp.config.base import Frozen
 from gaelp.errors import Refused
 
 __all__ = ["changed", "scaled_a2c", "scaled_ppo", "scaled_replay", "scaled_schedule", "shrunk"]
 
 Model = TypeVar("Model", bound=Frozen)
-Replaying = TypeVar("Replaying", bound=OffPolicyConfig | ValueBasedConfig)
+Replaying = TypeVar("Replaying", bound=ReplayConfig)
 
 
 def scaled_schedule(schedule: Schedule, factor: float) -> Schedule:

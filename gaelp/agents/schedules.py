@@ -9,7 +9,7 @@ from pydantic import Field, PositiveFloat
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 
-__all__ = ["Constant", "Cosine", "Linear", "Log", "Schedule"]
+__all__ = ["Constant", "Cosine", "Linear", "Log", "Schedule", "refuse_negative"]
 
 Until = Annotated[float, Field(gt=0, le=1, description="share of training after which the end value holds")]
 
@@ -20,6 +20,11 @@ class _Ramp(Frozen):
     start: float
     end: float
     until: Until = 1.0
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """First and last value; all others lie between."""
+        return self.start, self.end
 
     def value(self, progress: float) -> float:
         """The value at `progress`, the share of training done, 0..1; `start` and `end` are met exactly."""
@@ -39,6 +44,11 @@ class Constant(Frozen):
 
     kind: Literal["constant"] = "constant"
     start: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """First and last value."""
+        return self.start, self.start
 
     def value(self, progress: float) -> float:
         """The value at `progress`, the share of training done, 0..1."""
@@ -77,6 +87,13 @@ class Log(_Ramp):
 
 
 Schedule = Annotated[Constant | Linear | Cosine | Log, Field(discriminator="kind")]
+
+
+def refuse_negative(config: Frozen) -> None:
+    """ValueError if a schedule of this configuration begins or ends below zero."""
+    for name, value in config:
+        if isinstance(value, Constant | _Ramp) and (least := min(value.ends)) < 0:
+            raise ValueError(f"{name} reaches {least}, allowed is 0 and above: change its start or end")
 
 
 def _checked(progress: float) -> float:

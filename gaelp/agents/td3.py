@@ -7,17 +7,17 @@ critics.
 import copy
 
 import torch
-from pydantic import Field, NonNegativeFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveInt
 from torch import Tensor, nn
 
 from gaelp.agents.guarded_adam import GuardedAdam
-from gaelp.agents.learner import Spaces
-from gaelp.agents.networks import mlp
-from gaelp.agents.off_policy import OffPolicyLearner, Streams, Turn, box_size
-from gaelp.agents.off_policy_config import OffPolicyConfig, refuse_negative
-from gaelp.agents.off_policy_memory import Minibatch
+from gaelp.agents.learner import Spaces, random_streams
+from gaelp.agents.networks import mlp, soft_update
+from gaelp.agents.off_policy import OffPolicyLearner, Turn, box_size
+from gaelp.agents.replay_config import OffPolicyConfig
+from gaelp.agents.replay_memory import Minibatch
 from gaelp.agents.schedules import Constant, Schedule
-from gaelp.agents.twin_critics import TwinCritics, soft_update, twin_loss
+from gaelp.agents.twin_critics import TwinCritics, twin_loss
 
 __all__ = ["Td3", "Td3Config", "build_td3", "clipped_targets", "smoothed_actions"]
 
@@ -34,16 +34,11 @@ class Td3Config(OffPolicyConfig):
     target_noise_clip: NonNegativeFloat = Field(default=0.5, description="the most it may be, either way")
     policy_delay: PositiveInt = Field(default=2, description="steps of the critics for one of actor and targets")
 
-    @model_validator(mode="after")
-    def _noise_is_one(self) -> "Td3Config":
-        refuse_negative("exploration_noise", self.exploration_noise)
-        return self
-
 
 def build_td3(spaces: Spaces, config: Td3Config, *, seed: int) -> OffPolicyLearner:
     """A learner for actions in -1..1."""
-    streams = Streams.of(seed)
-    return OffPolicyLearner(Td3(spaces, config, streams.weights), spaces, config, streams)
+    weights, exploring, learning = random_streams(seed)
+    return OffPolicyLearner(Td3(spaces, config, weights), spaces, config, exploring=exploring, learning=learning)
 
 
 class Td3(nn.Module):

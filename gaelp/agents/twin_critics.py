@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from gaelp.agents.networks import NetworkSpec, mlp
 
-__all__ = ["TwinCritics", "soft_update", "twin_loss"]
+__all__ = ["TwinCritics", "twin_loss"]
 
 
 class TwinCritics(nn.Module):
@@ -50,10 +50,3 @@ class TwinCritics(nn.Module):
 def twin_loss(values: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
     """The mean squared errors of both critics added: values (2, B), targets (B,), importance weights (B,)."""
     return (weights * (values - targets).square()).mean(1).sum()
-
-
-@torch.no_grad()
-def soft_update(targets: nn.Module, sources: nn.Module, rate: float) -> None:
-    """Move every parameter of `targets` by `rate` of the way to its counterpart in `sources`."""
-    for target, source in zip(targets.parameters(), sources.parameters(), strict=True):
-        target.lerp_(source, rate)

@@ -1,27 +1,27 @@
 """Learners that know what each of several actions is worth: what DQN and QR-DQN share, all but the loss."""
 
+import copy
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from gaelp.agents.action_values import ActionValues, bellman_targets, epsilon_greedy, numbers_of
 from gaelp.agents.guarded_adam import GradientStep, GuardedAdam
-from gaelp.agents.learner import DiscreteActions, Spaces, Update
-from gaelp.agents.value_based_config import ValueBasedConfig
+from gaelp.agents.learner import DiscreteActions, Spaces, Update, random_streams, refuse_other_state
+from gaelp.agents.networks import soft_update
+from gaelp.agents.replay_config import ValueBasedConfig
+from gaelp.agents.replay_memory import Memory, Minibatch
+from gaelp.agents.value_figures import value_figures
 from gaelp.errors import BadInput
-from gaelp.experience.collect import Step, refuse_not_finite
+from gaelp.experience.collect import Step
 from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
-from gaelp.experience.prioritized import PrioritizedReplay
-from gaelp.experience.replay import Replay, ReplayBuffer
-from gaelp.experience.saved import State, integer_of, number_of, tensor_of
-from gaelp.experience.transitions import Batch
-from gaelp.experience.value_guard import FieldSpec
+from gaelp.experience.replay import Replay
+from gaelp.experience.saved import copies, integer_of, number_of, tensors_of
 
 __all__ = ["Objective", "RowLosses", "ValueLearner"]
 
@@ -65,39 +65,20 @@ class ValueLearner:
         self.config = config
         self._objective = objective
         self._actions = spaces.actions.count
-        weights_seed, *streams = (int(word) for word in np.random.SeedSequence(seed).generate_state(3, np.uint64))
-        self._exploring, self._sampling = (torch.Generator().manual_seed(stream) for stream in streams)
+        weights, self._exploring, self._sampling = random_streams(seed)
         self._generators = {"exploring": self._exploring, "sampling": self._sampling}
-        self.online, self._target = (
-            ActionValues(
-                spaces.observation_size,
-                actions=self._actions,
-                numbers=objective.numbers,
-                spec=config.network,
-                dueling=config.dueling,
-                seed=weights_seed,
-            )
-            for _ in range(2)
+        self.online = ActionValues(
+            spaces.observation_size,
+            actions=self._actions,
+            numbers=objective.numbers,
+            spec=config.network,
+            dueling=config.dueling,
+            generator=weights,
         )
-        self._target.requires_grad_(requires_grad=False)
-        self._parameters, self._target_parameters = (list(net.parameters()) for net in (self.online, self._target))
-        self._optimizer = GuardedAdam(self._parameters, max_norm=config.max_gradient_norm)
-        self._buffer = ReplayBuffer(
-            _fields(spaces.observation_size, self._actions, config),
-            capacity=config.replay_capacity,
-            envs=spaces.rows,
-            gamma=config.gamma,
-            n_step=config.n_step,
-            on_refused=config.on_refused,
-        )
-        drawn = config.priorities
-        self._replay: Replay = (
-            PrioritizedReplay(self._buffer, alpha=drawn.alpha, beta_start=drawn.beta_start) if drawn else self._buffer
-        )
-        self._normaliser = ObservationNormaliser((spaces.observation_size,)) if config.normalise_obs else None
-        self._scaler = RewardScaler((spaces.rows,), gamma=config.gamma) if config.scale_rewards else None
+        self._target = copy.deepcopy(self.online).requires_grad_(requires_grad=False)
+        self._optimizer = GuardedAdam(self.online.parameters(), max_norm=config.max_gradient_norm)
+        self._memory = Memory(config, spaces)
         self._progress = 0.0
-        self._waiting = 0  # steps since the last update
         self._steps_made = 0  # gradient steps in all
 
     @property
@@ -108,7 +89,7 @@ class ValueLearner:
     @torch.no_grad()
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
         """The best known actions (B,) for obs (B, size); some of them random while exploring."""
-        best: Tensor = self.online(self._seen(obs)).mean(2).argmax(1)
+        best: Tensor = self.online(self._memory.seen(obs)).mean(2).argmax(1)
         if not explore:
             return best
         epsilon = self.config.epsilon.value(self._progress)
@@ -116,42 +97,20 @@ class ValueLearner:
 
     def observe(self, step: Step) -> None:
         """Remember one step of all rows; one that is not finite is refused and leaves no trace."""
-        for name in ("obs", "reward", "next_obs"):
-            refuse_not_finite(name, getattr(step, name))
-        ended = step.terminated | step.truncated
-        self._replay.add(
-            {
-                "obs": step.obs,
-                "actions": step.action,
-                "rewards": step.reward,
-                "next_obs": step.next_obs,
-                "ended": ended,
-                "terminated": step.terminated,
-            }
-        )
-        if self._normaliser:
-            self._normaliser.observe(step.obs)
-        if self._scaler:
-            # A reward outside the declared range that was left out does not move the scale either.
-            allowed = step.reward.clamp(*self.config.reward_range) if self.config.reward_range else step.reward
-            self._scaler.observe(allowed.unsqueeze(0), ended.unsqueeze(0))
-        if self._replay.size >= self.config.learning_starts:
-            self._waiting += 1
+        self._memory.take_in(step)
 
     def cut(self) -> None:
         """Rows are about to be reset from outside: their last steps count as truncated."""
-        self._replay.cut()
-        if self._scaler:
-            self._scaler.cut()
+        self._memory.cut()
 
     def update(self, progress: float) -> Update | None:
         """Make the gradient steps that are due: so many for every `train_every` steps since replay began to suffice."""
         rate = self.config.learning_rate.value(progress)
         self._progress = progress
-        rounds, self._waiting = divmod(self._waiting, self.config.train_every)
-        if not rounds:
+        due = self._memory.due()
+        if not due:
             return None
-        learnt = [self._gradient_step(rate) for _ in range(rounds * self.config.gradient_steps)]
+        learnt = [self._gradient_step(rate) for _ in range(due)]
         made = [one for one in learnt if not one.step.refused_for]
         skipped = Counter({"loss": 0, "gradient": 0})
         skipped.update(one.step.refused_for for one in learnt if one.step.refused_for)
@@ -159,43 +118,31 @@ class ValueLearner:
 
     def _gradient_step(self, rate: float) -> _Learnt:
         """Learn from one minibatch; a loss or gradient that is not finite changes nothing."""
-        batch = self._replay.sample(self.config.batch_size, self._sampling, self._progress)
+        batch = self._memory.draw(self._sampling, self._progress)
         predicted, target = self._predictions(batch)
         rows = self._objective.losses(predicted, target)
-        step = self._optimizer.step((batch["weights"] * rows.losses).mean(), rate)
+        step = self._optimizer.step((batch.weights * rows.losses).mean(), rate)
         if not step.refused_for:
-            self._replay.update_priorities(batch["indices"], rows.priorities)
+            self._memory.replay.update_priorities(batch.indices, rows.priorities)
             self._steps_made += 1
             if self._steps_made % self.config.target_every == 0:
-                self._move_target()
+                soft_update(self._target, self.online, self.config.target_rate)
         return _Learnt(step, predicted.detach(), target)
 
-    def _predictions(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _predictions(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
         """What the network says of the actions taken, and what it should say; both (B, K)."""
-        next_obs = self._seen(batch["next_obs"])
-        rewards = self._scaler(batch["rewards"]) if self._scaler else batch["rewards"]
         with torch.no_grad():
-            following = self._target(next_obs)
-            choosing = self.online(next_obs) if self.config.double else following
-        target = bellman_targets(rewards, batch["discounts"], following, choosing)
-        return numbers_of(batch["actions"], self.online(self._seen(batch["obs"]))), target
-
-    def _seen(self, obs: Tensor) -> Tensor:
-        """Observations as the networks see them."""
-        return self._normaliser(obs) if self._normaliser else obs
-
-    @torch.no_grad()
-    def _move_target(self) -> None:
-        for old, new in zip(self._target_parameters, self._parameters, strict=True):
-            old.lerp_(new, self.config.target_rate)
+            following = self._target(batch.next_obs)
+            choosing = self.online(batch.next_obs) if self.config.double else following
+        target = bellman_targets(batch.rewards, batch.discounts, following, choosing)
+        return numbers_of(batch.actions, self.online(batch.obs)), target
 
     def _metrics(self, made: list[_Learnt]) -> dict[str, float]:
         """Means over the gradient steps made; figures of values are of the last minibatch."""
         figures = {
             "epsilon": self.config.epsilon.value(self._progress),
             "learning_rate": self.config.learning_rate.value(self._progress),
-            "replay_size": float(self._replay.size),
-            "refused_steps": float(self._buffer.refused_steps),
+            **self._memory.figures(),
         }
         if not made:
             return figures
@@ -205,31 +152,25 @@ class ValueLearner:
             "gradient_norm": math.fsum(norms) / len(made),
             "gradient_norm_max": max(norms),
             "clip_fraction": sum(norm > self.config.max_gradient_norm for norm in norms) / len(made),
-            **_value_figures(made[-1].predicted.mean(1), made[-1].target.mean(1)),
+            **value_figures(made[-1].predicted.mean(1).unsqueeze(0), made[-1].target.mean(1)),
         }
 
     def state(self) -> dict[str, Any]:
         """Everything that decides how training goes on, as copies."""
         return {
             "name": self.name,
-            "online": _copies(self.online.state_dict()),
-            "target": _copies(self._target.state_dict()),
-            "counters": {"progress": self._progress, "waiting": self._waiting, "steps_made": self._steps_made},
+            "online": copies(self.online.state_dict()),
+            "target": copies(self._target.state_dict()),
+            "counters": {"progress": self._progress, "waiting": self._memory.waiting, "steps_made": self._steps_made},
             "generators": {name: generator.get_state() for name, generator in self._generators.items()},
             **{name: part.state() for name, part in self._parts().items()},
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue from `state`, which must come from a learner built alike; rates and schedules may differ."""
-        _refuse_other_state(state, self.name, {*_ALWAYS_SAVED, *self._parts()})
-        online, target = (
-            {name: tensor_of(state[key], name, tensor) for name, tensor in network.state_dict().items()}
-            for key, network in (("online", self.online), ("target", self._target))
-        )
-        streams = {
-            name: tensor_of(state["generators"], name, generator.get_state())
-            for name, generator in self._generators.items()
-        }
+        refuse_other_state(state, self.name, {*_ALWAYS_SAVED, *self._parts()})
+        online, target = (tensors_of(state[name], self.online.state_dict()) for name in ("online", "target"))
+        streams = tensors_of(state["generators"], {name: own.get_state() for name, own in self._generators.items()})
         counters = state["counters"]
         progress, waiting = number_of(counters, "progress"), integer_of(counters, "waiting")
         steps_made = integer_of(counters, "steps_made")
@@ -239,44 +180,8 @@ class ValueLearner:
         self._target.load_state_dict(target)
         for name, generator in self._generators.items():
             generator.set_state(streams[name])
-        self._progress, self._waiting, self._steps_made = progress, waiting, steps_made
+        self._progress, self._memory.waiting, self._steps_made = progress, waiting, steps_made
 
     def _parts(self) -> dict[str, Replay | GuardedAdam | ObservationNormaliser | RewardScaler]:
         """What saves and restores itself."""
-        optional = {"normaliser": self._normaliser, "scaler": self._scaler}
-        present = {name: part for name, part in optional.items() if part}
-        return {"replay": self._replay, "optimizer": self._optimizer, **present}
-
-
-def _fields(observation_size: int, actions: int, config: ValueBasedConfig) -> dict[str, FieldSpec]:
-    """What a stored transition holds, and which values may occur in it."""
-    low, high = config.reward_range or (-math.inf, math.inf)
-    return {
-        "obs": FieldSpec((observation_size,)),
-        "actions": FieldSpec(dtype=torch.int64, value_low=0, value_high=actions - 1),
-        "rewards": FieldSpec(value_low=low, value_high=high),
-    }
-
-
-def _value_figures(predicted: Tensor, target: Tensor) -> dict[str, float]:
-    """How large the values (B,) are, and how well they fit their targets."""
-    errors, spread = target - predicted, target.var(correction=0).item()
-    return {
-        "q_abs_mean": predicted.abs().mean().item(),
-        "q_abs_max": predicted.abs().max().item(),
-        "td_error_abs_mean": errors.abs().mean().item(),
-        "explained_variance": 1 - errors.var(correction=0).item() / spread if spread > 0 else 0.0,
-    }
-
-
-def _copies(tensors: Mapping[str, Tensor]) -> State:
-    return {name: tensor.detach().clone() for name, tensor in tensors.items()}
-
-
-def _refuse_other_state(state: Mapping[str, Any], name: str, wanted: set[str]) -> None:
-    if state.keys() != wanted:
-        raise BadInput(
-            f"the saved state has {sorted(state)}, wanted is {sorted(wanted)}: load into a learner built alike"
-        )
-    if state["name"] != name:
-        raise BadInput(f"the saved state is of {state['name']!r}, this learner is {name!r}: build that one")
+        return {**self._memory.parts(), "optimizer": self._optimizer}

@@ -7,7 +7,18 @@ from torch import Tensor
 
 from gaelp.errors import BadInput
 
-__all__ = ["State", "below", "expect_same", "integer_of", "number_of", "prefixed", "tensor_of", "text_of"]
+__all__ = [
+    "State",
+    "below",
+    "copies",
+    "expect_same",
+    "integer_of",
+    "number_of",
+    "prefixed",
+    "tensor_of",
+    "tensors_of",
+    "text_of",
+]
 
 State = dict[str, Tensor | int | float | str]
 
@@ -34,6 +45,16 @@ def tensor_of(state: State, name: str, like: Tensor) -> Tensor:
             f"saved {name} is {seen}, wanted is {like.dtype} {tuple(like.shape)}: load into an object built alike"
         )
     return value
+
+
+def tensors_of(state: State, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The saved tensors of these names, each of the type and the shape of its like."""
+    return {name: tensor_of(state, name, tensor) for name, tensor in like.items()}
+
+
+def copies(tensors: Mapping[str, Tensor]) -> State:
+    """Tensors as they are now, to be saved."""
+    return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
 
 def integer_of(state: State, name: str, at_most: float = math.inf) -> int:

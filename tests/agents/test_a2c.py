@@ -8,7 +8,7 @@ from gaelp.agents.a2c import A2cConfig, a2c_loss, build_a2c
 from gaelp.agents.actor_critic import Predicted
 from gaelp.agents.learner import DiscreteActions, Spaces
 from gaelp.agents.networks import NetworkSpec
-from gaelp.agents.on_policy import explained_variance
+from gaelp.agents.value_figures import explained_variance
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
 from gaelp.experience.returns import Steps, gae, n_step_returns

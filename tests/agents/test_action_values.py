@@ -6,8 +6,9 @@ from gaelp.agents.networks import NetworkSpec, parameter_count
 
 
 def network(**changes):
-    settings = {"actions": 3, "numbers": 4, "spec": NetworkSpec(hidden=(8, 6)), "dueling": False, "seed": 0}
-    return ActionValues(5, **(settings | changes))
+    settings = {"actions": 3, "numbers": 4, "spec": NetworkSpec(hidden=(8, 6)), "dueling": False}
+    generator = torch.Generator().manual_seed(changes.pop("seed", 0))
+    return ActionValues(5, generator=generator, **(settings | changes))
 
 
 def test_every_action_gets_its_numbers():

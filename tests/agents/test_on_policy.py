@@ -8,9 +8,10 @@ from gaelp.agents.a2c import A2cConfig, build_a2c
 from gaelp.agents.gradient_step import OptimizerSpec
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.agents.networks import NetworkSpec
-from gaelp.agents.on_policy import explained_variance, with_normalised_advantages
+from gaelp.agents.on_policy import with_normalised_advantages
 from gaelp.agents.ppo import PpoConfig, VTrace, build_ppo
 from gaelp.agents.schedules import Constant, Linear
+from gaelp.agents.value_figures import explained_variance
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
 from gaelp.experience.returns import gae

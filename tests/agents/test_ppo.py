@@ -12,7 +12,7 @@ from gaelp.agents.actor_critic import Predicted
 from gaelp.agents.distributions import DiagonalGaussian
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.agents.networks import NetworkSpec
-from gaelp.agents.on_policy import explained_variance, with_normalised_advantages
+from gaelp.agents.on_policy import with_normalised_advantages
 from gaelp.agents.ppo import (
     PpoConfig,
     PpoWeights,
@@ -23,6 +23,7 @@ from gaelp.agents.ppo import (
     vtrace_credit,
 )
 from gaelp.agents.schedules import Linear
+from gaelp.agents.value_figures import explained_variance
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
 from gaelp.experience.returns import Steps, gae, vtrace

@@ -11,7 +11,7 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.off_policy import Tally, Turn
-from gaelp.agents.off_policy_memory import Minibatch
+from gaelp.agents.replay_memory import Minibatch
 from gaelp.agents.sac import Sac, SacConfig, actor_loss, build_sac, soft_targets, temperature_loss
 
 SIZE, ACTIONS, ROWS = 5, 2, 64

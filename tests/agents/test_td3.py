@@ -10,7 +10,7 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.off_policy import Tally, Turn
-from gaelp.agents.off_policy_memory import Minibatch
+from gaelp.agents.replay_memory import Minibatch
 from gaelp.agents.schedules import Constant, Linear
 from gaelp.agents.td3 import Td3, Td3Config, build_td3, clipped_targets, smoothed_actions
 

@@ -3,8 +3,8 @@ import torch
 from stable_baselines3.common.utils import polyak_update
 from torch.nn.functional import mse_loss
 
-from gaelp.agents.networks import NetworkSpec, mlp, parameter_count
-from gaelp.agents.twin_critics import TwinCritics, soft_update, twin_loss
+from gaelp.agents.networks import NetworkSpec, mlp, parameter_count, soft_update
+from gaelp.agents.twin_critics import TwinCritics, twin_loss
 
 
 @pytest.fixture(autouse=True)

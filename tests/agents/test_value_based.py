@@ -8,8 +8,8 @@ from gaelp.agents.dqn import DqnConfig, build_dqn
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.qr_dqn import QrDqnConfig, build_qr_dqn
+from gaelp.agents.replay_config import Priorities
 from gaelp.agents.schedules import Constant, Linear
-from gaelp.agents.value_based_config import Priorities
 from gaelp.errors import BadInput, Refused
 from gaelp.experience.collect import Collector, Step, open_env
 from gaelp.training.state_tree import flatten, unflatten
@@ -196,7 +196,7 @@ def test_a_loss_that_is_not_finite_is_skipped_and_counted(algorithm):
     learner = build(algorithm, n_step=1)
     run(learner, 0, 10)
     before = fingerprint({name: learner.state()[name] for name in ("online", "target", "optimizer")})
-    learner._waiting = 0
+    learner._memory.waiting = 0
     for index in range(10, 70):
         observe(learner, index, reward=torch.full((ROWS,), 3e38))
     report = learner.update(0.5)
@@ -415,9 +415,9 @@ def test_rows_the_learner_was_wrong_about_are_drawn_more_often(algorithm):
         observe(
             learner, index, reward=torch.tensor([30.0, 0.0, 0.0, 0.0]), terminated=never, obs=torch.zeros(ROWS, SIZE)
         )
-    learner._waiting = 2000
+    learner._memory.waiting = 2000
     learner.update(0.0)
-    batch = learner._replay.sample(1000, torch.Generator().manual_seed(0), 0.0)
+    batch = learner._memory.replay.sample(1000, torch.Generator().manual_seed(0), 0.0)
     assert (batch["rewards"] == 30).float().mean() > 0.5
     assert batch["weights"].min() < 1
 
@@ -429,8 +429,8 @@ def test_importance_weights_enter_the_loss(algorithm):
         for index in range(30):
             observe(learner, index)
         leaves = torch.rand(120, generator=torch.Generator().manual_seed(0))
-        learner._replay.update_priorities(torch.arange(120), leaves)
-        learner._waiting = 2
+        learner._memory.replay.update_priorities(torch.arange(120), leaves)
+        learner._memory.waiting = 2
         losses.append(learner.update(0.0).metrics["loss"])
     assert losses[1] < 0.9 * losses[0]
 

@@ -1,4 +1,4 @@
-"""What an off-policy learner remembers: replayed transitions, and the scales it sees observations and rewards on.
+"""What a learner that replays remembers: replayed transitions, and the scales it sees observations and rewards on.
 
 Transitions are stored as the environment gave them and scaled when drawn, so all of a minibatch is on one scale.
 """
@@ -9,7 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gaelp.agents.off_policy_config import OffPolicyConfig
+from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
+from gaelp.agents.replay_config import ReplayConfig
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
@@ -25,7 +26,7 @@ class Minibatch(NamedTuple):
     """B transitions as the networks see them; a target is `rewards + discounts * value after next_obs`."""
 
     obs: Tensor  # (B, size)
-    actions: Tensor  # (B, A)
+    actions: Tensor  # (B, A) numbers, or (B,) choices
     rewards: Tensor  # (B,)
     next_obs: Tensor  # (B, size)
     discounts: Tensor  # (B,)
@@ -36,18 +37,18 @@ class Minibatch(NamedTuple):
 class Memory:
     """Takes in steps of all rows and gives out minibatches; says when enough has come in to learn from."""
 
-    def __init__(self, config: OffPolicyConfig, *, observation_size: int, action_size: int, rows: int) -> None:
+    def __init__(self, config: ReplayConfig, spaces: Spaces) -> None:
         self._config = config
         low, high = config.reward_range or (-math.inf, math.inf)
         fields = {
-            "obs": FieldSpec((observation_size,)),
-            "actions": FieldSpec((action_size,), value_low=-1, value_high=1),
+            "obs": FieldSpec((spaces.observation_size,)),
+            "actions": _action_field(spaces.actions),
             "rewards": FieldSpec(value_low=low, value_high=high),
         }
         self._buffer = ReplayBuffer(
             fields,
             capacity=config.replay_capacity,
-            envs=rows,
+            envs=spaces.rows,
             gamma=config.gamma,
             n_step=config.n_step,
             on_refused=config.on_refused,
@@ -56,9 +57,9 @@ class Memory:
         self.replay: Replay = (
             PrioritizedReplay(self._buffer, alpha=drawn.alpha, beta_start=drawn.beta_start) if drawn else self._buffer
         )
-        self._normaliser = ObservationNormaliser((observation_size,)) if config.normalise_obs else None
-        self._scaler = RewardScaler((rows,), gamma=config.gamma) if config.scale_rewards else None
-        self._waiting = 0  # steps since the last update
+        self._normaliser = ObservationNormaliser((spaces.observation_size,)) if config.normalise_obs else None
+        self._scaler = RewardScaler((spaces.rows,), gamma=config.gamma) if config.scale_rewards else None
+        self.waiting = 0  # steps since the last update
 
     @property
     def warming_up(self) -> bool:
@@ -79,7 +80,7 @@ class Memory:
             allowed = step.reward.clamp(*self._config.reward_range) if self._config.reward_range else step.reward
             self._scaler.observe(allowed.unsqueeze(0), ended.unsqueeze(0))
         if not self.warming_up:
-            self._waiting += 1
+            self.waiting += 1
 
     def cut(self) -> None:
         """End the episodes that run, for they are not continued: what waits for more steps is completed."""
@@ -89,7 +90,7 @@ class Memory:
 
     def due(self) -> int:
         """How many gradient steps are to be made for the steps that came in since the last call."""
-        rounds, self._waiting = divmod(self._waiting, self._config.train_every)
+        rounds, self.waiting = divmod(self.waiting, self._config.train_every)
         return rounds * self._config.gradient_steps
 
     def draw(self, generator: torch.Generator, progress: float) -> Minibatch:
@@ -115,25 +116,31 @@ class Memory:
 
     def state(self) -> State:
         """Everything remembered, as copies."""
-        state: State = {"waiting": self._waiting}
-        for name, part in self._parts().items():
+        state: State = {"waiting": self.waiting}
+        for name, part in self.parts().items():
             state |= prefixed(name, part.state())
         return state
 
     def load_state(self, state: State) -> None:
         """Continue from `state`, which must come from a memory with the same settings."""
         waiting = integer_of(state, "waiting")
-        wanted = {"waiting", *self._parts()}
+        wanted = {"waiting", *self.parts()}
         if other := {name.split(".")[0] for name in state} ^ wanted:
             raise BadInput(
                 f"the saved memory and this one differ in {sorted(other)}: load into a learner with the same"
                 " normalise_obs and scale_rewards"
             )
-        for name, part in self._parts().items():
+        for name, part in self.parts().items():
             part.load_state(below(name, state))
-        self._waiting = waiting
+        self.waiting = waiting
 
-    def _parts(self) -> dict[str, Replay | ObservationNormaliser | RewardScaler]:
-        """What saves and restores itself."""
+    def parts(self) -> dict[str, Replay | ObservationNormaliser | RewardScaler]:
+        """By name, what saves and restores itself: all of the memory but `waiting`."""
         optional = {"normaliser": self._normaliser, "scaler": self._scaler}
         return {"replay": self.replay} | {name: part for name, part in optional.items() if part}
+
+
+def _action_field(actions: BoxActions | DiscreteActions) -> FieldSpec:
+    if isinstance(actions, BoxActions):
+        return FieldSpec((actions.size,), value_low=-1, value_high=1)
+    return FieldSpec(dtype=torch.int64, value_low=0, value_high=actions.count - 1)

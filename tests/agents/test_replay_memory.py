@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from gaelp.agents.off_policy_config import OffPolicyConfig
-from gaelp.agents.off_policy_memory import Memory
+from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
+from gaelp.agents.replay_config import ReplayConfig
+from gaelp.agents.replay_memory import Memory
 from gaelp.errors import BadInput, Refused
 from gaelp.experience.collect import Step
 
@@ -13,11 +14,11 @@ ROWS, SIZE = 3, 2
 
 
 def config(**settings):
-    return OffPolicyConfig(**{"batch_size": 16, "replay_capacity": 60, "learning_starts": 6} | settings)
+    return ReplayConfig(**{"batch_size": 16, "replay_capacity": 60, "learning_starts": 6} | settings)
 
 
 def memory(**settings):
-    return Memory(config(**settings), observation_size=SIZE, action_size=1, rows=ROWS)
+    return Memory(config(**settings), Spaces(SIZE, BoxActions(1), ROWS))
 
 
 def step_at(time, **changes):
@@ -54,6 +55,12 @@ def test_a_value_that_is_not_finite_is_refused_with_row_and_value_and_leaves_no_
 def test_an_action_outside_the_box_is_refused():
     with pytest.raises(Refused, match=r"actions\[1, 0\] is 1.5"):
         memory().take_in(step_at(0, action=torch.tensor([[0.0], [1.5], [0.0]])))
+
+
+def test_a_choice_that_does_not_exist_is_refused():
+    choices = Memory(config(), Spaces(SIZE, DiscreteActions(3), ROWS))
+    with pytest.raises(Refused, match=r"actions\[2\] is 3"):
+        choices.take_in(step_at(0, action=torch.tensor([0, 2, 3])))
 
 
 def test_a_reward_outside_the_declared_range_stops_or_is_left_out_and_counted():
