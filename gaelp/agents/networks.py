@@ -10,7 +10,7 @@ from torch import nn
 
 from gaelp.config.base import Frozen
 
-__all__ = ["Activation", "NetworkSpec", "mlp", "parameter_count", "soft_update"]
+__all__ = ["Activation", "NetworkSpec", "mlp", "soft_update"]
 
 Activation = Literal["relu", "silu", "tanh"]
 
@@ -45,11 +45,6 @@ def _linear(fan_in: int, fan_out: int, gain: float, generator: torch.Generator) 
         nn.init.orthogonal_(layer.weight, gain, generator=generator)
         layer.bias.zero_()
     return layer
-
-
-def parameter_count(module: nn.Module) -> int:
-    """How many numbers a module learns."""
-    return sum(parameter.numel() for parameter in module.parameters())
 
 
 @torch.no_grad()

@@ -3,7 +3,7 @@
 from gaelp.experience.normalise import ObservationNormaliser, RewardScaler, RunningMoments
 from gaelp.experience.prioritized import PrioritizedReplay
 from gaelp.experience.replay import Replay, ReplayBuffer
-from gaelp.experience.returns import Credit, Steps, discounted_returns, gae, n_step_returns, values_after, vtrace
+from gaelp.experience.returns import Credit, Steps, gae, n_step_returns, values_after, vtrace
 from gaelp.experience.saved import State
 from gaelp.experience.transitions import Batch
 from gaelp.experience.value_guard import FieldSpec
@@ -20,7 +20,6 @@ __all__ = [
     "RunningMoments",
     "State",
     "Steps",
-    "discounted_returns",
     "gae",
     "n_step_returns",
     "values_after",

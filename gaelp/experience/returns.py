@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gaelp.errors import BadInput
 
-__all__ = ["Credit", "Steps", "discounted_returns", "gae", "n_step_returns", "values_after", "vtrace"]
+__all__ = ["Credit", "Steps", "gae", "n_step_returns", "values_after", "vtrace"]
 
 
 class Credit(NamedTuple):
@@ -61,16 +61,6 @@ def gae(steps: Steps, *, gamma: float, gae_lambda: float) -> Credit:
     deltas = _one_step_targets(steps, gamma) - values
     advantages = _sum_backwards(deltas, gamma * gae_lambda * _carries(steps))
     return _credit(steps, advantages, advantages + values)
-
-
-@torch.no_grad()
-def discounted_returns(steps: Steps, *, gamma: float) -> Tensor:
-    """Discounted rewards to the end of the episode, bootstrapped where it was cut short or the window ends."""
-    _shares(gamma=gamma)
-    cut = _spread(steps.ended, steps.rewards).clone()
-    cut[-1] = True
-    terms = torch.where(cut, _one_step_targets(steps, gamma), steps.rewards.double())
-    return _sum_backwards(terms, gamma * _carries(steps)).to(steps.rewards.dtype)
 
 
 @torch.no_grad()

@@ -1,9 +1,8 @@
 """Named tensors that belong together row by row, and their split into shuffled minibatches."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Self
 
 import torch
 from torch import Tensor
@@ -54,22 +53,9 @@ class Batch:
         """The rows at `indices`, in that order, as copies."""
         return Batch({name: tensor.index_select(0, indices) for name, tensor in self.tensors.items()})
 
-    def split(self, minibatches: int, generator: torch.Generator) -> Iterator["Batch"]:
-        """The rows of each of the `shares`, gathered when it is its turn."""
-        return (self.select(places) for places in self.shares(minibatches, generator))
-
     def shares(self, minibatches: int, generator: torch.Generator) -> tuple[Tensor, ...]:
         """Indices of rows, every one exactly once, in an order drawn from `generator`; sizes differ by at most one."""
         if not 1 <= minibatches <= self.rows:
             raise BadInput(f"minibatches={minibatches} cannot share {self.rows} rows: allowed is 1..{self.rows}")
         order = torch.randperm(self.rows, generator=generator)
         return torch.tensor_split(order, minibatches)
-
-    def to_dict(self) -> dict[str, Tensor]:
-        """The tensors themselves, under their names."""
-        return dict(self.tensors)
-
-    @classmethod
-    def from_dict(cls, tensors: Mapping[str, Tensor]) -> Self:
-        """The inverse of `to_dict`."""
-        return cls(tensors)

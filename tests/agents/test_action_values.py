@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from gaelp.agents.action_values import ActionValues, bellman_targets, epsilon_greedy, numbers_of
-from gaelp.agents.networks import NetworkSpec, parameter_count
+from gaelp.agents.networks import NetworkSpec
 
 
 def network(**changes):
@@ -38,8 +38,8 @@ def test_a_dueling_network_adds_the_states_value_to_centred_advantages():
 
 def test_dueling_streams_part_before_the_last_hidden_layer():
     plain, dueling = network(), network(dueling=True)
-    assert parameter_count(plain) == (5 + 1) * 8 + (8 + 1) * 6 + (6 + 1) * 12
-    assert parameter_count(dueling) == (5 + 1) * 8 + 2 * (8 + 1) * 6 + (6 + 1) * 12 + (6 + 1) * 4
+    assert sum(p.numel() for p in plain.parameters()) == (5 + 1) * 8 + (8 + 1) * 6 + (6 + 1) * 12
+    assert sum(p.numel() for p in dueling.parameters()) == (5 + 1) * 8 + 2 * (8 + 1) * 6 + (6 + 1) * 12 + (6 + 1) * 4
 
 
 def test_a_dueling_network_needs_no_hidden_layer_of_its_own():

@@ -3,7 +3,7 @@ import torch
 from stable_baselines3.common.utils import polyak_update
 from torch.nn.functional import mse_loss
 
-from gaelp.agents.networks import NetworkSpec, mlp, parameter_count, soft_update
+from gaelp.agents.networks import NetworkSpec, mlp, soft_update
 from gaelp.agents.twin_critics import TwinCritics, twin_loss
 
 
@@ -30,7 +30,7 @@ def test_the_batched_pass_equals_two_plain_perceptrons(hidden, activation):
     wanted = torch.stack([one(torch.cat([obs, actions], 1)).squeeze(1) for one in plain])
     torch.testing.assert_close(critics(obs, actions), wanted, rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(critics.first(obs, actions), wanted[0], rtol=1e-6, atol=1e-6)
-    assert parameter_count(critics) == sum(parameter_count(one) for one in plain)
+    assert sum(p.numel() for p in critics.parameters()) == sum(p.numel() for one in plain for p in one.parameters())
 
 
 def test_a_gain_is_put_on_actions_alone():

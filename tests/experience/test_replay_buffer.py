@@ -15,7 +15,7 @@ def buffer_for(stream, capacity=1000, **settings):
 
 
 def contents(buffer):
-    return buffer.gather(torch.arange(buffer.size), torch.ones(buffer.size)).to_dict()
+    return buffer.gather(torch.arange(buffer.size), torch.ones(buffer.size)).tensors
 
 
 def generator(seed=0):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from stable_baselines3.common.buffers import RolloutBuffer
 
 from gaelp.errors import BadInput
-from gaelp.experience.returns import Steps, discounted_returns, gae, n_step_returns, values_after, vtrace
+from gaelp.experience.returns import Steps, gae, n_step_returns, values_after, vtrace
 
 GAMMA, LAMBDA = 0.97, 0.9
 
@@ -88,12 +88,6 @@ def test_gae_is_the_sum_of_temporal_differences_of_the_same_episode(shape):
     expected = by_hand(steps, gae_by_hand)
     close(advantages, expected)
     close(targets, expected + steps.values.double())
-
-
-@pytest.mark.parametrize("shape", [(13, 5), (1, 3), (7, 4, 3)])
-def test_discounted_returns_run_to_the_end_of_the_episode(shape):
-    steps = random_steps(2, shape)
-    close(discounted_returns(steps, gamma=GAMMA), by_hand(steps, return_by_hand(math.inf)))
 
 
 @pytest.mark.parametrize("n_step", [1, 2, 3, 5, 13, 99])
@@ -182,17 +176,21 @@ def consistent(steps):
     return Steps(steps.rewards, steps.values, following, steps.ended, steps.terminated)
 
 
+def discounted_returns(steps, gamma=GAMMA):
+    return n_step_returns(steps, gamma=gamma, n_step=len(steps.rewards))
+
+
 def test_vtrace_of_the_policy_that_acted_is_the_discounted_return():
     steps = consistent(random_steps(9))
     targets = vtrace(steps, torch.zeros(13, 5), gamma=GAMMA).targets
-    torch.testing.assert_close(targets, discounted_returns(steps, gamma=GAMMA), rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(targets, discounted_returns(steps), rtol=1e-6, atol=1e-6)
 
 
 def test_gae_with_lambda_one_reaches_for_the_discounted_return_and_with_zero_for_one_step():
     steps = consistent(random_steps(10))
     full = gae(steps, gamma=GAMMA, gae_lambda=1.0).targets
     single = gae(steps, gamma=GAMMA, gae_lambda=0.0).targets
-    torch.testing.assert_close(full, discounted_returns(steps, gamma=GAMMA), rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(full, discounted_returns(steps), rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(single, n_step_returns(steps, gamma=GAMMA, n_step=1), rtol=1e-6, atol=1e-6)
 
 
@@ -211,7 +209,6 @@ def test_a_truncated_episode_is_worth_its_last_observation_and_a_terminated_one_
 
 @pytest.mark.parametrize("estimate", [
     lambda steps: gae(steps, gamma=GAMMA, gae_lambda=LAMBDA).targets,
-    lambda steps: discounted_returns(steps, gamma=GAMMA),
     lambda steps: n_step_returns(steps, gamma=GAMMA, n_step=3),
     lambda steps: vtrace(steps, torch.zeros(2, 1), gamma=GAMMA).targets,
 ])  # fmt: skip
@@ -229,7 +226,6 @@ def test_nothing_flows_back_over_the_end_of_an_episode(seed, cut):
     other = Steps(changed, steps.values, steps.next_values, steps.ended, steps.terminated)
     for estimate in (
         lambda s: gae(s, gamma=GAMMA, gae_lambda=LAMBDA).targets,
-        lambda s: discounted_returns(s, gamma=GAMMA),
         lambda s: n_step_returns(s, gamma=GAMMA, n_step=4),
         lambda s: vtrace(s, torch.zeros(13, 2), gamma=GAMMA).targets,
         lambda s: vtrace(s, torch.zeros(13, 2), gamma=GAMMA).advantages,
@@ -266,7 +262,6 @@ def test_the_inputs_are_left_as_they_were_and_carry_no_gradient_out():
     results = [
         *gae(exact, gamma=GAMMA, gae_lambda=LAMBDA),
         *vtrace(exact, torch.zeros(13, 5), gamma=GAMMA),
-        discounted_returns(exact, gamma=GAMMA),
         n_step_returns(exact, gamma=GAMMA, n_step=3),
     ]
     assert not any(result.requires_grad for result in results)
@@ -300,7 +295,7 @@ def test_tensors_that_would_broadcast_are_refused(change, seen):
 def test_numbers_outside_their_range_are_refused():
     steps = random_steps(15)
     with pytest.raises(BadInput, match=r"gamma=1\.5"):
-        discounted_returns(steps, gamma=1.5)
+        n_step_returns(steps, gamma=1.5, n_step=1)
     with pytest.raises(BadInput, match="gae_lambda=nan"):
         gae(steps, gamma=1.0, gae_lambda=math.nan)
     with pytest.raises(BadInput, match="n_step=0"):
