@@ -73,7 +73,7 @@ class PostgresFigures(Figures):
 
 
 class LedgerSpeed(Figures):
-    """SQLite with one process; the others beside it, and how many times a second the disk takes a write for good."""
+    """SQLite with one process; the others beside it, and how many synced writes per second the disk takes."""
 
     eight_processes: Figures
     postgres: PostgresFigures | None
@@ -86,7 +86,7 @@ def measure_ledger(folder: Path, *, transfers: int, report: Callable[[str], None
     with tempfile.TemporaryDirectory(dir=folder, prefix="bench-ledger-") as name:
         here = Path(name)
         syncs = _syncs_per_s(here / "disk")
-        report(f"  the disk takes {syncs:,.0f} writes a second for good")
+        report(f"  the disk takes {syncs:,.0f} synced writes per second")
         one, eight = _measure(here / LEDGER_NAME, here, transfers, "SQLite", report)
         with _postgres(here) as url:
             postgres = None if url is None else _measure(url, here, transfers, "Postgres", report)

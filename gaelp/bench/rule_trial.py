@@ -27,14 +27,14 @@ STATED_HOURS = {
     "click_fraud": {"busy": 24},
     "tracking_outage": {"busy": 24},
 }
-"""For which campaigns a fault is caught within how many hours, in 19 of 20 of them; first_word is told, not stopped."""
+"""For which campaigns a fault is caught within how many hours, in 19 of 20 of them; first_word counts alerts too."""
 
 _START = datetime(2026, 3, 1, tzinfo=UTC)
 _HOUR = timedelta(hours=1)
 _COUNTS = tuple(HourCounts.model_fields)
 _DAYS_PER_MONTH = 30
 _LOSS_CAP_FACTOR = 4  # times daily budget and value of a conversion: with less, bad luck alone kills
-_NOTES = frozenset({"day-spend-50"})  # told on most healthy days, so it says nothing about a fault
+_NOTES = frozenset({"day-spend-50"})  # reported on most healthy days, so it says nothing about a fault
 _BUSY_CONVERSIONS = 20  # reported a day
 _PILOT_MICROS = 50_000_000  # a day: what phase 3 may spend
 
@@ -94,7 +94,7 @@ def fault_trial(
     days = 15 + (watched_hours + 23) // 24
     world = simulate(campaigns, days, rng)
     starts = 14 * 24 + rng.integers(0, 24, campaigns)
-    found: dict[str, list[_Caught]] = {name: [] for name in FAULTS}
+    caught_by_fault: dict[str, list[_Caught]] = {name: [] for name in FAULTS}
     for index in range(campaigns):
         start = int(starts[index])
         run = _Run(rules, signals, _caps(world, index))
@@ -102,12 +102,12 @@ def fault_trial(
         if any(_stopped(run.step(hour, counts)) and hour >= start - 48 for hour, counts in before):
             continue
         sizes = _sizes(world, index, start)
-        for name, caught in found.items():
+        for name, caught in caught_by_fault.items():
             faulty = with_fault(name, _one(world, index), start, rng)
             after = _hours(faulty, 0)[start : start + watched_hours]
             stop, word = _first_hours(run.copy(), after, start)
             caught.append(_Caught(stop, word, sizes))
-    return {name: _fault_figures(name, caught) for name, caught in found.items()}
+    return {name: _fault_figures(name, caught) for name, caught in caught_by_fault.items()}
 
 
 def not_kept(healthy: HealthyTrial, faults: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class _Run:
         self._window, self._watch = SpendWindow(caps), CampaignWatch(signals)
 
     def copy(self) -> "_Run":
-        """Another that goes on from the same state, stored and read back as in production."""
+        """Another that resumes from the same state, stored and read back as in production."""
         twin = _Run(self._rules, self._signals, self._caps)
         window = SpendWindowState.model_validate_json(self._window.state().model_dump_json())
         watch = WatchState.model_validate_json(self._watch.state().model_dump_json())
@@ -212,8 +212,8 @@ def _spread(delays: list[float]) -> dict[str, float | None]:
     ordered = np.sort(np.array(delays))
 
     def at(share: float) -> float | None:
-        found = float(ordered[int(np.ceil(share * len(ordered))) - 1])
-        return found if np.isfinite(found) else None
+        delay = float(ordered[int(np.ceil(share * len(ordered))) - 1])
+        return delay if np.isfinite(delay) else None
 
     caught = float(np.isfinite(ordered).mean())
     return {"campaigns": len(delays), "caught_share": caught, "median_hours": at(0.5), "p95_hours": at(0.95)}

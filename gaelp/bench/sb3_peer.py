@@ -51,15 +51,15 @@ class VectorEnvAdapter(VecEnv):
         """Run it; an ended row's info holds its last observation."""
         obs, reward, terminated, truncated, info = self._env.step(self._actions)
         ended = terminated | truncated
-        told = self._nothing
+        infos = self._nothing
         if ended.any():
-            told = [
+            infos = [
                 {"terminal_observation": info["final_obs"][row], "TimeLimit.truncated": bool(truncated[row])}
                 if ended[row]
                 else {}
                 for row in range(self.num_envs)
             ]
-        return obs, reward, ended, told
+        return obs, reward, ended, infos
 
     def close(self) -> None:
         """Close the environment."""
@@ -157,7 +157,7 @@ class DefaultRun:
         self._training = Sb3Training(model)
 
     def update(self) -> bool:
-        """One update; it never comes to an end by itself."""
+        """One update; always True, for it has no end of its own."""
         self._training.update()
         return True
 

@@ -23,7 +23,7 @@ from gaelp.training.segment_env import SegmentEnv
 
 __all__ = ["FULL", "QUICK", "BenchSizes", "Race", "TrainSpeed", "measure_training"]
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 _PEER = "stable_baselines3"
 _SEED, _JUDGING_SEED = 21, 11  # neither is one that the recipes were tried with while they were chosen
@@ -102,15 +102,15 @@ def measure_training(
     personas: PersonaTable,
     sizes: BenchSizes,
     cap_seconds: float,
-    tell: Tell,
+    report: Report,
 ) -> TrainSpeed:
-    """Time frames of recipe `ppo` on a market, and how soon `ppo-plain` learns market `signals`; report by `tell`."""
+    """Time frames of recipe `ppo` on a market, and how soon recipe `ppo-plain` learns market `signals`."""
     frames_on, race_on = (build_market(load_market_spec(name), personas) for name in (market, "signals"))
     recipes = (load_recipe("ppo"), load_recipe("ppo-plain"))
     load = os.getloadavg()
     with _one_thread():
-        frames, matmul = _frames(frames_on, recipes[0], sizes, tell)
-        race = _race(race_on, recipes[1], sizes, cap_seconds, tell)
+        frames, matmul = _frames(frames_on, recipes[0], sizes, report)
+        race = _race(race_on, recipes[1], sizes, cap_seconds, report)
     return TrainSpeed(
         frames_ratio_to_sb3=frames.ratio,
         time_to_target_ratio=race.ratio,
@@ -145,9 +145,9 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _frames(market: Market, recipe: Recipe, sizes: BenchSizes, tell: Tell) -> tuple[FrameSpeed, MatmulShare]:
+def _frames(market: Market, recipe: Recipe, sizes: BenchSizes, report: Report) -> tuple[FrameSpeed, MatmulShare]:
     rows = sizes.rows or recipe.arena.rows
-    tell(
+    report(
         f"Frames on market {market.spec.name}: {rows} rows, {sizes.repetitions} x {sizes.updates} updates in turns ..."
     )
     ours = OwnTraining(recipe.agent, _env(market, recipe, rows), seed=_SEED)
@@ -156,7 +156,7 @@ def _frames(market: Market, recipe: Recipe, sizes: BenchSizes, tell: Tell) -> tu
         from gaelp.bench.sb3_peer import ppo_like  # noqa: PLC0415 - the package is optional
 
         peer = ppo_like(recipe.agent, _env(market, recipe, rows), seed=_SEED)
-    speed = compare_frames(ours, peer, repetitions=sizes.repetitions, updates=sizes.updates, report=tell)
+    speed = compare_frames(ours, peer, repetitions=sizes.repetitions, updates=sizes.updates, report=report)
     return speed, matmul_share(ours, seconds=sizes.matmul_seconds)
 
 
@@ -166,20 +166,20 @@ def _env(market: Market, recipe: Recipe, rows: int) -> SegmentEnv:
     return SegmentEnv(own, rule, recipe.arena.residual, campaigns=rows // own.spec.segments)
 
 
-def _race(market: Market, recipe: Recipe, sizes: BenchSizes, cap_seconds: float, tell: Tell) -> Race:
+def _race(market: Market, recipe: Recipe, sizes: BenchSizes, cap_seconds: float, report: Report) -> Race:
     tuned = load_tuned(market)
     judge = Judge(build_market(market.spec, market.personas), episodes=sizes.episodes, seed=_JUDGING_SEED)
     constant, target = half_way(judge, tuned)
-    tell(f"Race on market {market.spec.name}: constant bid {constant:.4f}, target {target:.4f} ...")
+    report(f"Race on market {market.spec.name}: constant bid {constant:.4f}, target {target:.4f} ...")
     spec = RaceSpec(cap_seconds=cap_seconds, look_every_seconds=sizes.look_every_seconds)
     seeds = range(_SEED, _SEED + sizes.own_seeds)
-    ours = tuple(_own_finish(recipe, market, tuned, seed, judge, target, spec, tell) for seed in seeds)
+    ours = tuple(_own_finish(recipe, market, tuned, seed, judge, target, spec, report) for seed in seeds)
     sb3 = None
     if _peer_is_there():
         from gaelp.bench.sb3_peer import DefaultRun  # noqa: PLC0415 - the package is optional
 
         peer = DefaultRun(market, campaigns=sizes.peer_campaigns, seed=_SEED)
-        sb3 = run_race(peer, judge, target, spec, lambda look: tell(_line("stable-baselines3", look)))
+        sb3 = run_race(peer, judge, target, spec, lambda look: report(_line("stable-baselines3", look)))
     return Race(
         market=market.spec.name,
         constant_reward=constant,
@@ -200,11 +200,11 @@ def _own_finish(
     judge: Judge,
     target: float,
     spec: RaceSpec,
-    tell: Tell,
+    report: Report,
 ) -> Finish:
     run = OwnRun(recipe, market, tuned, seed=seed)
     try:
-        return run_race(run, judge, target, spec, lambda look: tell(_line(f"ours, seed {seed}", look)))
+        return run_race(run, judge, target, spec, lambda look: report(_line(f"ours, seed {seed}", look)))
     finally:
         run.close()
 

@@ -45,4 +45,4 @@ def ledger(
         for name, one in measured.items()
     ]
     show_table(columns, rows)
-    say(f"The disk took {found.disk_syncs_per_s:,.0f} writes a second for good; a transfer needs two of them.")
+    say(f"The disk took {found.disk_syncs_per_s:,.0f} synced writes per second; a transfer needs two of them.")
