@@ -1,11 +1,12 @@
 """An open database: its transactions, and how it is opened without ever making an empty one in place of a lost one."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
 
 from gaelp.database.append_only import missing_walls
 from gaelp.database.commit_head import CommitHead, committed, count_commit
@@ -58,6 +59,22 @@ class Database:
                 reader = reader.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with reader.begin():
                 yield reader
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Keep other holders out while this block writes in transactions of its own, taken without the lock.
+
+        For PostgreSQL: on SQLite a transaction that waits would keep those of the block out.
+        """
+        with translated(self.store, self.where):
+            connection = self.engine.connect()
+        try:
+            with translated(self.store, self.where):
+                take_lock(connection, self.store.lock_key, "alone")
+            yield
+        finally:
+            with suppress(DBAPIError):  # a server that is gone has let go of the lock as well
+                connection.close()
 
     def install(self, schema: Schema) -> None:
         """Make or upgrade the tables of another schema in this database."""

@@ -8,8 +8,9 @@ not waited for. Each of these is in the log; at worst somebody is told twice.
 import fcntl
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,12 +21,14 @@ from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
 
 from gaelp.config.base import Frozen
 from gaelp.config.places import shown
+from gaelp.config.private_files import make_private_folder
 from gaelp.config.write import write_models
+from gaelp.database import DatabaseUnavailable
 from gaelp.errors import BadInput, GaelpError
 from gaelp.observability.alert import Alert, PendingAlert, Severity
 from gaelp.observability.logs import get_logger
 
-__all__ = ["AlertState", "FileMemory", "Memory", "OwnMemory", "Told"]
+__all__ = ["AlertState", "FileMemory", "Memory", "OwnMemory", "SharedMemory", "StoredAlerts", "Told", "log_trouble"]
 
 _LOOK_AGAIN_SECONDS = 0.05
 
@@ -51,6 +54,7 @@ class AlertState:
     held_back_titles: list[str] = field(default_factory=list)
     pending: dict[_Name, PendingAlert] = field(default_factory=dict)
     missed: dict[str, list[Alert]] = field(default_factory=dict)  # by channel: what it did not take
+    is_apart: bool = False  # begun while the stored one could not be reached; to be merged with it
 
     def take_in(self, other: "AlertState") -> None:
         """Add what another remembers; where both know something, the later counts, and what waits goes on waiting."""
@@ -105,16 +109,15 @@ class OwnMemory:
             return replace(self._state, pending=dict(self._state.pending))
 
 
-class FileMemory:
-    """The memory of all processes that name the same file."""
+class SharedMemory(ABC):
+    """The memory of all processes that name the same file or database; where it is kept is up to the class below it."""
 
-    def __init__(self, path: Path, *, patience_seconds: float = 30.0) -> None:
-        self._path, self._patience_seconds = path, patience_seconds
-        self._unsaved: AlertState | None = None  # what the file could not take
+    def __init__(self) -> None:
+        self._unsaved: AlertState | None = None  # what could not be written
 
     @contextmanager
     def held(self, *, strict: bool = False) -> Iterator[AlertState]:
-        """The state in the file, locked for threads and processes alike; written at the end, what raises included.
+        """The state, locked for threads and processes alike; written at the end, what raises included.
 
         Strict: a block that raises changes nothing.
         """
@@ -122,7 +125,7 @@ class FileMemory:
             if strict:
                 state = self.look()
                 yield state
-                self._write(state)
+                self._write_state(state)
                 return
             state = self._read_or_begin_anew()
             try:
@@ -132,32 +135,81 @@ class FileMemory:
 
     def keep(self, state: AlertState) -> None:
         """Write the state; where that fails, this process remembers it until it works."""
+        if state.is_apart:  # written as it is, it would replace what others have stored
+            self._unsaved = state
+            return
         try:
-            self._write(state)
+            self._write_state(state)
         except Exception as problem:  # noqa: BLE001 - whatever it is, it must not keep an alert from going out
             self._unsaved = state
-            _log("what was alerted is not kept for other processes", problem)
+            log_trouble("what was alerted is not kept for other processes", problem)
 
     def look(self) -> AlertState:
-        """The state in the file, none if there is none, with what could not be written to it."""
-        state = self._read()
+        """The state that is stored, none if there is none, with what could not be written."""
+        stored = self._read()
+        state = AlertState() if stored is None else stored.state()
         if self._unsaved is not None:
             state.take_in(self._unsaved)
         return state
 
     def _read_or_begin_anew(self) -> AlertState:
+        unknown = "what was alerted before is not known; some of it may be told again"
         try:
             return self.look()
+        except DatabaseUnavailable as problem:
+            log_trouble(unknown, problem)
+            return replace(self._unsaved or AlertState(), is_apart=True)
         except GaelpError as problem:
-            _log("what was alerted before is not known; some of it may be told again", problem)
+            log_trouble(unknown, problem)
         self._put_aside()
         return self._unsaved or AlertState()
 
-    def _read(self) -> AlertState:
+    def _write_state(self, state: AlertState) -> None:
+        self._write(StoredAlerts.of(state))
+        self._unsaved = None
+
+    @contextmanager
+    def _locked(self, *, strict: bool) -> Iterator[None]:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._lock())
+            except (GaelpError, OSError) as problem:
+                busy = isinstance(problem, GaelpError)
+                what = f"the record of alerts {'is used without its lock' if busy else 'cannot be locked'}"
+                if strict:
+                    raise GaelpError(f"{what}: {problem}") from problem
+                log_trouble(what, problem)
+            yield
+
+    @abstractmethod
+    def _lock(self) -> AbstractContextManager[None]:
+        """Keep everybody else out; raise GaelpError or OSError where that takes too long or cannot be done."""
+
+    @abstractmethod
+    def _read(self) -> "StoredAlerts | None":
+        """What is stored; GaelpError if it cannot be read."""
+
+    @abstractmethod
+    def _write(self, stored: "StoredAlerts") -> None:
+        """Store it whole; any error if that fails."""
+
+    @abstractmethod
+    def _put_aside(self) -> None:
+        """Keep what cannot be read as evidence, so that the next write begins anew."""
+
+
+class FileMemory(SharedMemory):
+    """The memory of all processes that name the same file."""
+
+    def __init__(self, path: Path, *, patience_seconds: float = 30.0) -> None:
+        super().__init__()
+        self._path, self._patience_seconds = path, patience_seconds
+
+    def _read(self) -> "StoredAlerts | None":
         try:
-            return _Stored.model_validate_json(self._path.read_bytes()).state()
+            return StoredAlerts.model_validate_json(self._path.read_bytes())
         except FileNotFoundError:
-            return AlertState()
+            return None
         except OSError as problem:
             reason = problem.strerror or type(problem).__name__
         except ValidationError as problem:
@@ -168,31 +220,24 @@ class FileMemory:
         aside = self._path.with_suffix(".broken.json")
         try:
             self._path.replace(aside)
-            _log(f"the broken file is kept as {shown(aside)}", None)
+            log_trouble(f"the broken file is kept as {shown(aside)}", None)
         except OSError as problem:
-            _log("the broken file could not be put aside", problem)
+            log_trouble("the broken file could not be put aside", problem)
 
-    def _write(self, state: AlertState) -> None:
+    def _write(self, stored: "StoredAlerts") -> None:
         try:
-            write_models({self._path: _Stored.of(state)})
+            write_models({self._path: stored})
         except BadInput as problem:  # of a configuration file, which this is not
             raise GaelpError(str(problem)) from problem
-        self._unsaved = None
 
     @contextmanager
-    def _locked(self, *, strict: bool) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         """Each opening of the file is a lock of its own, so threads wait for each other as processes do."""
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(self._path.with_name(f".{self._path.name}.held"), os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as problem:
-            _go_on("the record of alerts cannot be locked", problem, strict=strict)
-            yield
-            return
+        make_private_folder(self._path.parent)
+        file = os.open(self._path.with_name(f".{self._path.name}.held"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if not self._wait_for(file):
-                waited = f"{shown(self._path)} has been held for {self._patience_seconds:g} s: try again"
-                _go_on("the record of alerts is used without its lock", GaelpError(waited), strict=strict)
+                raise GaelpError(f"{shown(self._path)} has been held for {self._patience_seconds:g} s: try again")
             yield
         finally:
             os.close(file)
@@ -215,8 +260,8 @@ class _StoredTold(Told):
     key: str
 
 
-class _Stored(Frozen):
-    """The state as a file has it."""
+class StoredAlerts(Frozen):
+    """The state as it is stored."""
 
     told: tuple[_StoredTold, ...] = ()
     sent_at: tuple[AwareDatetime, ...] = ()
@@ -226,7 +271,8 @@ class _Stored(Frozen):
     missed: dict[str, tuple[Alert, ...]] = Field(default_factory=dict)
 
     @classmethod
-    def of(cls, state: AlertState) -> "_Stored":
+    def of(cls, state: AlertState) -> "StoredAlerts":
+        """What is stored of a state."""
         return cls(
             told=tuple(
                 _StoredTold(source=source, key=key, **told.model_dump()) for (source, key), told in state.told.items()
@@ -239,6 +285,7 @@ class _Stored(Frozen):
         )
 
     def state(self) -> AlertState:
+        """The state that was stored."""
         return AlertState(
             told={(one.source, one.key): Told(**one.model_dump(exclude={"source", "key"})) for one in self.told},
             sent_at=list(self.sent_at),
@@ -249,11 +296,6 @@ class _Stored(Frozen):
         )
 
 
-def _go_on(what: str, problem: Exception, *, strict: bool) -> None:
-    if strict:
-        raise GaelpError(f"{what}: {problem}") from problem
-    _log(what, problem)
-
-
-def _log(what: str, problem: Exception | None) -> None:
+def log_trouble(what: str, problem: Exception | None) -> None:
+    """Say in the log what is wrong with the memory."""
     get_logger("gaelp.alerts").error(what, reason=str(problem) if problem else None)

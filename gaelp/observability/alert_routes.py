@@ -1,16 +1,18 @@
 """From settings to a dispatcher: who is told at once, and who when nobody answers; one memory for all processes."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from pydantic import SecretStr
 
 from gaelp.clock import Clock
 from gaelp.config import known_secrets
 from gaelp.config.alert_settings import ChannelSettings
-from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
+from gaelp.database import place_of
 from gaelp.observability.alert_channels import EmailChannel, LogChannel, WebhookChannel
-from gaelp.observability.alert_memory import FileMemory
+from gaelp.observability.alert_memory import FileMemory, SharedMemory
+from gaelp.observability.alert_table import TableMemory
 from gaelp.observability.alerts import Channel, Dispatcher
 from gaelp.observability.redact import register_secrets
 
@@ -22,8 +24,8 @@ _FILE_NAME = "alerts.json"
 def open_dispatcher(settings: Settings, clock: Clock, *, more: Sequence[Channel] = ()) -> Dispatcher:
     """A dispatcher to the log, the channels of the settings, and `more` of the caller's own.
 
-    What it tells, every other one that is opened below this home knows. From here on no alert holds a known secret,
-    whoever opened it: what failed may name the address of a webhook.
+    What it tells, every other one of this home, or of this PostgreSQL, knows. From here on no alert holds a known
+    secret, whoever opened it: what failed may name the address of a webhook.
     """
     register_secrets((*known_secrets(), *_secrets(settings.alerts.first), *_secrets(settings.alerts.second)))
     first = [LogChannel(), *_channels(settings.alerts.first, ""), *more]
@@ -32,8 +34,13 @@ def open_dispatcher(settings: Settings, clock: Clock, *, more: Sequence[Channel]
         clock,
         second=[*_channels(settings.alerts.second, "second-")],
         policy=settings.alerts.policy,
-        memory=FileMemory(absolute(settings.home) / _FILE_NAME),
+        memory=_memory(settings),
     )
+
+
+def _memory(settings: Settings) -> SharedMemory:
+    place = place_of(settings, _FILE_NAME)
+    return FileMemory(place) if isinstance(place, Path) else TableMemory(place)
 
 
 def _secrets(given: ChannelSettings) -> Iterator[SecretStr]:

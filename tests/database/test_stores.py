@@ -13,8 +13,9 @@ from gaelp.content.review_queue import STORE as REVIEWS
 from gaelp.database import DatabaseBroken, DatabaseDamaged, has_store, open_database
 from gaelp.errors import BadInput, GaelpError
 from gaelp.gates.decision_store import STORE as DECISIONS
+from gaelp.observability.alert_table import STORE as ALERTS
 
-STORES = {store.schema.name: store for store in (APPROVALS, DECISIONS, LEDGER, REVIEWS, VIOLATIONS)}
+STORES = {store.schema.name: store for store in (ALERTS, APPROVALS, DECISIONS, LEDGER, REVIEWS, VIOLATIONS)}
 WALLED = [name for name, store in STORES.items() if store.schema.append_only]
 
 

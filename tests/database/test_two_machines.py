@@ -13,6 +13,9 @@ from gaelp.content.creative import Audience, Creative
 from gaelp.content.review_queue import reviews_place
 from gaelp.gates import judge, load_gate
 from gaelp.gates.decisions import Decision, Question
+from gaelp.observability.alert import Alert
+from gaelp.observability.alert_channels import CallableChannel
+from gaelp.observability.alert_routes import open_dispatcher
 from gaelp.phases.gate_approval import gate_approvals
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -63,6 +66,29 @@ def test_a_gate_decided_on_one_machine_is_decided_on_the_other(machines, passing
         )
     )
     assert first.decision(question).choice == "reject"
+
+
+def test_people_are_told_once_by_both_machines_and_answer_on_either(machines):
+    heard = []
+    channel = CallableChannel("ear", heard.append)
+    first, second = (open_dispatcher(settings, ManualClock(NOW), more=[channel]) for settings in machines)
+    alert = Alert(severity="critical", source="test", key="cap", title="a cap is reached", at=NOW)
+    first.send(alert)
+    second.send(alert)
+    assert [one.key for one in heard] == ["cap"]
+    assert [one.alert.key for one in second.pending] == ["cap"]
+    second.acknowledge("test", "cap")
+    assert first.pending == ()
+
+
+def test_alerts_go_out_while_the_database_is_away(tmp_path, monkeypatch):
+    monkeypatch.setenv("GAELP__BUDGET__DATABASE_URL", "postgresql://me:hunter2@127.0.0.1:1/none")
+    settings = load_settings(None, overrides=[f"home={tmp_path}"]).settings
+    heard = []
+    dispatcher = open_dispatcher(settings, ManualClock(NOW), more=[CallableChannel("ear", heard.append)])
+    for _ in range(2):
+        dispatcher.send(Alert(severity="warning", source="test", key="cap", title="a cap is reached", at=NOW))
+    assert [one.key for one in heard] == ["cap"]  # this process remembers
 
 
 def test_a_creative_reviewed_on_one_machine_is_reviewed_on_the_other(machines):

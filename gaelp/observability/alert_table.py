@@ -1,0 +1,70 @@
+"""What was alerted, kept in the PostgreSQL of the books, so that people are told once by all machines together."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+from pydantic import ValidationError
+from sqlalchemy import CheckConstraint, Column, MetaData, Table, Text, text
+
+from gaelp.database import Database, Place, Schema, Store, big_integer, open_database
+from gaelp.errors import GaelpError
+from gaelp.observability.alert_memory import SharedMemory, StoredAlerts, log_trouble
+
+__all__ = ["STORE", "TableMemory"]
+
+_metadata = MetaData()
+Table(
+    "alert_memory",
+    _metadata,
+    Column("id", big_integer, primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),
+    CheckConstraint("id = 1", name="alert_memory_is_one_row"),
+    sqlite_strict=True,
+)
+STORE = Store(
+    title="the record of alerts",
+    file_name="alerts.db",
+    lock_key=0x6761_656C_7005,
+    schema=Schema("alerts", _metadata),
+    meanwhile="some people may be told twice",
+)
+_READ = text("SELECT body FROM alert_memory WHERE id = 1")
+_WRITE = text(
+    "INSERT INTO alert_memory (id, body) VALUES (1, :body) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
+)
+
+
+class TableMemory(SharedMemory):
+    """The memory of all machines that name the same database."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__()
+        self._place = place
+
+    @cached_property
+    def _database(self) -> Database:
+        return open_database(self._place, STORE)
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        with self._database.holding():
+            yield
+
+    def _read(self) -> StoredAlerts | None:
+        with self._database.reading() as connection:
+            body = connection.execute(_READ).scalar_one_or_none()
+        try:
+            return None if body is None else StoredAlerts.model_validate_json(body)
+        except ValidationError as problem:
+            raise GaelpError(
+                f"the record of alerts cannot be read: {problem.error_count()} values in it are not what this version"
+                " writes. The next alert begins anew"
+            ) from None
+
+    def _write(self, stored: StoredAlerts) -> None:
+        with self._database.writing(lock=None) as connection:
+            connection.execute(_WRITE, {"body": stored.model_dump_json()})
+
+    def _put_aside(self) -> None:
+        log_trouble("what cannot be read is replaced", None)
