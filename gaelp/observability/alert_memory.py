@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Protocol
 
-from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
+from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt, ValidationError
 
 from gaelp.config.base import Frozen
 from gaelp.config.places import shown
@@ -42,6 +42,7 @@ class Told(Frozen):
     at: AwareDatetime
     repeats: NonNegativeInt = 0
     once: bool = False  # never told again, however long ago it was
+    wait_minutes: NonNegativeFloat = 0  # of a trouble that lasts: until it is told again
 
 
 @dataclass

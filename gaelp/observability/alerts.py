@@ -28,6 +28,7 @@ _TITLES_MAX = 100  # of what was held back
 _TOLD_MAX = 10_000
 _MISSED_MAX = 20  # by one channel
 _OWN_SOURCE = "alerts"
+_FIRST_WAIT_MINUTES = 10.0  # as often as the safety watch looks
 
 
 class Channel(Protocol):
@@ -82,20 +83,22 @@ class Dispatcher:
         """Critical alerts without an answer; raises if the memory cannot be read."""
         return tuple(self._memory.look().pending.values())
 
-    def send(self, alert: Alert, *, once: bool = False, again: bool = False) -> Delivery:
+    def send(self, alert: Alert, *, once: bool = False, lasting: bool = False) -> Delivery:
         """Tell every channel, unless it was told already or too much was.
 
-        `once`: not even after the time to repeat; `again`: whatever was told before, for what must be heard each time.
+        `once`: not even after the time to repeat. `lasting`: for a trouble that is seen again and again until somebody
+        fixes it; it is repeated after 10 minutes, then 20, 40 and so on, up to the time to repeat, with the number of
+        times it was seen in between.
         """
         with self._memory.held() as state:
             now = self._clock.now()
-            held = self._held(state, alert, now, again=again)
+            held = self._held(state, alert, now, lasting=lasting)
             if held is not None:
                 return held
             if alert.severity == "critical":
                 state.pending[alert.name] = _waiting(state.pending.get(alert.name), alert, now)
                 self._memory.keep(state)  # now: who is killed while it goes out leaves it to whoever ticks next
-            return self._tell(state, alert, now, self._channels, once=once)
+            return self._tell(state, alert, now, self._channels, once=once, lasting=lasting)
 
     def acknowledge(self, source: str, key: str) -> Alert:
         """Somebody has answered: a critical alert is not escalated any more; if it comes again, that is news.
@@ -122,8 +125,10 @@ class Dispatcher:
         reached, failed = _attempt(alert, (*self._channels, *self._second))
         return Delivery(outcome="failed" if failed else "sent", reached=tuple(reached), failed=failed)
 
-    def _held(self, state: AlertState, alert: Alert, now: datetime, *, again: bool = False) -> Delivery | None:
-        told = None if again else state.told.get(alert.name)
+    def _held(self, state: AlertState, alert: Alert, now: datetime, *, lasting: bool = False) -> Delivery | None:
+        told = state.told.get(alert.name)
+        if told and lasting and not _within(now, told.at, told.wait_minutes):
+            told = None
         if told and self._still_counts(told, now) and _RANK[alert.severity] <= _RANK[told.severity]:
             state.told[alert.name] = told.model_copy(update={"repeats": told.repeats + 1})
             if alert.name in state.pending:
@@ -140,7 +145,14 @@ class Dispatcher:
         return told.once or _within(now, told.at, self._policy.repeat_after_minutes)
 
     def _tell(
-        self, state: AlertState, alert: Alert, now: datetime, channels: Sequence[Channel], *, once: bool = False
+        self,
+        state: AlertState,
+        alert: Alert,
+        now: datetime,
+        channels: Sequence[Channel],
+        *,
+        once: bool = False,
+        lasting: bool = False,
     ) -> Delivery:
         """Deliver, and remember it once somebody was reached: what reached nobody is no repetition the next time."""
         before = state.told.get(alert.name)
@@ -151,8 +163,14 @@ class Dispatcher:
         _note_missed(state, alert, delivery, channels)
         if delivery.outcome == "sent":
             self._forget(state, now)
-            state.told[alert.name] = Told(severity=alert.severity, at=now, once=once)
+            wait = self._next_wait_minutes(before) if lasting else 0
+            state.told[alert.name] = Told(severity=alert.severity, at=now, once=once, wait_minutes=wait)
         return delivery
+
+    def _next_wait_minutes(self, before: Told | None) -> float:
+        """How long a lasting trouble waits until it is told again: twice as long each time."""
+        doubled = 2 * before.wait_minutes if before is not None and before.wait_minutes else _FIRST_WAIT_MINUTES
+        return min(doubled, self._policy.repeat_after_minutes)
 
     def _forget(self, state: AlertState, now: datetime) -> None:
         """Drop what is too old to hold anything back, and the oldest of too many, so that memory stays bounded."""

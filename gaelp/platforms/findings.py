@@ -57,10 +57,13 @@ def pause_and_record(guard: Guard, findings: Sequence[Finding]) -> list[Paused]:
 
 
 def tell_paused(guard: Guard, paused: Paused) -> str:
-    """Tell of a pause, each time if it failed; the answer is all of it in words, and what went wrong with telling."""
+    """Alert people about a pause; returns all of it in words, and what went wrong with alerting.
+
+    One that fails at every look is one alert, repeated at growing intervals while nobody has answered.
+    """
     found, still = paused.finding, paused.stands_still
     rule, scope = (found.rule, found.told_of or found.campaign) if still else (_PAUSE_FAILED, found.campaign)
-    untold = tell(guard, "critical", scope=scope, rule=rule, what=paused.what, again=not still)
+    untold = tell(guard, "critical", scope=scope, rule=rule, what=paused.what, lasting=not still)
     return "; ".join(filter(None, [paused.what, paused.unrecorded, untold]))
 
 

@@ -91,10 +91,10 @@ class Guard:
         return tuple(Cap(kind, subjects.get(kind, self.account.id)) for kind in self.caps)
 
 
-def tell(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str, again: bool = False) -> str | None:
+def tell(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str, lasting: bool = False) -> str | None:
     """Alert somebody; the answer is what went wrong with that, which must not hide what it was about.
 
-    `again` is for what must be told each time it happens, however often it was told before.
+    `lasting` is for a trouble that is seen at every look: it is repeated at growing intervals, and counted.
     """
     try:
         sent = guard.alerts.send(
@@ -106,7 +106,7 @@ def tell(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str, 
                 body=what[:8000],
                 at=guard.ledger.clock.now(),
             ),
-            again=again,
+            lasting=lasting,
         )
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller is about to raise something that matters more
         return f"the alert about {rule} could not be sent ({in_words(error)})"

@@ -57,12 +57,14 @@ class _Pass(CheckPass):
         self.guard = guard
         self.resolved: dict[str, str] = {}
         self.paused: list[str] = []
+        self.must_stand_still: set[str] = set()
         self.renewed: list[str] = []
         self.notes: list[str] = []
         self.posted_micros = self.adjusted_micros = 0
 
     def pause(self, findings: Sequence[Finding]) -> None:
         """Stop all of these campaigns, then put on record why; one that could not be stopped is a failure."""
+        self.must_stand_still |= {finding.campaign for finding in findings}
         for paused in pause_and_record(self.guard, findings):
             if paused.stands_still:
                 self.paused.append(paused.finding.campaign)
@@ -227,13 +229,18 @@ def _not_final(bookings: Sequence[Booking], as_of: datetime) -> list[str]:
 
 
 def _renew(one: _Pass) -> None:
-    """Let what is enabled, and was approved for today too, run today; what gets no room has ended already."""
+    """Let what is enabled, and was approved for today too, run today; what gets no room has ended already.
+
+    What this pass had to pause is not renewed, least of all where the pause did not succeed.
+    """
     guard = one.guard
     if guard.switch.is_stopped():
         return
     today = guard.today()
     for state in running(guard.platform).states:
         with one.part(f"renewing {state.campaign}"):
+            if state.campaign in one.must_stand_still:
+                continue
             if state.through >= today or (order := renewal_of(guard, state.campaign, today)) is None:
                 continue
             if state.status != "enabled":

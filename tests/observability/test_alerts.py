@@ -130,23 +130,37 @@ def test_what_is_told_once_and_for_all_stays_told_after_an_answer():
     assert desk.dispatcher.send(alert("critical"), once=True).outcome == "duplicate"
 
 
-def test_what_must_be_heard_each_time_is_told_each_time_and_waits_since_the_first():
+def test_a_lasting_trouble_is_told_at_growing_intervals_counted_and_waits_since_the_first():
     desk = Desk()
     for _ in range(3):
-        assert desk.dispatcher.send(alert("critical"), again=True).outcome == "sent"
+        desk.dispatcher.send(alert("critical"), lasting=True)
         desk.later(5)
     desk.dispatcher.tick()
-    assert (len(desk.first), [taken.title.split(":")[0] for taken in desk.second]) == (3, ["Unanswered for 15 minutes"])
-    desk.dispatcher.send(alert("critical"), again=True)
+    assert [taken.context.get("repeats_not_sent") for taken in desk.first] == [None, 1]
+    assert [taken.title.split(":")[0] for taken in desk.second] == ["Unanswered for 15 minutes"]
+    desk.later(15).dispatcher.send(alert("critical"), lasting=True)
     desk.later(15).dispatcher.tick()
     assert len(desk.second) == 2, "it came again after it went further, and nobody answered that"
+
+
+def test_a_trouble_that_lasts_ten_days_is_a_dozen_alerts_and_not_one_for_each_look():
+    desk = Desk()
+    looks = 10 * 24 * 6
+    for _ in range(looks):
+        desk.dispatcher.send(alert("critical"), lasting=True)
+        desk.later(10)
+    longest = POLICY.repeat_after_minutes
+    told = len(desk.first)
+    assert told <= 10 * 24 * 60 / longest + 4
+    seen = told + sum(taken.context.get("repeats_not_sent", 0) for taken in desk.first)
+    assert looks - longest / 10 <= seen <= looks
 
 
 def test_how_often_it_came_again_is_known_of_what_waits():
     desk = Desk()
     desk.dispatcher.send(alert("critical"))
     desk.dispatcher.send(alert("critical"))
-    desk.dispatcher.send(alert("critical"), again=True)
+    desk.later(10).dispatcher.send(alert("critical"), lasting=True)
     assert [waiting.repeats for waiting in desk.dispatcher.pending] == [2]
 
 

@@ -291,6 +291,29 @@ def test_a_paused_campaign_is_not_renewed(door, double):
     assert reconcile(door.guard).renewed == ()
 
 
+def test_what_could_not_be_paused_is_not_renewed(door, double):
+    running(door, double)
+    door.clock.advance(timedelta(days=1))
+    door.platform.campaigns["spring"] = replace(door.platform.campaigns["spring"], daily_micros=7_000_000)
+    door.platform.pause_faults.extend(["raise before"] * 3)
+    found = reconcile(door.guard)
+    assert (found.renewed, status(door)) == ((), "enabled")
+    assert any("DID NOT SUCCEED" in failure for failure in found.failures)
+    assert len(door.platform.sent("set_budget")) == 1
+
+
+def test_a_pause_that_fails_for_days_is_one_alert_that_comes_back_at_growing_intervals(door, double):
+    running(door, double)
+    door.platform.campaigns["spring"] = replace(door.platform.campaigns["spring"], daily_micros=7_000_000)
+    for _ in range(3 * 24):
+        door.platform.pause_faults.extend(["raise before"] * 3)
+        reconcile(door.guard)
+        door.clock.advance(timedelta(hours=1))
+    assert 4 <= door.heard.rules.count("pause-failed") <= 10
+    [waiting] = [one for one in door.guard.alerts.pending if one.alert.key == "pause-failed/spring"]
+    assert waiting.repeats == 3 * 24 - 1
+
+
 def test_nothing_is_renewed_while_stopped(door, double):
     running(door, double)
     door.guard.switch.stop(by="ann", reason="drill")
