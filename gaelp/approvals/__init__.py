@@ -8,6 +8,7 @@ from gaelp.approvals.database import approvals_place, is_begun, open_database
 from gaelp.approvals.gate_decision import approve_gate, check_gate_action, gate_action
 from gaelp.approvals.heads import check_heads, publish_head, read_heads
 from gaelp.approvals.keys import SigningKey, load_key, new_key, save_key
+from gaelp.approvals.mandate import Mandate, describe_mandate
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, load_policy, policy_for
 from gaelp.approvals.store import ApprovalStore
 from gaelp.approvals.trust import Approver, Trust, load_trust
@@ -23,6 +24,7 @@ __all__ = [
     "AuditProblem",
     "AuditRow",
     "Authorisation",
+    "Mandate",
     "SigningKey",
     "Statement",
     "Trust",
@@ -31,6 +33,7 @@ __all__ = [
     "approve_gate",
     "check_gate_action",
     "check_heads",
+    "describe_mandate",
     "gate_action",
     "is_begun",
     "load_key",

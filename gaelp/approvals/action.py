@@ -1,10 +1,18 @@
 """What is approved: the exact action, and the hash that an approval is bound to."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from gaelp.approvals.canonical import digest
+from gaelp.approvals.mandate import Mandate
 from gaelp.approvals.words import Count, Label, LimitMicros, Sha256
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name, Slug
@@ -12,13 +20,14 @@ from gaelp.money import Money
 
 __all__ = ["Action", "ActionKind", "World", "action_hash"]
 
-ActionKind = Literal["budget", "gate", "release", "revive"]
+ActionKind = Literal["budget", "gate", "mandate", "release", "revive"]
 World = Literal["live", "sandbox"]
 
 # What an action must say, or its approval would cover more than the person saw.
 _NEEDED: dict[ActionKind, tuple[str, ...]] = {
     "gate": ("gate", "attempt", "model_hash", "evidence_hash"),
     "release": ("attempt", "model_hash", "evidence_hash", "account", "currency", "campaigns", "limits_micros"),
+    "mandate": ("subject", "mandate"),
     "revive": ("subject",),
     "budget": ("subject", "account", "currency", "limits_micros"),
 }
@@ -46,6 +55,15 @@ class Action(Frozen):
     currency: str | None = None
     campaigns: tuple[Label, ...] = Field(default=(), max_length=1000)
     limits_micros: dict[Name, LimitMicros] = Field(default={}, max_length=100)
+    mandate: Mandate | None = None  # for kind mandate: all that it allows
+
+    @model_serializer(mode="wrap")
+    def _without_an_absent_mandate(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Actions that were signed before there were mandates keep their hash.
+        values: dict[str, Any] = write(self)
+        if self.mandate is None:
+            values.pop("mandate", None)
+        return values
 
     @field_validator("currency")
     @classmethod
@@ -64,6 +82,8 @@ class Action(Frozen):
         missing = [name for name in _NEEDED[self.kind] if getattr(self, name) in (None, (), {})]
         if missing:
             raise ValueError(f"an action of kind {self.kind} lacks {', '.join(missing)}: say what is approved")
+        if self.mandate is not None and self.kind != "mandate":
+            raise ValueError(f"an action of kind {self.kind} carries a mandate: only kind mandate does")
         return self
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "AuditProblem",
     "AuditRow",
     "append",
+    "has_row",
     "read_rows",
     "row_hash",
     "verify_rows",
@@ -73,9 +74,8 @@ class AuditLog:
 
     def append_once(self, kind: str, body: dict[str, Any], at: datetime, *, action_hash: str) -> None:
         """Add one row unless the log has one of this kind about this action, so that it can be repeated blindly."""
-        query = "SELECT 1 FROM audit WHERE kind = ? AND body LIKE ?"
         with self._database.writing() as session:
-            if session.execute(query, (kind, f'%"action_hash":"{action_hash}"%')).fetchone() is None:
+            if not has_row(session, kind, action_hash):
                 append(session, kind, body, at)
 
     def append_following(
@@ -112,6 +112,12 @@ def append(session: Session, kind: str, body: dict[str, Any], at: datetime) -> A
         (row.seq, row.at, row.kind, row.body, row.previous_hash, row.hash),
     )
     return row
+
+
+def has_row(session: Session, kind: str, action_hash: str) -> bool:
+    """Whether the log has a row of this kind about this action."""
+    query = "SELECT 1 FROM audit WHERE kind = ? AND body LIKE ?"
+    return session.execute(query, (kind, f'%"action_hash":"{action_hash}"%')).fetchone() is not None
 
 
 def read_rows(session: Session) -> Iterator[AuditRow]:

@@ -19,7 +19,7 @@ from gaelp.config.fingerprint import fingerprint
 from gaelp.config.names import Name, Slug
 from gaelp.errors import Refused
 
-__all__ = ["Authorisation", "Tally", "Terms", "check_granted", "require", "state_of", "tally"]
+__all__ = ["Authorisation", "Tally", "Terms", "check_granted", "missing_approvers", "require", "state_of", "tally"]
 
 
 class Terms(Frozen):
@@ -94,7 +94,7 @@ def tally(approvals: Iterable[Approval], around: Circumstances) -> Tally:
     standings = tuple(standing(approval, around) for approval in approvals)
     entries = _without_doubles(standings)
     who = {entry.approval.statement.approver for entry in entries if entry.worth == "approves"}
-    return Tally(entries, tuple(_missing(who, around)))
+    return Tally(entries, missing_approvers(who, around))
 
 
 def require(
@@ -172,6 +172,11 @@ def _without_doubles(standings: tuple[Standing, ...]) -> tuple[Standing, ...]:
         else entry
         for entry in distinct
     )
+
+
+def missing_approvers(who: set[str], around: Circumstances) -> tuple[str, ...]:
+    """What the policy still asks for, in words, if these people approve."""
+    return tuple(_missing(who, around))
 
 
 def _missing(who: set[str], around: Circumstances) -> Iterable[str]:

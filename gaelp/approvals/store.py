@@ -21,9 +21,10 @@ from gaelp.approvals.agreement import (
     used_body,
 )
 from gaelp.approvals.approval import Approval
-from gaelp.approvals.audit import append
+from gaelp.approvals.audit import append, has_row
 from gaelp.approvals.authorise import Authorisation, Tally, check_granted, require, state_of, tally
 from gaelp.approvals.database import Database, Session, open_database
+from gaelp.approvals.in_force import REVOKED, require_in_force
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
 from gaelp.approvals.standing import Circumstances, standing
 from gaelp.approvals.tables import (
@@ -168,13 +169,29 @@ class ApprovalStore:
             append(session, USED, used_body(wanted, consumer, granted), at)
         return granted
 
+    def in_force(self, wanted: str, policy: ApprovalPolicy, trust: Trust) -> Action:
+        """The action with this hash, if its approvals were used and it still holds now; Refused otherwise."""
+        with self._database.reading() as session:
+            return require_in_force(session, wanted, policy, trust, self._clock.now())
+
+    def revoke(self, wanted: str, *, by: str, reason: str) -> None:
+        """End what was approved once and holds since, such as a mandate; doing it again changes nothing."""
+        with self._database.writing() as session:
+            if request_of(session, wanted) is None:
+                raise BadInput(f"nobody asked for action {wanted[:12]}: there is nothing to revoke")
+            if not has_row(session, REVOKED, wanted):
+                append(session, REVOKED, {"action_hash": wanted, "by": by, "reason": reason}, self._clock.now())
+
+    def is_revoked(self, wanted: str) -> bool:
+        """Whether the action with this hash was revoked."""
+        with self._database.reading() as session:
+            return has_row(session, REVOKED, wanted)
+
     def note_refused(self, kind: str, action: Action, why: str) -> None:
         """Tell the log, once, that an action came to nothing after its approvals were used; not if they were not."""
         wanted = action_hash(action)
         with self._database.writing() as session:
-            query = "SELECT 1 FROM audit WHERE kind = ? AND body LIKE ?"
-            told = session.execute(query, (kind, f'%"action_hash":"{wanted}"%')).fetchone()
-            if told is None and use_of(session, wanted) is not None:
+            if not has_row(session, kind, wanted) and use_of(session, wanted) is not None:
                 append(session, kind, {"action_hash": wanted, "why": why}, self._clock.now())
 
     def verify(self, trust: Trust) -> None:

@@ -14,9 +14,17 @@ from gaelp.budget.ledger import SignedChange
 from gaelp.errors import MoneyError
 from gaelp.money import Money
 
-__all__ = ["LIMIT_SET", "REOPENED", "compare_limits", "newest_limits", "promised_rows", "signed_rows"]
+__all__ = [
+    "LIMIT_SET",
+    "MANDATE_GRANTED",
+    "REOPENED",
+    "compare_limits",
+    "newest_limits",
+    "promised_rows",
+    "signed_rows",
+]
 
-LIMIT_SET, REOPENED = "limit.set", "cap.reopened"
+LIMIT_SET, REOPENED, MANDATE_GRANTED = "limit.set", "cap.reopened", "mandate.granted"
 
 
 def compare_limits(
@@ -53,7 +61,11 @@ def promised_rows(rows: Iterable[AuditRow]) -> list[int]:
             body = _as_body(row.body)
             request = body.get("request")
             action = request.get("action") if isinstance(request, dict) else None
-            if isinstance(action, dict) and (action.get("kind"), action.get("world")) == ("budget", "live"):
+            if (
+                isinstance(action, dict)
+                and action.get("kind") in ("budget", "mandate")
+                and action.get("world") == "live"
+            ):
                 live.add(str(body.get("action_hash")))
     used = [row.seq for row in kept if row.kind == USED and str(_as_body(row.body).get("action_hash")) in live]
     return sorted({*signed_rows(kept), *used})
@@ -117,7 +129,7 @@ def _compare_in_force(logged: list[tuple[AuditRow, dict[str, Any]]], limits: Map
 
 
 def _limit_rows(rows: Iterable[AuditRow]) -> list[tuple[AuditRow, dict[str, Any]]]:
-    wanted = [row for row in rows if row.kind in (LIMIT_SET, REOPENED)]
+    wanted = [row for row in rows if row.kind in (LIMIT_SET, REOPENED, MANDATE_GRANTED)]
     return [(row, _as_body(row.body)) for row in wanted]
 
 

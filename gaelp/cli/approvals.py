@@ -23,7 +23,11 @@ app = typer.Typer(no_args_is_help=True, help="What waits for signatures: orders,
 _DIGITS = 12
 _DIGITS_MIN = 8  # of what is signed: a slip of the finger must not fit anything
 # These have a command of their own, which shows the evidence first and does what was approved.
-_ELSEWHERE = {"gate": "`gaelp gate show RUN`, then `gaelp gate approve`", "revive": "`gaelp revive --key FILE`"}
+_ELSEWHERE = {
+    "gate": "`gaelp gate show RUN`, then `gaelp gate approve`",
+    "revive": "`gaelp revive --key FILE`",
+    "mandate": "`gaelp mandate show MANDATE`, then `gaelp mandate sign`",
+}
 
 ActionArgument = Annotated[
     str, typer.Argument(metavar="ACTION", help="Its hash, or the first digits, as `gaelp approvals list` shows it.")

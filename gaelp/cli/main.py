@@ -68,6 +68,11 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "Stop all spending, now: latch file, fence in the ledger's database, pause on the platform.",
     ),
     ("ledger", "gaelp.cli.ledger:app", "The books: what is reserved, spent and left, and whether they balance."),
+    (
+        "mandate",
+        "gaelp.cli.mandate:app",
+        "Mandates: what an agent may order and bid without a new signature each time.",
+    ),
     ("market", "gaelp.cli.market:app", "Tune and compare rule-based bidders on markets."),
     (
         "revive",

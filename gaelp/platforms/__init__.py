@@ -4,7 +4,7 @@ from gaelp.platforms.guard import ALL_CAPS, Authority, Guard
 from gaelp.platforms.guarded import guarded
 from gaelp.platforms.hour_book import create_hour_book
 from gaelp.platforms.money_rules import MoneyRulesReport, apply_money_rules
-from gaelp.platforms.order import Order, action_of
+from gaelp.platforms.order import Bid, Order, action_of
 from gaelp.platforms.order_book import OrderRow, create_order_book, find_order, open_orders
 from gaelp.platforms.pausing import pause, pause_all
 from gaelp.platforms.platform import (
@@ -25,6 +25,7 @@ __all__ = [
     "ALL_CAPS",
     "AdPlatform",
     "Authority",
+    "Bid",
     "CampaignHour",
     "CampaignState",
     "CostReport",

@@ -13,6 +13,7 @@ must be Unknown and never a failure; each property becomes one test:
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -29,6 +30,7 @@ __all__ = [
     "a_key_has_one_effect",
     "a_new_campaign_is_paused",
     "a_rejected_call_has_no_effect",
+    "bids_are_read_back_and_change_nothing_else",
     "check_platform",
     "costs_are_a_dated_report",
     "enable_and_pause_change_the_status_alone",
@@ -42,6 +44,7 @@ __all__ = [
 Check = Callable[[AdPlatform], None]
 
 _FIRST, _SECOND = 5_000_000, 8_000_000
+_BIDS, _OTHER_BIDS = {"group-1": 200_000, "group-2": 300_000}, {"group-1": 250_000}
 _ADVERT = Creative(id="conformance-1", headline="Fresh Bread", landing_url="https://www.shop.example/bread")
 
 
@@ -116,6 +119,19 @@ def publishing_leaves_the_status_alone(platform: AdPlatform) -> None:
     _expect((seen.creatives, seen.status) == ((creative_hash(_ADVERT),), "paused"), f"published, it is {seen}")
 
 
+def bids_are_read_back_and_change_nothing_else(platform: AdPlatform) -> None:
+    """Each target has its bid after the call, other targets keep theirs, and budget and status stay as they are."""
+    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    before = _state(platform)
+    for key, bids in (("k2", _BIDS), ("k3", _OTHER_BIDS), ("k2", _BIDS)):  # the last is a repetition
+        _done(platform.set_bids("one", bids, key=key))
+    expected = tuple(sorted({**_BIDS, **_OTHER_BIDS}.items()))
+    seen = _state(platform)
+    _expect(seen.bids == expected, f"bid {expected}, read {seen.bids}")
+    _expect(replace(seen, bids=before.bids) == before, f"bids alone were changed, it is {seen}, before it was {before}")
+    _expect(platform.look_up("k3") == Done(), f"k3 was done and is looked up as {platform.look_up('k3')}")
+
+
 def a_key_has_one_effect(platform: AdPlatform) -> None:
     """A call that is repeated after another one does not undo that one."""
     _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
@@ -137,6 +153,7 @@ def what_was_done_is_found_by_its_key(platform: AdPlatform) -> None:
 def a_rejected_call_has_no_effect(platform: AdPlatform) -> None:
     """A campaign that is not there can be neither enabled nor filled, and is not made by trying."""
     tried = {"k1": platform.enable("none", key="k1"), "k2": platform.publish("none", _ADVERT, key="k2")}
+    tried["k3"] = platform.set_bids("none", _BIDS, key="k3")
     for key, outcome in tried.items():
         _expect(isinstance(outcome, Rejected), f"a call on a campaign that is not there is {outcome}")
         _expect(not isinstance(platform.look_up(key), Done), f"{key} was rejected and is looked up as done")
@@ -174,6 +191,7 @@ CHECKS: tuple[Check, ...] = (
     enable_and_pause_change_the_status_alone,
     several_are_paused_at_once,
     publishing_leaves_the_status_alone,
+    bids_are_read_back_and_change_nothing_else,
     a_key_has_one_effect,
     what_was_done_is_found_by_its_key,
     a_rejected_call_has_no_effect,
@@ -206,6 +224,7 @@ class PlatformConformance:
             platform.publish("one", _ADVERT, key="k2"),
             platform.enable("one", key="k3"),
             platform.pause("one", key="k4"),
+            platform.set_bids("one", _BIDS, key="k5"),
         ):
             _expect(isinstance(outcome, Unknown), f"without an answer the outcome is {outcome}")
 

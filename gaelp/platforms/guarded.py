@@ -14,6 +14,7 @@ from gaelp.approvals import Action, Authorisation
 from gaelp.budget.ledger import (
     LedgerBroken,
     LedgerUnavailable,
+    MandateRoom,
     Reservation,
     State,
     Stopped,
@@ -31,6 +32,7 @@ from gaelp.platforms.calling import attempt
 from gaelp.platforms.cost_booking import reserved_micros
 from gaelp.platforms.findings import Finding, pause_and_tell
 from gaelp.platforms.guard import Guard, tell
+from gaelp.platforms.mandate_check import check_budget_holds, check_mandate
 from gaelp.platforms.order import Order, action_of
 from gaelp.platforms.order_book import (
     OrderRow,
@@ -57,6 +59,7 @@ class _Passage:
     order: Order
     stage: Stage = "key"
     authorisation: Authorisation | None = field(default=None)
+    room: MandateRoom | None = None
 
     def enter(self, stage: Stage) -> None:
         """Go on; a test may stop the world between two stages."""
@@ -131,10 +134,17 @@ def _check_order(guard: Guard, order: Order) -> None:
 
 
 def _authorise(passage: _Passage) -> Authorisation | None:
-    """Use up the approval of exactly this order; a renewal lives on the approval of the order it renews."""
+    """Use up the approval of exactly this order; a renewal lives on that of the order it renews.
+
+    An order under a mandate uses up none: the mandate replaces the signature, and nothing else.
+    """
     guard, order, authority = passage.guard, passage.order, passage.guard.authority
+    passage.room = check_mandate(guard, order)
+    if order.kind == "bid" or (order.mandate is not None and order.kind != "budget"):
+        check_budget_holds(guard, order)
     if order.renews:
         check_renewal(guard, order)
+    if order.renews or order.mandate is not None:
         return None
     authorisation = authority.store.consume(passage.action, authority.policy, authority.trust(), consumer=order.key)
     authorisation.check(passage.action, guard.ledger.clock.now())
@@ -172,16 +182,16 @@ def _reserve(passage: _Passage) -> OrderRow:
     )
     guard.at_step("recorded")
     amount = Money(row.amount_micros, guard.account.currency)
-    reserve(guard.ledger, Reservation(order.key, guard.account.id, amount, guard.caps_of(order.campaign)))
+    caps = (*guard.caps_of(order.campaign), *(passage.room.caps if passage.room else ()))
+    reserve(guard.ledger, Reservation(order.key, guard.account.id, amount, caps, passage.room))
     return row
 
 
 def _worst_case(guard: Guard, order: Order, day: date) -> Micros:
-    """What the order may cost today beyond what its campaign has reserved for certain; at least a micro.
+    """What the order may cost today beyond what its campaign has reserved for certain; zero if that is enough.
 
     Only orders that are done count as reserved already: one that is still unknown may give its room back. And only as
-    far as the ledger holds it: the order book alone proves no room. The micro makes every order a transfer, so that the
-    ledger knows of each whether it was sent.
+    far as the ledger holds it: the order book alone proves no room.
     """
     earlier, held, others = [], 0, dict[str, Micros]()
     for row in orders_of_day(guard.ledger, guard.account.id, day.isoformat()):
@@ -197,7 +207,7 @@ def _worst_case(guard: Guard, order: Order, day: date) -> Micros:
         others=[PlatformBudget(terms=guard.terms, daily_micros=micros) for micros in others.values()],
         cap_micros=guard.day_cap_micros,
     )
-    return max(change.extra_micros, change.day_reserve_micros - held, 1)
+    return max(change.extra_micros, change.day_reserve_micros - held, 0)
 
 
 def _held_micros(guard: Guard, row: OrderRow) -> Micros:
@@ -247,6 +257,7 @@ def _last_look(passage: _Passage, day: date) -> None:
     # Reconciliation counts the time in which a trace may be missing from the end of the time to send.
     if transfer.state is not State.IN_FLIGHT or guard.ledger.now_ms() >= transfer.expires_at_ms:
         raise Refused(f"{transfer.key} is {transfer.state} and its time to send is over: order it anew")
+    check_mandate(guard, passage.order)
     if passage.authorisation is not None:
         passage.authorisation.check(passage.action, guard.ledger.clock.now())
     _refuse_if_stopped(guard)
@@ -254,6 +265,10 @@ def _last_look(passage: _Passage, day: date) -> None:
 
 def _call(guard: Guard, order: Order, day: date) -> Outcome:
     match order.kind:
+        case "bid":
+            return guard.platform.set_bids(
+                order.campaign, {bid.target: bid.micros for bid in order.bids}, key=order.key
+            )
         case "budget":
             return guard.platform.set_budget(order.campaign, order.daily_micros, day, key=order.key)
         case "enable":

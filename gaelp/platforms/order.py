@@ -1,31 +1,47 @@
-"""An order: one call that lets money move, as it is asked for; and the action that people sign for exactly it."""
+"""An order: one call that lets money move, as it is asked for; and the action that people sign for exactly it.
+
+An order under a mandate is not signed by itself: it names the mandate and the model that decided it.
+"""
 
 from datetime import date
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from gaelp.approvals import Action
-from gaelp.approvals.words import Label
+from gaelp.approvals.canonical import digest
+from gaelp.approvals.words import Label, Sha256
 from gaelp.budget.ledger import AdAccount
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name
 from gaelp.content import Creative, creative_hash
 
-__all__ = ["Order", "OrderKey", "OrderKind", "WholeMicros", "action_of"]
+__all__ = ["Bid", "Order", "OrderKey", "OrderKind", "WholeMicros", "action_of"]
 
-OrderKind = Literal["budget", "enable", "publish"]
+OrderKind = Literal["bid", "budget", "enable", "publish"]
 # Short enough to stand in the subject of an action beside the campaign.
 OrderKey = Annotated[Label, Field(max_length=100)]
 # Strict, because True, 5000000.0 and "5000000" are no amounts, whoever made them of one.
 WholeMicros = Annotated[int, Field(strict=True, gt=0)]
 
 
+_BIDS_MAX = 1000
+_ADDED_LATER = ("bids", "mandate", "model_hash")  # left out of the body where empty, so that older orders keep theirs
+
+
+class Bid(Frozen):
+    """The highest price for one target of a campaign, such as an ad group, per click or whatever the platform bills."""
+
+    target: Label
+    micros: WholeMicros
+
+
 class Order(Frozen):
     """What is to be done once under `key`; the same key with anything else in it is refused for ever.
 
     `daily_micros` is the daily budget the campaign has, or gets, and `until` the last day on which it may run.
-    `renews` names the order whose approval this one lives on: the same budget, for one more day.
+    `renews` names the order whose approval this one lives on: the same budget, for one more day. `mandate` is the hash
+    of the action by which people signed the mandate it lives on, and `model_hash` the model that decided it.
     """
 
     key: OrderKey
@@ -37,12 +53,27 @@ class Order(Frozen):
     requester: Name
     creative: Creative | None = None
     renews: str = ""
+    bids: tuple[Bid, ...] = Field(default=(), max_length=_BIDS_MAX)
+    mandate: Sha256 | None = None
+    model_hash: Sha256 | None = None
+
+    @field_validator("bids")
+    @classmethod
+    def _each_target_once(cls, bids: tuple[Bid, ...]) -> tuple[Bid, ...]:
+        if len({bid.target for bid in bids}) != len(bids):
+            raise ValueError("a target has two bids: give each one")
+        return tuple(sorted(bids, key=lambda bid: bid.target))
 
     @model_validator(mode="after")
     def _says_all_it_must(self) -> Self:
         if (self.creative is not None) != (self.kind == "publish"):
             raise ValueError(f"an order of kind {self.kind} {'lacks' if self.creative is None else 'has'} a creative:"
                              " to publish needs one, nothing else takes one")  # fmt: skip
+        if bool(self.bids) != (self.kind == "bid"):
+            raise ValueError(f"an order of kind {self.kind} {'has' if self.bids else 'lacks'} bids:"
+                             " a bid needs them, nothing else takes any")  # fmt: skip
+        if (self.mandate is None) != (self.model_hash is None):
+            raise ValueError("a mandate and the hash of the model that decided go together: give both or neither")
         if self.renews and self.kind != "budget":
             raise ValueError(f"an order of kind {self.kind} cannot renew {self.renews!r}: only a budget is renewed")
         return self
@@ -50,7 +81,7 @@ class Order(Frozen):
     @property
     def body(self) -> str:
         """Everything that makes it this order and no other."""
-        return self.model_dump_json()
+        return self.model_dump_json(exclude={name for name in _ADDED_LATER if not getattr(self, name)})
 
 
 def action_of(order: Order, account: AdAccount, world: Literal["live", "sandbox"]) -> Action:
@@ -64,6 +95,16 @@ def action_of(order: Order, account: AdAccount, world: Literal["live", "sandbox"
         account=account.id,
         currency=account.currency,
         campaigns=(order.campaign,),
-        limits_micros={"daily": order.daily_micros},
-        config_hash=creative_hash(order.creative) if order.creative is not None else None,
+        limits_micros={
+            "daily": order.daily_micros,
+            **({"bid": max(bid.micros for bid in order.bids)} if order.bids else {}),
+        },
+        config_hash=_content_hash(order),
     )
+
+
+def _content_hash(order: Order) -> str | None:
+    """What an approval is bound to beside the amounts: the advert, or each bid."""
+    if order.creative is not None:
+        return creative_hash(order.creative)
+    return digest("bids", [bid.model_dump() for bid in order.bids]) if order.bids else None

@@ -20,6 +20,7 @@ __all__ = [
     "ORDER_TABLE",
     "OrderRow",
     "all_orders",
+    "budgets_of_campaign",
     "create_order_book",
     "find_order",
     "known_campaigns",
@@ -51,7 +52,7 @@ Table(
     *(Column(name, big_integer, nullable=False) for name in ("daily_micros", "amount_micros", "number")),
     *(Column(name, Text, nullable=False) for name in ("outcome", "detail")),
     CheckConstraint("outcome IN ('', 'done', 'rejected')", name="outcome_is_known"),
-    CheckConstraint("daily_micros > 0 AND amount_micros > 0", name="order_costs_something"),
+    CheckConstraint("daily_micros > 0 AND amount_micros >= 0", name="order_costs_something"),
     sqlite_strict=True,
 )
 
@@ -77,6 +78,10 @@ _CAMPAIGNS = text("SELECT DISTINCT campaign FROM platform_order WHERE account_id
 _ALL = text(f"{_SELECT} ORDER BY number, key")
 _OPEN = text(f"{_SELECT} WHERE account_id = :account_id AND outcome = '' ORDER BY number, key")
 _OF_DAY = text(f"{_SELECT} WHERE account_id = :account_id AND day = :day ORDER BY number, key")
+_BUDGETS_BEFORE = text(
+    f"{_SELECT} WHERE account_id = :account_id AND campaign = :campaign AND kind = 'budget' AND outcome = 'done'"
+    " AND day < :before ORDER BY number, key"
+)
 _OF_CAMPAIGN = text(f"{_SELECT} WHERE account_id = :account_id AND campaign = :campaign ORDER BY number DESC, key")
 
 
@@ -188,6 +193,13 @@ def orders_of_campaign(ledger: Ledger, account_id: str, campaign: str) -> list[O
     values = {"account_id": account_id, "campaign": campaign}
     with ledger.snapshot() as connection:
         return [_row(row) for row in connection.execute(_OF_CAMPAIGN, values)]
+
+
+def budgets_of_campaign(ledger: Ledger, account_id: str, campaign: str, *, before: str) -> list[OrderRow]:
+    """The budgets that a campaign was given on days before one, oldest first."""
+    values = {"account_id": account_id, "campaign": campaign, "before": before}
+    with ledger.snapshot() as connection:
+        return [_row(row) for row in connection.execute(_BUDGETS_BEFORE, values)]
 
 
 def _row(row: Row[Any]) -> OrderRow:

@@ -4,6 +4,7 @@ A budget is a lease: the platform spends up to it on each day through `through`,
 campaign that nobody looks after ends with its day, whatever became of us.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
@@ -59,6 +60,7 @@ class CampaignState:
     daily_micros: Micros
     through: date
     creatives: tuple[str, ...] = ()  # hashes of what is published, as gaelp.content.creative_hash makes them
+    bids: tuple[tuple[str, Micros], ...] = ()  # the bid of each target that has one, sorted by target
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,14 @@ class AdPlatform(Protocol):
 
     def publish(self, campaign: str, creative: Creative, *, key: str) -> Outcome:
         """Add an advert to a campaign; its status stays as it is."""
+        ...
+
+    def set_bids(self, campaign: str, bids: Mapping[str, Micros], *, key: str) -> Outcome:
+        """Bid so much for each of these targets of a campaign (such as its ad groups), all of them or none.
+
+        Other targets, the budget and the status stay as they are. A target that is not there is made, as a campaign is
+        by its first budget.
+        """
         ...
 
     def enable(self, campaign: str, *, key: str) -> Outcome:

@@ -1,5 +1,6 @@
 """What a platform has must be what it was told: a budget that differs is a violation, and its campaign is paused."""
 
+from collections.abc import Sequence
 from datetime import date
 
 from gaelp.checks.raised import ends_the_program, in_words, shown
@@ -7,12 +8,13 @@ from gaelp.errors import GaelpError, Refused
 from gaelp.money import Micros
 from gaelp.platforms.findings import Finding, pause_and_tell
 from gaelp.platforms.guard import Guard
+from gaelp.platforms.order import Bid
 from gaelp.platforms.order_book import NOT_READ_BACK, OrderRow, note_read_back, orders_of_campaign
 from gaelp.platforms.pausing import is_paused
 from gaelp.platforms.platform import CampaignState
 from gaelp.platforms.unknown_outcomes import was_sent
 
-__all__ = ["REPEATED", "check_again", "check_written", "difference"]
+__all__ = ["REPEATED", "bid_difference", "check_again", "check_written", "difference"]
 
 REPEATED = "the platform lists it more than once, wanted was one campaign of the name"
 
@@ -30,6 +32,7 @@ def check_written(guard: Guard, row: OrderRow) -> CampaignState:
         state = listed[0] if listed else None
         # What is listed twice may spend twice, and nobody knows which of them a pause or a budget reaches.
         wrong = REPEATED if len(listed) > 1 else difference(state, (row.daily_micros,), date.fromisoformat(row.day))
+        wrong = wrong or (bid_difference(state, row.order.bids) if state else None)
     except BaseException as error:  # raised below, in words: the cause itself may hold a secret
         if ends_the_program(error):
             raise
@@ -70,6 +73,15 @@ def difference(state: CampaignState | None, allowed: tuple[Micros, ...], through
         return f"the platform has a daily budget of {state.daily_micros} micros, wanted was {wanted}"
     if state.through > through:
         return f"the platform lets it run through {state.through}, wanted was {through} at the latest"
+    return None
+
+
+def bid_difference(state: CampaignState, bids: Sequence[Bid]) -> str | None:
+    """What is wrong with the bids of a campaign, in words."""
+    seen = dict(state.bids)
+    for bid in bids:
+        if type(seen.get(bid.target)) is not int or seen[bid.target] != bid.micros:
+            return f"the platform bids {shown(seen.get(bid.target))} for {bid.target}, wanted was {bid.micros} micros"
     return None
 
 

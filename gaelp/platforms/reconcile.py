@@ -11,13 +11,14 @@ from gaelp.budget.platform_budget import day_worst_micros
 from gaelp.checks import CheckPass
 from gaelp.checks.raised import ends_the_program, in_words, shown
 from gaelp.config.base import Frozen
-from gaelp.errors import GaelpError
+from gaelp.errors import GaelpError, Refused
 from gaelp.money import Micros
 from gaelp.platforms.cost_booking import Booking, book_costs, reserved_micros
 from gaelp.platforms.cost_reading import read_report
 from gaelp.platforms.findings import Finding, Paused, pause_and_record, tell_paused
 from gaelp.platforms.guard import Guard, on_record, tell
 from gaelp.platforms.guarded import guarded
+from gaelp.platforms.mandate_check import require_mandate
 from gaelp.platforms.order_book import open_orders, orders_of_day, record_outcome
 from gaelp.platforms.pausing import running
 from gaelp.platforms.platform import CampaignState, Done, Outcome, Rejected, Unknown
@@ -177,6 +178,8 @@ def _wrong(guard: Guard, state: CampaignState) -> str | None:
         if row.campaign == state.campaign
     ]
     approved = budget_in_force(guard, state.campaign)
+    if approved is not None and (ended := _mandate_ended(guard, approved.order.mandate)):
+        return ended
     allowed = [approved.daily_micros] if approved else []
     # Other orders name the budget they count on; they never gave one.
     allowed += [row.daily_micros for row in mine if row.kind == "budget" and was_sent(guard, row)]
@@ -186,6 +189,17 @@ def _wrong(guard: Guard, state: CampaignState) -> str | None:
     worst = day_worst_micros(state.daily_micros, guard.terms)
     if state.through == today and held < worst:
         return f"it may cost {worst} micros today and {held} are reserved"
+    return None
+
+
+def _mandate_ended(guard: Guard, mandate_id: str | None) -> str | None:
+    """Why a budget that lives on a mandate may not go on, in words."""
+    if mandate_id is None:
+        return None
+    try:
+        require_mandate(guard, mandate_id)
+    except Refused as refusal:
+        return f"its budget lives on a mandate that has ended ({refusal})"
     return None
 
 

@@ -32,7 +32,7 @@ def _log_unwritten(guard: Guard, order: Order, stage: Stage, refusal: Exception)
 
     Without that row it could not be told from one that somebody took out of the order book.
     """
-    if stage not in _BEFORE_THE_BOOK or order.renews:
+    if stage not in _BEFORE_THE_BOOK or order.renews or order.mandate is not None:
         return None
     try:
         if find_order(guard.ledger, order.key) is None:

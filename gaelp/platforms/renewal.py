@@ -1,4 +1,4 @@
-"""One more day for a campaign that people approved for several: the same budget and approval, reserved anew.
+"""One more day for a campaign that was approved for several: the same budget and approval or mandate, reserved again.
 
 A platform's budget is leased for one day at a time, because the ledger sets money aside for one day at a time. What is
 not renewed ends by itself.
@@ -44,6 +44,8 @@ def check_renewal(guard: Guard, order: Order) -> None:
     base = approved.order
     if order.model_copy(update={"key": base.key, "renews": ""}) != base:
         raise Refused(f"{order.key} differs from {base.key}, which it renews: have what is new in it approved")
+    if base.mandate is not None:
+        return  # the door holds it against the mandate like any order
     # Asking again under the same key gives the same answer, and holds the tables against the audit log.
     action, authority = action_of(base, guard.account, guard.platform.world), guard.authority
     used = authority.store.consume(action, authority.policy, authority.trust(), consumer=base.key)

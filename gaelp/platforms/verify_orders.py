@@ -13,12 +13,13 @@ from typing import Any, Literal
 from pydantic import ValidationError
 from sqlalchemy import Connection, inspect, text
 
-from gaelp.approvals import AuditRow, action_hash
+from gaelp.approvals import AuditRow, Mandate, action_hash
 from gaelp.budget.ledger import AdAccount, CapKind, Ledger, LedgerBroken, State, Transfer
 from gaelp.budget.ledger.findings import Finding, differences
 from gaelp.budget.ledger.transfers import COLUMNS
 from gaelp.errors import GaelpError
 from gaelp.platforms.cost_booking import UNRESERVED
+from gaelp.platforms.mandate_check import excesses
 from gaelp.platforms.order import Order, action_of
 from gaelp.platforms.order_book import ORDER_TABLE, OrderRow, all_orders
 
@@ -41,6 +42,15 @@ class _Use:
     key: str
     action: str
     world: Literal["live", "sandbox"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """Approvals used for orders, actions that the door refused after that, and signed mandates by action hash."""
+
+    uses: list[_Use]
+    refused: set[str]
+    mandates: dict[str, Mandate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +78,23 @@ def verify_orders(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) ->
     The log is read before the books and after them: an order is written after its approval was used, so that every use
     of the first reading has its order, and every order its use in the second.
     """
-    uses, refused = _uses(read_log())
+    earlier = _read_log(read_log())
     with ledger.snapshot() as connection:
         books = _read(connection)
-    later = {use.key: use for use in _uses(read_log())[0]}
-    return tuple(_findings(books, uses, refused, later))
+    return tuple(_findings(books, earlier, _read_log(read_log())))
 
 
-def _findings(books: _Books, uses: list[_Use], refused: set[str], later: dict[str, _Use]) -> Iterator[Finding]:
+def _findings(books: _Books, earlier: _Log, later: _Log) -> Iterator[Finding]:
     need_one = [one for one in books.transfers.values() if _needs_an_order(one)]
-    if not books.has_table and (need_one or uses):
+    if not books.has_table and (need_one or earlier.uses):
         yield Finding(where=ORDER_TABLE, what="table", expected="there", found="gone")
     for row in books.orders.values():
         yield from _check_row(row, books, later)
     for transfer in need_one:
         if transfer.key not in books.orders:
             yield Finding(where=transfer.key, what="order of this transfer", expected="in the order book", found="none")
-    for use in uses:
-        if use.key not in books.orders and use.action not in refused:
+    for use in earlier.uses:
+        if use.key not in books.orders and use.action not in earlier.refused:
             yield Finding(
                 where=use.key,
                 what=f"order whose approval was used (row {use.seq} of the log)",
@@ -101,7 +110,7 @@ def _needs_an_order(transfer: Transfer) -> bool:
     return any(cap.kind in _OF_AN_ORDER for cap in transfer.caps)
 
 
-def _check_row(row: OrderRow, books: _Books, uses: dict[str, _Use]) -> Iterator[Finding]:
+def _check_row(row: OrderRow, books: _Books, log: _Log) -> Iterator[Finding]:
     where = f"order {row.key}"
     try:
         order = row.order
@@ -112,7 +121,7 @@ def _check_row(row: OrderRow, books: _Books, uses: dict[str, _Use]) -> Iterator[
     yield from differences(where, *((name, getattr(order, name), getattr(row, name)) for name in columns))
     yield from differences(where, ("body, as it is written", order.body, row.body))
     yield from _check_transfer(where, row, books.transfers.get(row.key))
-    yield from _check_approval(where, row, order, books, uses)
+    yield from _check_approval(where, row, order, books, log)
 
 
 def _check_transfer(where: str, row: OrderRow, transfer: Transfer | None) -> Iterator[Finding]:
@@ -134,11 +143,14 @@ def _check_transfer(where: str, row: OrderRow, transfer: Transfer | None) -> Ite
         yield Finding(where=where, what="outcome", expected=expected, found=f"its transfer is {transfer.state}")
 
 
-def _check_approval(where: str, row: OrderRow, order: Order, books: _Books, uses: dict[str, _Use]) -> Iterator[Finding]:
+def _check_approval(where: str, row: OrderRow, order: Order, books: _Books, log: _Log) -> Iterator[Finding]:
     if row.renews:
         yield from _check_renewed(where, order, books.orders.get(row.renews))
         return
-    use = uses.get(row.key)
+    if order.mandate is not None:
+        yield from _check_mandate(where, row, order, log.mandates.get(order.mandate))
+        return
+    use = next((use for use in reversed(log.uses) if use.key == row.key), None)
     if use is None:
         yield Finding(where=where, what="approval", expected="used, as the log tells", found="none")
         return
@@ -147,6 +159,15 @@ def _check_approval(where: str, row: OrderRow, order: Order, books: _Books, uses
     if approved != use.action:
         expected = f"the action {use.action[:12]} of row {use.seq}"
         yield Finding(where=where, what="approval", expected=expected, found=f"it asks for {approved[:12] or 'none'}")
+
+
+def _check_mandate(where: str, row: OrderRow, order: Order, mandate: Mandate | None) -> Iterator[Finding]:
+    """An order lives on a mandate that people signed, and is inside it; how fast budgets rose is not checked again."""
+    if mandate is None:
+        yield Finding(where=where, what="mandate", expected="signed, as the log tells", found=str(order.mandate)[:12])
+        return
+    for wrong in excesses(mandate, order, date.fromisoformat(row.day), mandate.campaign_daily_micros):
+        yield Finding(where=where, what="mandate", expected="an order inside it", found=wrong)
 
 
 def _check_renewed(where: str, order: Order, base: OrderRow | None) -> Iterator[Finding]:
@@ -173,10 +194,9 @@ def _read(connection: Connection) -> _Books:
     )
 
 
-def _uses(rows: Sequence[AuditRow]) -> tuple[list[_Use], set[str]]:
-    """The approvals that were used for orders, and the actions that the door refused after that."""
+def _read_log(rows: Sequence[AuditRow]) -> _Log:
     actions: dict[str, dict[str, Any]] = {}
-    uses, refused = [], set()
+    log = _Log([], set(), {})
     for row in rows:
         if row.kind not in (_REQUESTED, _USED, REFUSED):
             continue
@@ -185,10 +205,12 @@ def _uses(rows: Sequence[AuditRow]) -> tuple[list[_Use], set[str]]:
         if row.kind == _REQUESTED:
             actions[wanted] = body["request"]["action"]
         elif row.kind == REFUSED:
-            refused.add(wanted)
+            log.refused.add(wanted)
         elif _is_order(actions.get(wanted, {}), body["consumer"]):
-            uses.append(_Use(row.seq, body["consumer"], wanted, actions[wanted]["world"]))
-    return uses, refused
+            log.uses.append(_Use(row.seq, body["consumer"], wanted, actions[wanted]["world"]))
+        elif actions.get(wanted, {}).get("kind") == "mandate":
+            log.mandates[wanted] = Mandate.model_validate_json(json.dumps(actions[wanted]["mandate"]))
+    return log
 
 
 def _is_order(action: dict[str, Any], consumer: str) -> bool:

@@ -446,7 +446,7 @@ def test_a_cap_of_another_account_or_currency_grants_nothing(ledger, ask):
 # What is refused before it can do harm
 
 
-@pytest.mark.parametrize("amount", [1.0, 100, True, None, Money(0, "USD"), Money(-1, "USD"), Money(2**61, "USD")])
+@pytest.mark.parametrize("amount", [1.0, 100, True, None, Money(-1, "USD"), Money(2**61, "USD")])
 def test_only_exact_money_in_range_can_be_reserved(databases, amount):
     with pytest.raises(MoneyError):
         Reservation("a", "acc", amount, databases.CAPS)

@@ -13,10 +13,21 @@ from types import SimpleNamespace
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gaelp.approvals import ApprovalPolicy, ApprovalStore, Approver, SigningKey, Trust, sign
+from gaelp.approvals import ApprovalPolicy, ApprovalStore, Approver, Mandate, SigningKey, Trust, action_hash, sign  # noqa: F401
+from gaelp.authority.mandates import mandate_action
 from gaelp.budget.kill_switch import KillSwitch, fence_of
 from gaelp.budget.latch import Latch
-from gaelp.budget.ledger import AdAccount, Cap, CapKind, create_ledger, open_account, open_ledger, set_limit
+from gaelp.budget.ledger import (
+    AdAccount,
+    Cap,
+    CapKind,
+    MandateRoom,
+    create_ledger,
+    open_account,
+    open_ledger,
+    open_mandate,
+    set_limit,
+)
 from gaelp.budget.platform_budget import Overdelivery, day_worst_micros
 from gaelp.budget.violations import ViolationStore
 from gaelp.clock import ManualClock, account_day
@@ -27,6 +38,7 @@ from gaelp.observability.alerts import Dispatcher
 from gaelp.platforms import (
     ALL_CAPS,
     Authority,
+    Bid,
     CampaignHour,
     CampaignState,
     CostReport,
@@ -76,6 +88,9 @@ class PlatformDouble:
     def publish(self, campaign, creative, *, key):
         return self._call("publish", campaign, key, (creative_hash(creative),))
 
+    def set_bids(self, campaign, bids, *, key):
+        return self._call("set_bids", campaign, key, (tuple(sorted(bids.items())),))
+
     def enable(self, campaign, *, key):
         return self._call("enable", campaign, key, ())
 
@@ -122,6 +137,8 @@ class PlatformDouble:
             state = replace(state, daily_micros=values[0], through=values[1])
         elif state is None:
             return self.answers.setdefault(key, Rejected("no such campaign"))
+        elif what == "set_bids":
+            state = replace(state, bids=tuple(sorted({**dict(state.bids), **dict(values[0])}.items())))
         elif what == "publish":
             state = replace(state, creatives=(*state.creatives, *values))
         else:
@@ -358,6 +375,58 @@ def assemble(folder, ledger, account, clock, heard, judge, limits, *, place=None
     return SimpleNamespace(
         guard=guard, platform=platform, clock=clock, ledger=ledger, heard=heard, judge=judge, folder=folder
     )
+
+
+MODEL = "ab" * 32
+OTHER_MODEL = "cd" * 32
+
+
+def mandate(**changes):
+    """A mandate with sensible ceilings but for what is named."""
+    values = {
+        "name": "pilot",
+        "account": "acc",
+        "currency": "USD",
+        "campaigns": CAMPAIGNS,
+        "creatives": (creative_hash(ADVERT),),
+        "model_hash": MODEL,
+        "campaign_daily_micros": 9_000_000,
+        "account_daily_micros": 26_000_000,
+        "total_micros": 60_000_000,
+        "bid_micros": 400_000,
+        "start_daily_micros": 5_000_000,
+        "raise_percent": 20,
+        "last_day": (NOW + timedelta(days=10)).date(),
+    }
+    return Mandate(**values | changes)
+
+
+def propose(door, one, who=("ann", "bob")):
+    """Have people sign a mandate; the answer is its action."""
+    authority = door.guard.authority
+    action = mandate_action(one, door.platform.world)
+    authority.store.request(action)
+    for name in who:
+        at, hours = door.clock.now(), timedelta(hours=8)
+        signed = sign(action, key_of(name), decision="approve", reason="seen", at=at, valid_for=hours)
+        authority.store.submit(signed, authority.policy, authority.trust())
+    return action
+
+
+def grant(door, one, who=("ann", "bob")):
+    """Put a mandate in force; the answer is its id."""
+    authority = door.guard.authority
+    action = propose(door, one, who)
+    used = authority.store.consume(action, authority.policy, authority.trust(), consumer=f"mandate {one.name}")
+    room = MandateRoom(used.action_hash, one.total_micros, one.account_daily_micros)
+    open_mandate(door.ledger, room, door.guard.account, None)
+    return used.action_hash
+
+
+def under(mandate_id, key="b1", kind="budget", model=MODEL, bid=None, **more):
+    """An order under a mandate."""
+    bids = (Bid(target="group-1", micros=bid or 200_000),) if kind == "bid" else ()
+    return order(key, kind, mandate=mandate_id, model_hash=model, bids=bids, **more)
 
 
 def approve(door, *orders, who=("ann", "bob"), at=None):

@@ -24,7 +24,7 @@ from gaelp.budget.ledger import (
 from gaelp.content import load_checker
 from gaelp.errors import BadInput, GaelpError, Refused, WaitingForPerson
 from gaelp.money import Money
-from gaelp.platforms import Done, Rejected, Unknown, find_order, guarded, pause, pause_all
+from gaelp.platforms import ALL_CAPS, Done, Rejected, Unknown, find_order, guarded, pause, pause_all
 
 MONEY_CALLS = ("set_budget", "publish", "enable")
 STEPS = (
@@ -71,8 +71,17 @@ def test_a_campaign_is_made_filled_and_enabled_and_its_worst_day_is_reserved(doo
     done(door, double, double.order(), double.order("p1", "publish"), double.order("e1", "enable"))
     (state,) = door.platform.read_campaigns()
     assert (state.status, state.daily_micros, len(state.creatives)) == ("enabled", 5_000_000, 1)
-    assert [held(door, key).amount_micros for key in ("b1", "p1", "e1")] == [10_000_000, 1, 1]
+    assert [held(door, key).amount_micros for key in ("b1", "p1", "e1")] == [10_000_000, 0, 0]
     assert {held(door, key).state for key in ("b1", "p1", "e1")} == {State.IN_FLIGHT}
+    assert verify(door.ledger).balances
+
+
+def test_what_needs_no_more_room_passes_under_caps_that_are_exactly_full(make_door, double):
+    door = make_door(limits=dict.fromkeys(ALL_CAPS, 10_000_000))
+    done(door, double, double.order(), double.order("p1", "publish"), double.order("e1", "enable"))
+    assert {cap.headroom_micros for cap in overview(door.ledger).caps} == {0}
+    with pytest.raises(Refused):
+        guarded(door.guard, double.approve(door, double.order("b2", daily=5_010_000)))
     assert verify(door.ledger).balances
 
 
@@ -90,7 +99,7 @@ def test_the_same_order_again_is_not_sent_again(door, double):
 
 def test_a_raised_budget_reserves_the_difference_and_a_lowered_one_frees_nothing(door, double):
     done(door, double, double.order(), double.order("b2", daily=8_000_000), double.order("b3", daily=1_000_000))
-    assert [held(door, key).amount_micros for key in ("b1", "b2", "b3")] == [10_000_000, 6_000_000, 1]
+    assert [held(door, key).amount_micros for key in ("b1", "b2", "b3")] == [10_000_000, 6_000_000, 0]
 
 
 def test_an_order_whose_outcome_is_unknown_does_not_count_as_reserved_for_the_next(door, double):

@@ -371,7 +371,7 @@ def test_a_days_reservation_is_kept_until_its_cost_is_final_then_posted(door, do
     found = reconcile(door.guard)
     assert (found.posted_micros, len(found.notes)) == (0, 1)
     assert "spring on 2026-11-16, needs a report as of 2026-11-20T00:00:00+00:00 or later" in found.notes[0]
-    assert booked(door) == (10_000_001, 0)
+    assert booked(door) == (10_000_000, 0)
     door.clock.advance(timedelta(hours=1))
     found = reconcile(door.guard)
     assert (found.posted_micros, found.notes) == (7_000_000, ())
@@ -461,4 +461,4 @@ def test_a_cost_that_is_not_final_is_not_booked_on_an_order_that_came_to_nothing
     door.platform.deliver(50)
     door.clock.advance(timedelta(hours=5))
     assert reconcile(door.guard).adjusted_micros == 0
-    assert booked(door) == (10_000_001, 0)
+    assert booked(door) == (10_000_000, 0)

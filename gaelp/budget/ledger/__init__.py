@@ -14,6 +14,7 @@ from gaelp.budget.ledger.limits import (
     reopen_cap,
     set_limit,
 )
+from gaelp.budget.ledger.mandates import MandateRoom, MandateUse, close_mandate, mandate_use, open_mandate
 from gaelp.budget.ledger.overview import CapStatus, Overview, StateTotal, overview
 from gaelp.budget.ledger.refusals import (
     CapReached,
@@ -21,6 +22,7 @@ from gaelp.budget.ledger.refusals import (
     LedgerBroken,
     LedgerDamaged,
     LedgerUnavailable,
+    MandateClosed,
     Stopped,
     UnknownTransfer,
     WrongState,
@@ -47,6 +49,9 @@ __all__ = [
     "LedgerDamaged",
     "LedgerUnavailable",
     "LimitSet",
+    "MandateClosed",
+    "MandateRoom",
+    "MandateUse",
     "Overview",
     "Receipt",
     "Reservation",
@@ -65,6 +70,7 @@ __all__ = [
     "check_limit",
     "check_reopen",
     "check_unsigned",
+    "close_mandate",
     "create_ledger",
     "expire",
     "find_transfer",
@@ -74,9 +80,11 @@ __all__ = [
     "known_limit",
     "ledger_place",
     "lower_fence",
+    "mandate_use",
     "mark_in_flight",
     "open_account",
     "open_ledger",
+    "open_mandate",
     "open_unreserved",
     "overview",
     "post",

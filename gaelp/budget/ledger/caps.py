@@ -26,12 +26,19 @@ class CapKind(StrEnum):
     CAMPAIGN = "campaign"
     ACCOUNT_DAY = "account_day"
     ACCOUNT = "account"
+    MANDATE = "mandate"
+    MANDATE_DAY = "mandate_day"
     TOTAL = "total"
 
     @property
     def counts_days(self) -> bool:
         """Whether each day of the account has a bucket of its own."""
-        return self in (CapKind.CAMPAIGN_DAY, CapKind.ACCOUNT_DAY)
+        return self in (CapKind.CAMPAIGN_DAY, CapKind.ACCOUNT_DAY, CapKind.MANDATE_DAY)
+
+    @property
+    def is_of_a_mandate(self) -> bool:
+        """Whether its limit is a ceiling of a signed mandate, which nobody sets by hand."""
+        return self in (CapKind.MANDATE, CapKind.MANDATE_DAY)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -22,6 +22,8 @@ _RAISE = text(
     "INSERT INTO ledger_fence (id, stop_id, record) VALUES (1, :stop_id, :record)"
     " ON CONFLICT (id) DO UPDATE SET stop_id = excluded.stop_id, record = excluded.record"
 )
+# A mandate does not survive a stop: what people signed was signed before they knew what made it necessary.
+_END_MANDATES = text("UPDATE ledger_cap SET breached = 1 WHERE kind = 'mandate'")
 _LOWER = text("UPDATE ledger_fence SET stop_id = '', record = '' WHERE id = 1 AND stop_id IN (:stop_id, '')")
 
 
@@ -44,9 +46,10 @@ def read_fence(ledger: "Ledger") -> StopRecord | None:
 
 
 def raise_fence(ledger: "Ledger", record: StopRecord) -> None:
-    """Stop: when this returns, every grant has either been stored before or is refused."""
+    """Stop: when this returns, every grant has either been stored before or is refused, and every mandate has ended."""
     with ledger.alone() as connection:
         connection.execute(_RAISE, {"stop_id": record.id, "record": record.as_json()})
+        connection.execute(_END_MANDATES)
 
 
 def lower_fence(ledger: "Ledger", stop_id: str) -> bool:

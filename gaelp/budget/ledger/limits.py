@@ -124,6 +124,7 @@ def reopen_cap(ledger: Ledger, bucket: Bucket, *, signed: SignedChange | None = 
 
     False if this very change was made already. Takes signatures where `set_limit` does.
     """
+    _refuse_mandate(bucket.cap)
     with ledger.alone() as connection:
         if signed is not None and is_done(connection, signed):
             return False
@@ -138,6 +139,7 @@ def reopen_cap(ledger: Ledger, bucket: Bucket, *, signed: SignedChange | None = 
 
 def check_reopen(ledger: Ledger, bucket: Bucket) -> None:
     """Refuse what `reopen_cap` would refuse, and change nothing."""
+    _refuse_mandate(bucket.cap)
     with ledger.snapshot() as connection:
         _check_fits(connection, bucket)
 
@@ -145,6 +147,7 @@ def check_reopen(ledger: Ledger, bucket: Bucket) -> None:
 def _checked(connection: Connection, cap: Cap, limit: Money, account_id: str) -> tuple[AdAccount | None, Money | None]:
     """The account of a cap and its limit now; refuses an amount, an owner or a currency that does not fit."""
     check_amount(limit, f"the limit of {cap.kind} {cap.subject}", least_micros=0)
+    _refuse_mandate(cap)
     _check_owner(cap, account_id)
     account = find_account(connection, account_id) if account_id else None
     if account is not None:
@@ -175,6 +178,13 @@ def _check_fits(connection: Connection, bucket: Bucket) -> None:
         raise CapReached(
             f"{bucket.id} stands at {Money(used, row.currency)} of {Money(row.limit_micros, row.currency)}: raise its"
             " limit first, or wait until reservations are settled"
+        )
+
+
+def _refuse_mandate(cap: Cap) -> None:
+    if cap.kind.is_of_a_mandate:
+        raise BadInput(
+            f"{cap.kind} {cap.subject[:12]} is a ceiling of a mandate, which only its signers set: sign another"
         )
 
 

@@ -9,6 +9,7 @@ __all__ = [
     "LedgerBroken",
     "LedgerDamaged",
     "LedgerUnavailable",
+    "MandateClosed",
     "Stopped",
     "UnknownTransfer",
     "WrongState",
@@ -21,6 +22,10 @@ class CapReached(Refused):
 
 class Stopped(Refused):
     """The kill switch is set, or its state cannot be read; no money may be granted."""
+
+
+class MandateClosed(Refused):
+    """The mandate was never opened in these books, or has ended; nothing was reserved."""
 
 
 class WrongState(Refused):

@@ -9,6 +9,7 @@ from gaelp.budget.ledger.accounts import AdAccount, find_account
 from gaelp.budget.ledger.caps import Cap, buckets_of, take_room
 from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.journal import held, released, write_movements
+from gaelp.budget.ledger.mandates import MandateRoom, check_ceiling
 from gaelp.budget.ledger.refusals import KeyReused, WrongState
 from gaelp.budget.ledger.transfers import Receipt, State, caps_as_json, get_transfer
 from gaelp.budget.ledger.words import check_amount, check_word
@@ -38,6 +39,10 @@ _SEND = text(
 class Reservation:
     """What is asked for: at most `amount`, under all of the caps or not at all.
 
+    An amount of zero is for a call that needs no more room than its campaign has: it is a transfer all the same, so
+    that the ledger knows whether it was sent, and a cap that is closed refuses it. `mandate` has the ceilings of the
+    mandate that the caps name, if any.
+
     The key makes it happen once. It never expires; under the same key only the same request is accepted again.
     """
 
@@ -45,14 +50,20 @@ class Reservation:
     account_id: str
     amount: Money
     caps: tuple[Cap, ...]
+    mandate: MandateRoom | None = None
 
     def __post_init__(self) -> None:
         check_word(self.key, "the key of a reservation")
-        check_amount(self.amount, f"the amount of {self.key}", least_micros=1)
+        check_amount(self.amount, f"the amount of {self.key}", least_micros=0)
         if not 0 < len(set(self.caps)) == len(self.caps) <= _MAX_CAPS:
             raise BadInput(
                 f"{self.key} names {len(self.caps)} caps, {len(set(self.caps))} of them different; allowed: 1 to"
                 f" {_MAX_CAPS}, each once. Money under no cap is never granted."
+            )
+        named = {cap for cap in self.caps if cap.kind.is_of_a_mandate}
+        if named != set(self.mandate.caps if self.mandate else ()):
+            raise BadInput(
+                f"{self.key} names the mandate caps {sorted(named)}: give the room of that mandate with them"
             )
 
 
@@ -74,6 +85,8 @@ def reserve(ledger: Ledger, request: Reservation, *, time_to_send: timedelta = D
             return _replayed(connection, request)
         ledger.at_point("key taken")
         for bucket in buckets_of(request.caps, day):
+            if request.mandate is not None and bucket.cap.kind.is_of_a_mandate:
+                check_ceiling(connection, bucket, request.mandate, account)
             take_room(connection, bucket, request.amount, account.id)
             ledger.at_point("room taken")
         write_movements(connection, request.key, ledger.now_ms(), held(request.amount.micros))

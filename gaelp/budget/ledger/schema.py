@@ -95,7 +95,7 @@ _table(
     _whole("adjusted_micros"),
     _whole("created_at_ms"),
     _whole("expires_at_ms"),
-    CheckConstraint(f"amount_micros BETWEEN 1 AND {MAX_AMOUNT_MICROS}", name="transfer_amount_in_range"),
+    CheckConstraint(f"amount_micros BETWEEN 0 AND {MAX_AMOUNT_MICROS}", name="transfer_amount_in_range"),
     CheckConstraint(
         "state IN ('reserved', 'in_flight', 'posted', 'voided', 'expired')", name="transfer_state_is_known"
     ),

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Connection, Row, text
 
+from gaelp.budget.ledger.caps import CapKind
 from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.findings import Finding, differences
 from gaelp.budget.ledger.refusals import LedgerBroken
@@ -92,7 +93,9 @@ def verify(ledger: Ledger) -> Verification:
         entries=counts[1],
         adjustments=counts[2],
         caps=counts[3],
-        breached_caps=tuple(bucket.id for bucket in records.buckets.values() if bucket.breached),
+        breached_caps=tuple(
+            bucket.id for bucket in records.buckets.values() if bucket.breached and not _is_of_a_mandate(bucket)
+        ),
         findings=findings,
     )
 
@@ -185,6 +188,11 @@ def _check_sums(records: Records, sums: dict[str, list[Micros]]) -> Iterator[Fin
             yield Finding(where=row.id, what="above its limit", expected=row.limit_micros, found=used)
     for bucket, (reserved, posted) in sums.items():
         yield Finding(where=bucket, what="bucket is gone", expected=reserved + posted, found=0)
+
+
+def _is_of_a_mandate(bucket: Row[Any]) -> bool:
+    """Whether it is a ceiling of a mandate, which is closed when the mandate ends."""
+    return bucket.kind in set(CapKind) and CapKind(bucket.kind).is_of_a_mandate
 
 
 def _day_at(instant_ms: int, zone: str) -> str:

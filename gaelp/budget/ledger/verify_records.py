@@ -98,6 +98,11 @@ def _check_bucket(bucket: Row[Any], records: Records, now: datetime) -> Iterator
     yield from differences(bucket.id, ("name, from its parts", Bucket(cap, bucket.day).id, bucket.id))
     if bucket.breached not in (0, 1):
         yield Finding(where=bucket.id, what="breached", expected="0 or 1", found=bucket.breached)
+    if cap.kind.is_of_a_mandate:  # its limit comes with each order from the mandate that people signed
+        account = records.accounts.get(bucket.account_id)
+        currency = account.currency if account else "that of an account of the books"
+        yield from differences(bucket.id, ("currency, of its account", currency, bucket.currency))
+        return
     limit = records.limits.get((bucket.kind, bucket.subject))
     if limit is None:
         yield Finding(where=bucket.id, what="its limit is gone", expected=bucket.limit_micros, found="none")

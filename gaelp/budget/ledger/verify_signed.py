@@ -12,7 +12,7 @@ from gaelp.budget.ledger.signed import SignedChange, known_changes
 
 __all__ = ["check_signed_changes"]
 
-_KINDS = ("limit.set", "cap.reopened")
+_KINDS = ("limit.set", "cap.reopened", "mandate.granted")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 

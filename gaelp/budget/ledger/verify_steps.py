@@ -11,17 +11,17 @@ __all__ = ["check_steps"]
 
 # Room is held once when it is reserved, and once more when it is sent.
 _HOLDS = {State.RESERVED: (1,), State.EXPIRED: (1,), State.IN_FLIGHT: (2,), State.POSTED: (1, 2), State.VOIDED: (1, 2)}
-_SEEN = {1: "reserved, not sent", 2: "reserved and sent"}
+_SEEN = {0: "no room held", 1: "reserved, not sent", 2: "reserved and sent"}
 
 
 def check_steps(transfer: Transfer, holds: int, released_at_ms: int) -> Iterator[Finding]:
     """Whether it was sent, whether its time was over when it expired, and whether it had a time that can be."""
-    allowed = _HOLDS[transfer.state]
+    allowed = _HOLDS[transfer.state] if transfer.amount_micros else (0,)  # what moves nothing is not in the journal
     if holds not in allowed:
         expected = " or ".join(_SEEN[number] for number in allowed)
         what, found = f"steps to {transfer.state}, in the journal", _SEEN.get(holds, f"room held {holds} times")
         yield Finding(where=transfer.key, what=what, expected=expected, found=found)
-    if transfer.state is State.EXPIRED and released_at_ms < transfer.expires_at_ms:
+    if transfer.state is State.EXPIRED and transfer.amount_micros and released_at_ms < transfer.expires_at_ms:
         expected = f"from {transfer.expires_at_ms} ms on"
         yield Finding(where=transfer.key, what="expired before its time", expected=expected, found=released_at_ms)
     latest_ms = transfer.created_at_ms + MAX_TIME_TO_SEND // timedelta(milliseconds=1)

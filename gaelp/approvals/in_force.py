@@ -1,0 +1,44 @@
+"""Whether what people approved once still holds: a mandate is used up once, and holds until something ends it."""
+
+from datetime import datetime
+
+from gaelp.approvals.action import Action
+from gaelp.approvals.agreement import check_agreement
+from gaelp.approvals.audit import has_row
+from gaelp.approvals.authorise import check_granted, missing_approvers
+from gaelp.approvals.database import Session
+from gaelp.approvals.policy import ApprovalPolicy
+from gaelp.approvals.standing import Circumstances, is_authentic
+from gaelp.approvals.tables import approvals_of, request_of, use_of
+from gaelp.approvals.trust import Trust
+from gaelp.errors import Refused
+
+__all__ = ["REVOKED", "require_in_force"]
+
+REVOKED = "approval.revoked"
+
+
+def require_in_force(session: Session, wanted: str, policy: ApprovalPolicy, trust: Trust, at: datetime) -> Action:
+    """The action with this hash; Refused unless enough people signed it whose keys are trusted still.
+
+    The approvals must have been used, as the log records; they must have been enough then, and those of keys that are
+    trusted now must be enough now. How long an approval may wait to be used does not matter any more.
+    """
+    check_agreement(session, wanted)
+    request, use = request_of(session, wanted), use_of(session, wanted)
+    if request is None or use is None:
+        seen = "nobody has requested it" if request is None else "not enough people have signed it"
+        raise Refused(f"action {wanted[:12]} is not approved: {seen}")
+    action, granted, approvals = request.action, use[1], approvals_of(session, wanted)
+    if has_row(session, REVOKED, wanted):
+        raise Refused(f"action {wanted[:12]} ({action.subject}) was revoked: have a new one signed")
+    check_granted(action, granted, approvals, policy, trust)
+    used = [approval for approval in approvals if approval.statement.nonce in granted.nonces]
+    who = {approval.statement.approver for approval in used if is_authentic(approval, action, trust, at)}
+    if missing := missing_approvers(who, Circumstances(action, policy, trust, at)):
+        raise Refused(
+            f"action {wanted[:12]} ({action.subject}) was signed by {', '.join(granted.approvers)}, and of these only"
+            f" {', '.join(sorted(who)) or 'nobody'} is trusted still; the policy asks for {', '.join(missing)}: have a"
+            " new one signed"
+        )
+    return action

@@ -1,0 +1,213 @@
+"""Propose, sign, list and revoke mandates: what an agent may order and bid without a new signature for each step.
+
+A mandate is requested like any action, signed by as many people as the policy asks for, and opened in the ledger by the
+last signature. Everyone may revoke one: stopping needs no signature.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import date
+
+from pydantic import ValidationError
+
+from gaelp.approvals import (
+    Action,
+    ApprovalPolicy,
+    ApprovalStore,
+    AuditLog,
+    Mandate,
+    action_hash,
+    approvals_place,
+    load_policy,
+)
+from gaelp.approvals import open_database as open_approvals_database
+from gaelp.approvals.action import World
+from gaelp.approvals.policy import policy_name
+from gaelp.approvals.trust import Trust
+from gaelp.authority.audit_records import (
+    check_approvals_know,
+    check_books_know,
+    check_unsigned_allowed,
+    record,
+    report_unrecorded,
+    signed_body,
+    unsigned_body,
+)
+from gaelp.authority.limit_audit import MANDATE_GRANTED
+from gaelp.authority.signatures import Signer, next_open_attempt, require_signed
+from gaelp.budget.ledger import (
+    AdAccount,
+    Ledger,
+    MandateRoom,
+    MandateUse,
+    SignedChange,
+    books_id,
+    close_mandate,
+    known_account,
+    mandate_use,
+    open_mandate,
+)
+from gaelp.clock import account_day
+from gaelp.config.machine_user import machine_user
+from gaelp.config.settings import Settings
+from gaelp.errors import BadInput, Refused
+
+__all__ = [
+    "MandateStatus",
+    "find_mandate",
+    "mandate_action",
+    "mandate_statuses",
+    "propose_mandate",
+    "revoke_mandate",
+    "sign_mandate",
+]
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class MandateStatus:
+    """A mandate by its id (the hash of its action), its state, who signed it, and what was used of it."""
+
+    id: str
+    action: Action
+    mandate: Mandate
+    state: str
+    signed_by: tuple[str, ...]
+    use: MandateUse | None
+
+
+def mandate_action(mandate: Mandate, world: World) -> Action:
+    """What people sign: the whole mandate. Nobody in person asks for it, so that everyone may approve it."""
+    try:
+        subject = f"mandate {mandate.name} until {mandate.last_day.isoformat()}"
+        return Action(
+            kind="mandate", run_id="mandate", requester="mandate", world=world, subject=subject, mandate=mandate
+        )
+    except ValidationError as problem:
+        first = problem.errors(include_url=False)[0]
+        raise BadInput(f"the mandate {mandate.name!r} cannot be signed: {first['msg']}") from None
+
+
+def propose_mandate(
+    settings: Settings, ledger: Ledger, store: ApprovalStore, mandate: Mandate, world: World, trust: Trust
+) -> str:
+    """Ask people to sign a mandate, and return its id; proposing one again that is open changes nothing.
+
+    One alike that was used, rejected or has expired is a new request under the next attempt number.
+    """
+    _check_account(ledger, mandate)
+    policy = load_policy(policy_name(settings, world))
+    action = mandate_action(mandate, world)
+    return action_hash(next_open_attempt(store, action, policy, trust, store.used_actions(), used_for=""))
+
+
+def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, mandate_id: str, signer: Signer) -> bool:
+    """Sign a mandate that was proposed; the last signature needed opens it. False if it was open before.
+
+    The checks and their order are those of a limit that is raised (see limit_changes.py).
+    """
+    action, mandate = find_mandate(store, mandate_id)
+    name = policy_name(settings, action.world)
+    policy = load_policy(name)
+    check_approvals_know(settings, ledger)
+    check_books_know(settings, ledger)
+    account = _check_account(ledger, mandate)
+    if store.is_revoked(action_hash(action)):
+        raise Refused(f"the mandate {mandate.name} was revoked: propose a new one")
+    books = books_id(ledger)
+    granted = require_signed(
+        store,
+        action,
+        policy,
+        signer,
+        lambda given: f"{action.subject}: needs the signatures of {policy.quorum} people, {given} have signed",
+        used_for=f"books {books}: ",
+    )
+    facts = {"mandate": mandate.name, "account": mandate.account, "limit": str(mandate.money(mandate.total_micros))}
+    room = MandateRoom(granted.action_hash, mandate.total_micros, mandate.account_daily_micros)
+    if policy.sandbox:
+        check_unsigned_allowed(settings, str(action.subject))
+        opened = open_mandate(ledger, room, account, None)
+        body = {**unsigned_body(settings, facts), "action_hash": granted.action_hash}
+        log, at = AuditLog(open_approvals_database(approvals_place(settings))), store.clock.now()
+        log.append_once(MANDATE_GRANTED, body, at, action_hash=granted.action_hash)
+        return opened
+    body = signed_body({**facts, "books": books}, name, granted)
+    opened = open_mandate(
+        ledger, room, account, SignedChange(granted.action_hash, name, MANDATE_GRANTED, json.dumps(body))
+    )
+    report_unrecorded(str(action.subject), lambda: record(settings, ledger))
+    return opened
+
+
+def revoke_mandate(ledger: Ledger, store: ApprovalStore, mandate_id: str, reason: str) -> str:
+    """End a mandate at once, and return its id: first in the ledger, where orders take their room, then in the log."""
+    action, _ = find_mandate(store, mandate_id)
+    whole = action_hash(action)
+    close_mandate(ledger, whole)
+    store.revoke(whole, by=machine_user(), reason=reason)
+    return whole
+
+
+def find_mandate(store: ApprovalStore, mandate_id: str) -> tuple[Action, Mandate]:
+    """The only mandate whose id begins with these digits."""
+    known = [request.action for request in store.requests() if request.action.mandate is not None]
+    matches = [action for action in known if mandate_id and action_hash(action).startswith(mandate_id.lower())]
+    if len(matches) != 1 or matches[0].mandate is None:
+        listed = ", ".join(action_hash(action)[:_DIGITS] for action in known[-10:]) or "none"
+        raise BadInput(f"MANDATE {mandate_id!r} fits {len(matches)} mandates; known: {listed}. Give more digits of one")
+    return matches[0], matches[0].mandate
+
+
+def mandate_statuses(settings: Settings, ledger: Ledger, store: ApprovalStore, trust: Trust) -> list[MandateStatus]:
+    """Every mandate that was proposed, the oldest first."""
+    return [
+        _status(settings, ledger, store, trust, request.action, request.action.mandate)
+        for request in store.requests()
+        if request.action.mandate is not None
+    ]
+
+
+def _status(
+    settings: Settings, ledger: Ledger, store: ApprovalStore, trust: Trust, action: Action, mandate: Mandate
+) -> MandateStatus:
+    wanted = action_hash(action)
+    policy = load_policy(policy_name(settings, action.world))
+    use = mandate_use(ledger, wanted)
+    if store.is_revoked(wanted):
+        state = "revoked"
+    elif not store.is_used(action):
+        state = store.state(action, policy, trust)
+    elif use is None or use.closed:
+        state = "ended" if use else "signed, not opened"
+    else:
+        state = _state_in_force(ledger, store, action, trust, policy)
+    signed_by = tuple(approval.statement.approver for approval in store.approvals(action))
+    return MandateStatus(wanted, action, mandate, state, signed_by, use)
+
+
+def _state_in_force(ledger: Ledger, store: ApprovalStore, action: Action, trust: Trust, policy: ApprovalPolicy) -> str:
+    mandate = action.mandate
+    if mandate is None or _today(ledger, known_account(ledger, mandate.account)) > mandate.last_day:
+        return "expired"
+    try:
+        store.in_force(action_hash(action), policy, trust)
+    except Refused:
+        return "keys revoked"
+    return "in force"
+
+
+def _check_account(ledger: Ledger, mandate: Mandate) -> AdAccount:
+    account = known_account(ledger, mandate.account)
+    if account.currency != mandate.currency:
+        raise BadInput(f"the mandate is in {mandate.currency}, account {account.id} is billed in {account.currency}")
+    if _today(ledger, account) > mandate.last_day:
+        raise BadInput(
+            f"the mandate's last day is {mandate.last_day}, today is {_today(ledger, account)}: name a later"
+        )
+    return account
+
+
+def _today(ledger: Ledger, account: AdAccount) -> date:
+    return account_day(ledger.clock.now(), account.time_zone)

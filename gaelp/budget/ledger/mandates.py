@@ -1,0 +1,120 @@
+"""The ceilings of a signed mandate as caps: what its orders have reserved or spent, over all days and on one day.
+
+Room under them is taken in the transaction that takes it under every other cap, so no number of processes exceeds them.
+Their limits come with each reservation from the mandate that people signed. Once ended, a mandate is closed for good.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from gaelp.budget.ledger.accounts import AdAccount
+from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
+from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.fence import FENCE_CLOSED, fence_state
+from gaelp.budget.ledger.refusals import LedgerBroken, MandateClosed, Stopped
+from gaelp.budget.ledger.signed import SignedChange, is_done, remember
+from gaelp.money import Micros, Money
+
+__all__ = ["MandateRoom", "MandateUse", "check_ceiling", "close_mandate", "mandate_use", "open_mandate"]
+
+
+@dataclass(frozen=True, slots=True)
+class MandateRoom:
+    """A mandate by the hash of its action, and how much may be reserved or spent under it."""
+
+    id: str
+    total_micros: Micros
+    day_micros: Micros
+
+    @property
+    def caps(self) -> tuple[Cap, Cap]:
+        """What its orders count against."""
+        return Cap(CapKind.MANDATE, self.id), Cap(CapKind.MANDATE_DAY, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class MandateUse:
+    """What was reserved and spent under a mandate so far, and whether it is closed."""
+
+    total: Money
+    reserved: Money
+    spent: Money
+    closed: bool
+
+
+_FIND = text("SELECT limit_micros, reserved_micros, posted_micros, currency, breached FROM ledger_cap WHERE id = :id")
+_OPEN = text(
+    "INSERT INTO ledger_cap (id, kind, subject, day, account_id, currency, limit_micros, reserved_micros,"
+    " posted_micros, breached) VALUES (:id, :kind, :subject, :day, :account_id, :currency, :limit_micros, 0, 0, 0)"
+    " ON CONFLICT DO NOTHING"
+)
+_CLOSE = text("UPDATE ledger_cap SET breached = 1 WHERE id = :id")
+
+
+def open_mandate(ledger: Ledger, room: MandateRoom, account: AdAccount, signed: SignedChange | None) -> bool:
+    """Let orders be placed under a mandate that was signed; False if it was opened before.
+
+    One that has ended stays closed. `signed` is None where no real money can move.
+    """
+    with ledger.alone() as connection:
+        if ledger.latch.is_set() or fence_state(connection) is not None:
+            raise Stopped(FENCE_CLOSED)
+        if signed is not None:
+            if is_done(connection, signed):
+                return False
+            remember(connection, signed, ledger.now_ms())
+        return _open(connection, Bucket(room.caps[0], ""), room.total_micros, account)
+
+
+def close_mandate(ledger: Ledger, mandate_id: str) -> bool:
+    """End a mandate: when this returns, every order under it has its room already or is refused. False if unknown."""
+    with ledger.alone() as connection:
+        return connection.execute(_CLOSE, {"id": Bucket(Cap(CapKind.MANDATE, mandate_id), "").id}).rowcount == 1
+
+
+def mandate_use(ledger: Ledger, mandate_id: str) -> MandateUse | None:
+    """What was done under a mandate so far; None if it was never opened in these books."""
+    with ledger.snapshot() as connection:
+        row = connection.execute(_FIND, {"id": Bucket(Cap(CapKind.MANDATE, mandate_id), "").id}).one_or_none()
+    if row is None:
+        return None
+    return MandateUse(
+        total=Money(row.limit_micros, row.currency),
+        reserved=Money(row.reserved_micros, row.currency),
+        spent=Money(row.posted_micros, row.currency),
+        closed=bool(row.breached),
+    )
+
+
+def check_ceiling(connection: Connection, bucket: Bucket, room: MandateRoom, account: AdAccount) -> None:
+    """Before room is taken under a ceiling: it is open, and its limit is the one that people signed."""
+    limit_micros = room.day_micros if bucket.cap.kind is CapKind.MANDATE_DAY else room.total_micros
+    if bucket.cap.kind is CapKind.MANDATE_DAY:
+        _open(connection, bucket, limit_micros, account)
+    row = connection.execute(_FIND, {"id": bucket.id}).one_or_none()
+    if row is None:
+        raise MandateClosed(f"the mandate {room.id[:12]} was not opened in these books: `gaelp mandate sign` opens it")
+    if row.limit_micros != limit_micros:
+        raise LedgerBroken(
+            f"{bucket.id} has a limit of {row.limit_micros} micros, signed were {limit_micros}: somebody has changed"
+            " the books; run `gaelp ledger verify`, and go back to a copy that is in order"
+        )
+    if row.breached:
+        raise MandateClosed(
+            f"the mandate {room.id[:12]} has ended: it was revoked, the kill switch was set after it was signed, or"
+            " cost went beyond its ceiling. Have a new one signed"
+        )
+
+
+def _open(connection: Connection, bucket: Bucket, limit_micros: Micros, account: AdAccount) -> bool:
+    values = {
+        "id": bucket.id,
+        "kind": bucket.cap.kind,
+        "subject": bucket.cap.subject,
+        "day": bucket.day,
+        "account_id": account.id,
+        "currency": account.currency,
+        "limit_micros": limit_micros,
+    }
+    return connection.execute(_OPEN, values).rowcount == 1

@@ -1,0 +1,111 @@
+"""Whether an order is inside its mandate: what is outside is refused with the number seen and the number allowed."""
+
+from collections.abc import Iterator
+from datetime import date
+
+from gaelp.approvals import Action, Mandate
+from gaelp.budget.ledger import MandateClosed, MandateRoom, mandate_use
+from gaelp.budget.platform_budget import day_worst_micros
+from gaelp.content import creative_hash
+from gaelp.errors import Refused
+from gaelp.money import Micros
+from gaelp.platforms.cost_booking import reserved_micros
+from gaelp.platforms.guard import Guard
+from gaelp.platforms.order import Order
+from gaelp.platforms.order_book import budgets_of_campaign, orders_of_day
+from gaelp.platforms.unknown_outcomes import transfer_of
+
+__all__ = ["check_budget_holds", "check_mandate", "excesses", "highest_before_micros", "require_mandate"]
+
+
+def check_mandate(guard: Guard, order: Order) -> MandateRoom | None:
+    """The ceilings under which an order reserves its room; None if it has no mandate, Refused if it is outside it."""
+    if order.mandate is None:
+        return None
+    mandate = require_mandate(guard, order.mandate)
+    before = highest_before_micros(guard, order.campaign, guard.today())
+    if wrong := next(excesses(mandate, order, guard.today(), before), None):
+        raise Refused(f"{order.key} is outside the mandate {mandate.name} ({order.mandate[:12]}): {wrong}")
+    return MandateRoom(order.mandate, mandate.total_micros, mandate.account_daily_micros)
+
+
+def require_mandate(guard: Guard, mandate_id: str) -> Mandate:
+    """The mandate with this id, if it is signed, in force today and for this account; Refused otherwise."""
+    authority = guard.authority
+    action = authority.store.in_force(mandate_id, authority.policy, authority.trust())
+    mandate = _mandate_of(action)
+    seen = (guard.account.id, guard.account.currency, guard.platform.world)
+    signed = (mandate.account, mandate.currency, action.world)
+    if seen != signed:
+        raise Refused(f"the mandate {mandate.name} is for {' '.join(signed)}, this is {' '.join(seen)}: sign another")
+    if guard.today() > mandate.last_day:
+        raise Refused(
+            f"the mandate {mandate.name} ended with {mandate.last_day}, today is {guard.today()}: sign another"
+        )
+    use = mandate_use(guard.ledger, mandate_id)
+    if use is None or use.closed:
+        seen_there = "was never opened in these books" if use is None else "has ended in these books"
+        raise MandateClosed(f"the mandate {mandate.name} ({mandate_id[:12]}) {seen_there}: have a new one signed")
+    return mandate
+
+
+def excesses(mandate: Mandate, order: Order, today: date, before_micros: Micros | None) -> Iterator[str]:
+    """Everything in an order that its mandate does not allow.
+
+    `before_micros` is the highest daily budget of the campaign on the last day before today on which it had one.
+    """
+    money = mandate.money
+    if order.model_hash != mandate.model_hash:
+        yield f"it was decided by the model {str(order.model_hash)[:12]}, allowed is {mandate.model_hash[:12]}"
+    if order.campaign not in mandate.campaigns:
+        yield f"the campaign is {order.campaign!r}, allowed: {', '.join(mandate.campaigns)}"
+    if max(order.until, today) > mandate.last_day:
+        yield f"it is for days until {max(order.until, today)}, allowed: until {mandate.last_day}"
+    if order.daily_micros > mandate.campaign_daily_micros:
+        yield f"a daily budget of {money(order.daily_micros)}, allowed: {money(mandate.campaign_daily_micros)}"
+    allowed = mandate.raised_daily_micros(before_micros)
+    if order.kind == "budget" and order.daily_micros > allowed:
+        had = "none before" if before_micros is None else f"{money(before_micros)} at most on its last day"
+        yield f"a daily budget of {money(order.daily_micros)} after {had}, allowed: {money(allowed)} today"
+    if order.creative is not None and creative_hash(order.creative) not in mandate.creatives:
+        yield f"the advert {creative_hash(order.creative)[:12]}, which is none of its {len(mandate.creatives)}"
+    for bid in order.bids:
+        if bid.micros > mandate.bid_micros:
+            yield f"a bid of {money(bid.micros)} for {bid.target}, allowed: {money(mandate.bid_micros)}"
+
+
+def check_budget_holds(guard: Guard, order: Order) -> None:
+    """Refuse what counts on a budget that is not in force today with room for its worst case.
+
+    It is what lets a bid, or anything under a mandate that is no budget, be sent without more room.
+    """
+    rows = [
+        row
+        for row in orders_of_day(guard.ledger, guard.account.id, guard.today().isoformat())
+        if row.campaign == order.campaign and row.outcome == "done"
+    ]
+    budgets = [row for row in rows if row.kind == "budget"]
+    if not budgets:
+        raise Refused(f"{order.key}: {order.campaign} has no budget for {guard.today()}: order one first")
+    daily_micros = budgets[-1].daily_micros
+    if order.daily_micros != daily_micros:
+        raise Refused(
+            f"{order.key} counts on a daily budget of {order.daily_micros} micros, in force is {daily_micros}"
+        )
+    held = reserved_micros(found for row in rows if (found := transfer_of(guard, row.key)) is not None)
+    worst = day_worst_micros(daily_micros, guard.terms)
+    if held < worst:
+        raise Refused(f"{order.key}: {order.campaign} may cost {worst} micros today and {held} are reserved")
+
+
+def highest_before_micros(guard: Guard, campaign: str, day: date) -> Micros | None:
+    """The highest daily budget of a campaign on the last day before `day` on which it had one."""
+    budgets = budgets_of_campaign(guard.ledger, guard.account.id, campaign, before=day.isoformat())
+    last = max((row.day for row in budgets), default=None)
+    return max((row.daily_micros for row in budgets if row.day == last), default=None)
+
+
+def _mandate_of(action: Action) -> Mandate:
+    if action.mandate is None:
+        raise Refused(f"what was signed is a {action.kind}, no mandate: name the mandate that the order lives on")
+    return action.mandate
