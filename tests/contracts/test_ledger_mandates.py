@@ -1,0 +1,163 @@
+"""The ceilings of a mandate in the ledger, on SQLite and on Postgres alike: nobody gets beyond them together."""
+
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from gaelp.budget.kill_switch import KillSwitch, fence_of
+from gaelp.budget.latch import Latch
+from gaelp.budget.ledger import (
+    AdAccount,
+    Bucket,
+    CapReached,
+    LedgerBroken,
+    MandateClosed,
+    MandateRoom,
+    Reservation,
+    SignedChange,
+    Stopped,
+    check_limit,
+    close_mandate,
+    mandate_use,
+    mark_in_flight,
+    open_ledger,
+    open_mandate,
+    post,
+    reopen_cap,
+    reserve,
+    set_limit,
+    signed_changes,
+    verify,
+    void,
+)
+from gaelp.errors import BadInput
+from gaelp.money import Money
+
+ACCOUNT = AdAccount("acc", "USD", "Europe/Berlin")
+ROOM = MandateRoom("ab" * 32, total_micros=50, day_micros=30)
+
+
+def usd(micros):
+    return Money(micros, "USD")
+
+
+@pytest.fixture
+def ledger(place, databases, tmp_path):
+    with_books = databases.new_ledger(place, tmp_path)
+    open_mandate(with_books, ROOM, ACCOUNT, None)
+    yield with_books
+    assert verify(with_books).balances
+    with_books.close()
+
+
+@pytest.fixture
+def ask(databases):
+    def make(key, micros, room=ROOM):
+        return Reservation(key, "acc", usd(micros), (*databases.CAPS, *room.caps), room)
+
+    return make
+
+
+def test_room_is_taken_under_the_day_and_the_total(ledger, ask):
+    reserve(ledger, ask("a", 30))
+    with pytest.raises(CapReached, match="mandate_day"):
+        reserve(ledger, ask("b", 1))
+    assert mandate_use(ledger, ROOM.id).reserved == usd(30)
+    void(ledger, "a")
+    assert mandate_use(ledger, ROOM.id).reserved == usd(0)
+
+
+def test_what_was_spent_counts_as_what_is_reserved_does(ledger, ask):
+    wide = MandateRoom(ROOM.id, 50, 50)
+    reserve(ledger, ask("a", 40, wide))
+    mark_in_flight(ledger, "a")
+    post(ledger, "a", usd(35))
+    with pytest.raises(CapReached, match=r"\$0.000035 spent of \$0.00005"):
+        reserve(ledger, ask("b", 16, wide))
+    reserve(ledger, ask("c", 15, wide))
+
+
+def test_a_transfer_of_nothing_is_known_and_refused_under_a_closed_mandate(ledger, ask):
+    reserve(ledger, ask("a", 30))
+    reserve(ledger, ask("b", 0))
+    assert mark_in_flight(ledger, "b").is_new
+    assert not mark_in_flight(ledger, "b").is_new
+    close_mandate(ledger, ROOM.id)
+    with pytest.raises(MandateClosed, match="has ended"):
+        reserve(ledger, ask("c", 0))
+
+
+def test_a_mandate_that_was_not_opened_grants_nothing(ledger, ask):
+    with pytest.raises(MandateClosed, match="not opened"):
+        reserve(ledger, ask("a", 1, MandateRoom("cd" * 32, 50, 30)))
+
+
+@pytest.mark.parametrize("room", [MandateRoom(ROOM.id, 51, 30), MandateRoom(ROOM.id, 50, 31)])
+def test_another_ceiling_than_it_was_opened_with_is_refused(ledger, ask, room):
+    reserve(ledger, ask("a", 1))
+    with pytest.raises(LedgerBroken, match="somebody has changed"):
+        reserve(ledger, ask("b", 1, room))
+
+
+def test_a_stop_ends_every_mandate_and_none_is_opened_during_it(ledger, ask):
+    switch = KillSwitch(ledger.latch, fence=fence_of(ledger))
+    switch.stop(by="ann", reason="drill")
+    with pytest.raises(Stopped):
+        open_mandate(ledger, MandateRoom("cd" * 32, 50, 30), ACCOUNT, None)
+    switch.release(lambda _: None)
+    with pytest.raises(MandateClosed, match="has ended"):
+        reserve(ledger, ask("a", 1))
+    assert not open_mandate(ledger, ROOM, ACCOUNT, None), "it stays closed"
+    assert mandate_use(ledger, ROOM.id).closed
+
+
+def test_a_signed_mandate_is_opened_once_and_remembered(ledger):
+    room = MandateRoom("cd" * 32, 50, 30)
+    signed = SignedChange(room.id, "live", "mandate.granted", f'{{"action_hash": "{room.id}"}}')
+    assert [open_mandate(ledger, room, ACCOUNT, signed) for _ in range(2)] == [True, False]
+    assert [change.action_hash for change in signed_changes(ledger)] == [room.id]
+
+
+def test_nobody_sets_or_reopens_a_ceiling_by_hand(ledger):
+    close_mandate(ledger, ROOM.id)
+    for cap in ROOM.caps:
+        for change in (set_limit, check_limit):
+            with pytest.raises(BadInput, match="only its signers set"):
+                change(ledger, cap, usd(99), account_id="acc")
+        with pytest.raises(BadInput, match="only its signers set"):
+            reopen_cap(ledger, Bucket(cap, ""))
+
+
+def test_caps_of_a_mandate_come_with_its_ceilings(databases):
+    for caps, room in ((ROOM.caps, None), ((), ROOM)):
+        with pytest.raises(BadInput, match="mandate caps"):
+            Reservation("a", "acc", usd(1), (*databases.CAPS, *caps), room)
+
+
+def _spend(place, folder, caps, number, granted):
+    ledger = open_ledger(place, Latch(Path(folder) / "STOPPED"))
+    room = MandateRoom(ROOM.id, 50, 50)
+    for attempt in range(20):
+        try:
+            reserve(ledger, Reservation(f"{number}-{attempt}", "acc", usd(1), (*caps, *room.caps), room))
+        except CapReached:
+            break
+        granted.put(1)
+    ledger.close()
+
+
+def test_eight_processes_together_reserve_exactly_the_total(ledger, place, databases, tmp_path):
+    context = multiprocessing.get_context("fork")
+    granted = context.Queue()
+    spenders = [
+        context.Process(target=_spend, args=(place, tmp_path, databases.CAPS, number, granted)) for number in range(8)
+    ]
+    for spender in spenders:
+        spender.start()
+    for spender in spenders:
+        spender.join(60)
+    assert [spender.exitcode for spender in spenders] == [0] * 8
+    assert sum(granted.get(timeout=5) for _ in range(50)) == 50
+    assert granted.empty()
+    assert mandate_use(ledger, ROOM.id).reserved == usd(50)
