@@ -95,12 +95,13 @@ def action_of(order: Order, account: AdAccount, world: Literal["live", "sandbox"
         account=account.id,
         currency=account.currency,
         campaigns=(order.campaign,),
-        limits_micros={
-            "daily": order.daily_micros,
-            **({"bid": max(bid.micros for bid in order.bids)} if order.bids else {}),
-        },
+        limits_micros={"daily": order.daily_micros, **_highest_bid(order)},
         config_hash=_content_hash(order),
     )
+
+
+def _highest_bid(order: Order) -> dict[str, int]:
+    return {"bid": max(bid.micros for bid in order.bids)} if order.bids else {}
 
 
 def _content_hash(order: Order) -> str | None:

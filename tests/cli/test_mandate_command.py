@@ -1,0 +1,138 @@
+"""`gaelp mandate`: propose, sign with two keys, list, show, revoke; and what the audit log says of it."""
+
+import json
+
+import pytest
+
+LIVE = ("--set", "approvals.policy=live")
+MANDATE = """\
+name: pilot
+account: acc
+currency: USD
+campaigns: [spring, summer]
+model_hash: {model}
+campaign_daily_micros: 9000000
+account_daily_micros: 26000000
+total_micros: 60000000
+bid_micros: 400000
+start_daily_micros: 5000000
+raise_percent: 20
+last_day: {last}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _begun(gaelp):
+    result = gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "UTC")
+    assert result.exit_code == 0, result.stderr
+
+
+@pytest.fixture
+def file(here):
+    path = here / "pilot.yaml"
+    path.write_text(MANDATE.format(model="ab" * 32, last="2099-12-31"))
+    return path
+
+
+@pytest.fixture
+def proposed(gaelp, file):
+    return json.loads(gaelp("mandate", "propose", file, *LIVE, "--json").stdout)["mandate"]
+
+
+@pytest.fixture
+def sign(gaelp, keys, proposed):
+    def run(name):
+        return gaelp("mandate", "sign", proposed[:12], "--key", keys / f"{name}.key", "--reason", "the plan", *LIVE)
+
+    return run
+
+
+def listed(gaelp):
+    return [row["state"] for row in json.loads(gaelp("mandate", "list", *LIVE, "--json").stdout)["mandates"]]
+
+
+def rows(gaelp, kind):
+    shown = json.loads(gaelp("audit", "show", "--json", "--last", "500", "--kind", kind).stdout)["rows"]
+    return [row["body"] for row in shown]
+
+
+def test_what_is_proposed_is_shown_in_words_with_every_number(gaelp, file):
+    result = gaelp("mandate", "propose", file, *LIVE)
+    assert result.exit_code == 0, result.stderr
+    for words in ("spring, summer", "$9.00", "$26.00", "$60.00", "$0.40", "20%", "2099-12-31"):
+        assert words in result.stdout
+    assert "gaelp mandate sign" in result.stderr
+
+
+def test_the_last_signature_puts_it_in_force_and_the_log_has_it(gaelp, sign, proposed):
+    first = sign("ann")
+    assert (first.exit_code, "1 have signed" in first.stderr) == (4, True)
+    assert listed(gaelp) == ["waiting"]
+    last = sign("bob")
+    assert last.exit_code == 0, last.stderr
+    assert "is in force" in last.stdout
+    assert listed(gaelp) == ["in force"]
+    [row] = rows(gaelp, "mandate.granted")
+    assert (row["signed"], row["approvers"], row["action_hash"]) == (True, ["ann", "bob"], proposed)
+    assert gaelp("audit", "verify", *LIVE).exit_code == 0
+    assert gaelp("ledger", "verify").exit_code == 0
+
+
+def test_a_late_signer_is_told_that_it_is_in_force(sign):
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    late = sign("ann")
+    assert (late.exit_code, "was already in force" in late.stdout) == (0, True)
+
+
+def test_one_that_was_proposed_twice_is_one_and_after_its_end_another(gaelp, file, sign, proposed):
+    assert json.loads(gaelp("mandate", "propose", file, *LIVE, "--json").stdout)["mandate"] == proposed
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    assert json.loads(gaelp("mandate", "propose", file, *LIVE, "--json").stdout)["mandate"] != proposed
+
+
+def test_anybody_revokes_it_without_a_key_and_it_stays_revoked(gaelp, sign, proposed):
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    result = gaelp("mandate", "revoke", proposed[:12], "--reason", "over", *LIVE)
+    assert (result.exit_code, listed(gaelp)) == (0, ["revoked"])
+    assert [row["reason"] for row in rows(gaelp, "approval.revoked")] == ["over"]
+    again = sign("ann")
+    assert (again.exit_code, "was revoked" in again.stderr) == (3, True)
+    assert gaelp("audit", "verify", *LIVE).exit_code == 0
+
+
+def test_a_kill_and_a_revoked_key_show_in_the_list(gaelp, sign, keys):
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    gaelp("keys", "revoke", "bob")
+    assert listed(gaelp) == ["keys revoked"]
+    gaelp("kill", "drill")
+    assert listed(gaelp) == ["ended"]
+
+
+def test_it_is_signed_where_it_is_shown_and_not_among_the_approvals(gaelp, keys, proposed):
+    result = gaelp("approvals", "approve", proposed[:12], "--key", keys / "ann.key", "--reason", "x", *LIVE)
+    assert (result.exit_code, "gaelp mandate sign" in result.stderr) == (2, True)
+    shown = gaelp("mandate", "show", proposed[:12], *LIVE)
+    assert json.loads(shown.stdout)["mandate"]["total_micros"] == 60_000_000
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "seen"),
+    [
+        (("account: acc", "account: other"), 2, "other"),
+        (("USD", "EUR"), 2, "billed in USD"),
+        (("2099-12-31", "2020-01-01"), 2, "today is"),
+        (("total_micros: 60000000", "total_micros: 1"), 2, "exceeds total_micros=1"),
+        (("bid_micros: 400000", "bid_micros: 0.4"), 2, "bid_micros"),
+        (("name: pilot", "nome: pilot"), 2, "nome"),
+    ],
+)
+def test_a_mandate_that_cannot_be_is_refused_before_anybody_is_asked(gaelp, file, change, code, seen):
+    file.write_text(file.read_text().replace(*change))
+    result = gaelp("mandate", "propose", file, *LIVE)
+    assert (result.exit_code, seen in result.stderr) == (code, True), result.stderr
+    assert gaelp("approvals", "list", *LIVE).stdout == "Nothing waits for signatures.\n"
+
+
+def test_an_unknown_mandate_and_a_missing_file_are_bad_input(gaelp, here, proposed):
+    assert gaelp("mandate", "revoke", "ffff", *LIVE).exit_code == 2
+    assert gaelp("mandate", "propose", here / "none.yaml", *LIVE).exit_code == 2
