@@ -172,8 +172,9 @@ def _show_limit(cap: Cap, given: Money, done: LimitSet, *, as_json: bool) -> Non
 
 
 def _cap(kind: str, subject: str) -> Cap:
-    if kind not in list(CapKind):
-        raise BadInput(f"KIND is {kind!r}; allowed: {', '.join(CapKind)}")
+    allowed = [known for known in CapKind if not known.is_of_a_mandate]
+    if kind not in allowed:
+        raise BadInput(f"KIND is {kind!r}; allowed: {', '.join(allowed)}")
     if kind == CapKind.TOTAL and subject != _TOTAL:
         raise BadInput(f"the total is of {subject!r}; allowed: {_TOTAL}, for every order counts against that one alone")
     return Cap(CapKind(kind), subject)
