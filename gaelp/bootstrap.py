@@ -89,7 +89,7 @@ def opened_guard(
     from gaelp.content.review_queue import reviews_place  # noqa: PLC0415 - as above
     from gaelp.observability import register_secrets  # noqa: PLC0415 - as above
     from gaelp.observability.alert_routes import open_dispatcher  # noqa: PLC0415 - as above
-    from gaelp.platforms import Guard  # noqa: PLC0415 - as above
+    from gaelp.platforms import Guard, create_order_book  # noqa: PLC0415 - as above
     from gaelp.platforms.catalog import connect_platform  # noqa: PLC0415 - as above
 
     register_secrets(known_secrets())  # before anything can fail: what a platform raises may hold one
@@ -97,6 +97,7 @@ def opened_guard(
     platform = connect_platform(settings)
     with closing(open_books(settings, clock)) as ledger:
         account = known_account(ledger, str(settings.platform.account))
+        create_order_book(ledger)  # one of an older home is brought up to date
         yield Guard(
             platform=platform,
             account=account,

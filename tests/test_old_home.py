@@ -9,14 +9,17 @@ import pytest
 from typer.testing import CliRunner
 
 from gaelp.approvals import ApprovalStore, approvals_place
-from gaelp.bootstrap import open_books
-from gaelp.budget.ledger import overview
+from gaelp.bootstrap import open_books, opened_guard
+from gaelp.budget.ledger import Reservation, overview, reserve, verify
 from gaelp.cli.main import app
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
+from gaelp.money import Money
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.runs import all_runs, phases_done
+from gaelp.platforms import Order
 from gaelp.platforms.hour_book import find_hours
+from gaelp.platforms.order_book import record_order
 
 FIXTURE = Path(__file__).parent / "fixtures" / "home-before-database"
 NAMED = ("platform.name=double", "platform.account=acc", "approvals.policy=live")
@@ -60,6 +63,18 @@ def test_the_books_of_an_old_home_balance_and_hold_the_same_money(gaelp, setting
         "reserved": (1, 0),
         "voided": (2, 0),
     }
+
+
+def test_an_old_home_takes_orders_that_need_no_more_room(gaelp, settings):
+    with opened_guard(settings) as guard:
+        caps = guard.caps_of("spring")
+        assert reserve(guard.ledger, Reservation("zero", "acc", Money(0, "USD"), caps)).is_new
+        order = Order(
+            key="zero", kind="enable", campaign="spring", daily_micros=1, until=guard.today(), run_id="r", requester="r"
+        )
+        row = record_order(guard.ledger, order, account_id="acc", day=guard.today().isoformat(), amount_micros=0)
+        assert row.amount_micros == 0
+        assert verify(guard.ledger).balances
 
 
 def test_approvals_and_audit_log_of_an_old_home_agree_with_their_heads(gaelp, settings):

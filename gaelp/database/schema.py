@@ -19,12 +19,14 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    text,
 )
+from sqlalchemy.schema import AddConstraint
 
 from gaelp.database.append_only import add_walls
 from gaelp.database.commit_head import COMMIT_TABLE
 
-__all__ = ["Schema", "add_tables", "big_integer", "stored_version", "upgrade"]
+__all__ = ["Schema", "add_tables", "big_integer", "replace_checks", "stored_version", "upgrade"]
 
 # STRICT tables of SQLite know INTEGER and TEXT only; PostgreSQL needs BIGINT for 64 bits.
 big_integer = Integer().with_variant(BigInteger, "postgresql")
@@ -104,6 +106,23 @@ def upgrade(connection: Connection, schema: Schema) -> None:
         change(connection)
     connection.execute(_versions.delete().where(_versions.c.store == schema.name))
     connection.execute(insert(_versions).values(store=schema.name, version=schema.version))
+
+
+def replace_checks(connection: Connection, table: Table) -> None:
+    """For an upgrade: give a stored table the CHECKs that it has now; its rows stay."""
+    if connection.dialect.name == "sqlite":  # which cannot change a CHECK in place
+        old, names = f"{table.name}_before", ", ".join(column.name for column in table.columns)
+        for index in table.indexes:
+            connection.execute(text(f"DROP INDEX IF EXISTS {index.name}"))
+        connection.execute(text(f"ALTER TABLE {table.name} RENAME TO {old}"))
+        table.create(connection)
+        connection.execute(text(f"INSERT INTO {table.name} ({names}) SELECT {names} FROM {old}"))  # noqa: S608 - our names
+        connection.execute(text(f"DROP TABLE {old}"))
+        return
+    for check in table.constraints:
+        if isinstance(check, CheckConstraint):
+            connection.execute(text(f"ALTER TABLE {table.name} DROP CONSTRAINT IF EXISTS {check.name}"))
+            connection.execute(AddConstraint(check))
 
 
 def add_tables(connection: Connection, schema: Schema) -> None:

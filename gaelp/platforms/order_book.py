@@ -11,6 +11,7 @@ from sqlalchemy import CheckConstraint, Column, Connection, MetaData, Row, Table
 
 from gaelp.budget.ledger import KeyReused, Ledger, LedgerBroken
 from gaelp.database import Schema, big_integer
+from gaelp.database.schema import replace_checks
 from gaelp.errors import GaelpError
 from gaelp.money import Micros
 from gaelp.platforms.order import Order
@@ -44,7 +45,7 @@ _MEND = "somebody has changed the order book; go back to a copy that `gaelp ledg
 _metadata = MetaData()
 _COLUMNS = "key, account_id, campaign, kind, body, renews, daily_micros, day, amount_micros, outcome, detail"
 
-Table(
+_ORDERS = Table(
     ORDER_TABLE,
     _metadata,
     Column("key", Text, primary_key=True),
@@ -56,7 +57,13 @@ Table(
     sqlite_strict=True,
 )
 
-_SCHEMA = Schema("orders", _metadata, old_tables=(ORDER_TABLE,))
+
+def _allow_zero(connection: Connection) -> None:
+    """Version 2 has orders that need no more room than their campaign has."""
+    replace_checks(connection, _ORDERS)
+
+
+_SCHEMA = Schema("orders", _metadata, old_tables=(ORDER_TABLE,), upgrades=(_allow_zero,))
 
 # Orders are numbered as they come, for two may come within one tick of the clock.
 _NEXT = "(SELECT COALESCE(MAX(number), 0) + 1 FROM platform_order)"
@@ -111,7 +118,7 @@ class OrderRow:
 
 
 def create_order_book(ledger: Ledger) -> None:
-    """Make the table where it is missing."""
+    """Make the table where it is missing, and bring an older one up to date."""
     ledger.database.install(_SCHEMA)
 
 

@@ -3,6 +3,7 @@
 import multiprocessing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from gaelp.budget.kill_switch import KillSwitch, fence_of
@@ -161,3 +162,17 @@ def test_eight_processes_together_reserve_exactly_the_total(ledger, place, datab
     assert sum(granted.get(timeout=5) for _ in range(50)) == 50
     assert granted.empty()
     assert mandate_use(ledger, ROOM.id).reserved == usd(50)
+
+
+def test_books_in_postgres_from_before_transfers_of_zero_are_brought_up_to_date(databases, tmp_path):
+    place = databases.fresh_place("postgres")
+    databases.new_ledger(place, tmp_path).close()
+    with psycopg.connect(place) as hands:
+        hands.execute("ALTER TABLE ledger_transfer DROP CONSTRAINT transfer_amount_in_range")
+        hands.execute("ALTER TABLE ledger_transfer ADD CONSTRAINT transfer_amount_in_range CHECK (amount_micros >= 1)")
+        hands.execute("UPDATE gaelp_schema SET version = 2 WHERE store = 'ledger'")
+    ledger = open_ledger(place, Latch(tmp_path / "STOPPED"))
+    assert reserve(ledger, Reservation("a", "acc", usd(0), databases.CAPS)).is_new
+    with pytest.raises(Exception, match="transfer_amount_in_range"), psycopg.connect(place) as hands:
+        hands.execute("UPDATE ledger_transfer SET amount_micros = -1")
+    ledger.close()

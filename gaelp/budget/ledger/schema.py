@@ -8,6 +8,7 @@ import uuid
 from sqlalchemy import CheckConstraint, Column, Connection, Index, MetaData, Table, Text, text
 
 from gaelp.database import Schema, big_integer
+from gaelp.database.schema import replace_checks
 
 __all__ = ["IDENTITY_TABLE", "MAX_AMOUNT_MICROS", "SCHEMA", "SIGNED_TABLE"]
 
@@ -82,7 +83,7 @@ _table(
     CheckConstraint("reserved_micros + posted_micros <= limit_micros OR breached = 1", name="cap_holds"),
 )
 
-_table(
+_TRANSFERS = _table(
     "ledger_transfer",
     Column("key", Text, primary_key=True),
     _text("account_id"),
@@ -173,4 +174,9 @@ def _drop_format(connection: Connection) -> None:
     connection.execute(text("DROP TABLE ledger_format"))
 
 
-SCHEMA = Schema("ledger", _metadata, old_tables=("ledger_format",), upgrades=(_drop_format,), fill=_fill)
+def _allow_zero(connection: Connection) -> None:
+    """Version 3 has transfers of zero: a call that needs no more room than its campaign has."""
+    replace_checks(connection, _TRANSFERS)
+
+
+SCHEMA = Schema("ledger", _metadata, old_tables=("ledger_format",), upgrades=(_drop_format, _allow_zero), fill=_fill)
