@@ -188,6 +188,15 @@ def test_a_stricter_policy_than_it_was_signed_under_ends_it(signed, office):
         store.in_force(action_hash(action), office.policy_with(quorum=3), office.trust)
 
 
+def test_a_use_that_the_log_does_not_have_is_not_believed(signed, office):
+    store, action, place = signed
+    tables = read(place)
+    tables["audit"] = [row for row in tables["audit"] if row[2] != "approval.used"]
+    assert write(place, tables)
+    with pytest.raises(Refused, match="do not tell the same"):
+        store.in_force(action_hash(action), office.policy, office.trust)
+
+
 # 1,000 mutations
 
 

@@ -474,7 +474,7 @@ def test_an_account_keeps_its_currency_and_zone(ledger):
 WALLS = {
     "a cap above its limit": "UPDATE ledger_cap SET reserved_micros = limit_micros + 1 WHERE kind = 'total'",
     "a cap below nothing": "UPDATE ledger_cap SET reserved_micros = -1 WHERE kind = 'total'",
-    "a transfer of nothing": "UPDATE ledger_transfer SET amount_micros = 0",
+    "a transfer of less than nothing": "UPDATE ledger_transfer SET amount_micros = -1",
     "cost of a transfer that was not posted": "UPDATE ledger_transfer SET posted_micros = 5",
     "a state that does not exist": "UPDATE ledger_transfer SET state = 'lost'",
     "a refund of more than was paid": "UPDATE ledger_transfer SET adjusted_micros = -1",
