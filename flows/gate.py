@@ -5,8 +5,8 @@ computed again each time the run comes by, and the computed one counts, whatever
 """
 
 from collections.abc import Sequence
-from itertools import count
 from pathlib import Path
+from typing import NoReturn
 
 from prefect import suspend_flow_run
 from prefect.client.schemas.objects import State
@@ -21,11 +21,11 @@ from flows.long_phases import in_own_deployment
 from flows.prompt import ask_in_terminal
 from flows.run import Run
 from gaelp.clock import SystemClock
-from gaelp.errors import Refused, WaitingForPerson
+from gaelp.errors import GaelpError, Refused, WaitingForPerson
 from gaelp.gates import judge
 from gaelp.gates.decisions import CODE_LENGTH, Decision, Question
 from gaelp.phases.declaration import PhaseDeclaration, check_model
-from gaelp.phases.gate_questions import find_decision, put_question, question_about
+from gaelp.phases.gate_questions import find_decision, judging_time, question_about, questions_about
 from gaelp.phases.looks import looks_so_far
 from gaelp.phases.phase_result import PhaseResult, read_result
 from tasks.phases import do_phase
@@ -89,14 +89,18 @@ def _carried_out(
 
 def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> Decision:
     """The decision on a result; GateClosed where there is nothing to decide."""
-    verdict = judge(result.verdict.gate, result.verdict.evidence, SystemClock().now())  # old evidence no longer passes
+    history = questions_about(run.decisions, result)
+    if history:
+        _record_answers(run, history[-1])  # whatever follows: an answer that was accepted is on record first
+    now = SystemClock().now()
+    verdict = judge(result.verdict.gate, result.verdict.evidence, judging_time(run.folder, run.decisions, result, now))
     looks = looks_so_far(run.settings.home, result)
     code = verdict.evidence_hash[:CODE_LENGTH]
     page = show_verdict(code, verdict.outcome, result.attempt, looks, verdict=verdict)
     if verdict.outcome == "fail" or (verdict.outcome == "inconclusive" and declared.inconclusive == "refuse"):
         raise GateClosed("Refused", verdict.summary)
     check_model(declared, result, result.model_hash, run.settings.home)
-    computed = question_about(declared, result, verdict, verdict.judged_at, run.settings.gate)
+    computed = question_about(declared, result, verdict, now, run.settings.gate)
     computed = computed.model_copy(update={"looks": looks, "waker": run.flow_run_id})
     decision = find_decision(run.decisions, computed) or _asked(run, computed, page)
     if decision.choice == "approve":
@@ -105,24 +109,22 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> Decis
 
 
 def _asked(run: Run, computed: Question, page: str) -> Decision:
-    """Ask, or find that an answer waits; whatever is decided is looked up in the record once more."""
-    question = put_question(run.decisions, computed, lambda earlier: _record_answers(run, earlier))
-    if run.decisions.decision(question) is None:
-        _ask(run, question, page)
+    """Ask; what was decided is looked up in the record."""
+    _ask(run, run.decisions.ask(computed), page)
     decision = find_decision(run.decisions, computed)
     if decision is None:
         raise Refused(f"gate {computed.gate} of run {computed.run_id}: no decision is on record, so nothing follows")
     return decision
 
 
-def _ask(run: Run, question: Question, page: str) -> Decision:
+def _ask(run: Run, question: Question, page: str) -> None:
     match run.approval:
         case "person":
-            return _suspend_and_ask(run, question, page)
+            _suspend_and_ask(run, question, page)
         case "prompt":
-            return run.decisions.decide(_prompt(question))
+            run.decisions.decide(_prompt(question))
         case "auto":
-            return run.decisions.decide(_automatic(question))
+            run.decisions.decide(_automatic(question))
 
 
 def _prompt(question: Question) -> Decision:
@@ -146,22 +148,18 @@ def _automatic(question: Question) -> Decision:
     )
 
 
-def _suspend_and_ask(run: Run, question: Question, page: str) -> Decision:
-    """Suspend until the form is sent; an answer that does not count is reported, and the form is put again.
+def _suspend_and_ask(run: Run, question: Question, page: str) -> NoReturn:
+    """Suspend until the form is sent; the flow then runs again from the top and finds the answer.
 
     The pause key names the question and how often it was asked, never how often the flow was started: an answer is
-    found again by whatever process comes next, also after a crash between its arrival and our record.
+    found by whatever process comes next, also after a crash between its arrival and our record.
     """
     ui = PREFECT_UI_URL.value()
     form = form_for(question, f"{ui}{page}" if ui else None)
-    for _ in count():
-        if decision := _record_answers(run, question):
-            return decision
-        left = question.expires_at - SystemClock().now()
-        suspend_flow_run(
-            wait_for_input=form, timeout=max(1, int(left.total_seconds())), key=pause_key(run.flow_run_id, question)
-        )
-    raise AssertionError("count does not end")
+    left = question.expires_at - SystemClock().now()
+    key = pause_key(run.flow_run_id, question)
+    suspend_flow_run(wait_for_input=form, timeout=max(1, int(left.total_seconds())), key=key)
+    raise GaelpError(f"the server did not suspend run {run.run_id} under {key}: `gaelp resume {run.run_id}` asks again")
 
 
 def _record_answers(run: Run, question: Question) -> Decision | None:

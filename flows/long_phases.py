@@ -26,9 +26,11 @@ from prefect.exceptions import ObjectNotFound
 from prefect.runtime import deployment
 
 from flows.run import Run, join
-from gaelp.errors import GaelpError
+from gaelp.clock import SystemClock
+from gaelp.errors import GaelpError, Refused
 from gaelp.phases import declared as pipeline
-from gaelp.phases.declaration import PhaseDeclaration, check_model
+from gaelp.phases.declaration import PhaseDeclaration
+from gaelp.phases.gate_questions import check_passed
 from gaelp.phases.phase_result import PhaseResult, read_result
 from gaelp.types import Phase
 from tasks.phases import do_phase
@@ -107,13 +109,30 @@ def long_phase(
     """Carry out one attempt at a long phase of a run, then wake the pipeline that waits for it."""
     run = join(config, overrides or [], run_id)
     declared = pipeline.declaration_of(Phase(phase))
-    before = read_result(Path(previous)) if previous else None
-    if before is not None:
-        check_model(pipeline.declaration_of(before.phase), before, before.model_hash, run.settings.home)
-    assign = run.assign(declared, attempt, before)
+    if attempt > declared.attempts_max or extension > declared.extensions_max:
+        raise Refused(
+            f"phase {phase} has at most {declared.attempts_max} attempts and {declared.extensions_max} extensions;"
+            f" asked for: attempt {attempt}, extension {extension}"
+        )
+    assign = run.assign(declared, attempt, _proven_before(run, declared, previous))
     done = do_phase(phase, run_id, attempt, extension, declared=declared, assign=assign)
     _wake_when_suspended(waker)
     return {"run_id": run_id, "result": done}
+
+
+def _proven_before(run: Run, declared: PhaseDeclaration, previous: str | None) -> PhaseResult | None:
+    """What the phase before proved; its gate is checked here too, as anyone on the server can start this flow."""
+    position = pipeline.PHASES.index(declared)
+    if position == 0:
+        return None
+    before = pipeline.PHASES[position - 1]
+    result = read_result(Path(previous)) if previous else None
+    if result is None or (result.run_id, result.phase) != (run.run_id, before.phase):
+        raise Refused(
+            f"phase {declared.phase} of run {run.run_id} begins on a result of phase {before.phase}; saw none"
+        )
+    check_passed(before, result, run.decisions, run.settings, SystemClock().now())
+    return result
 
 
 def _wake_when_suspended(waker: str) -> None:

@@ -79,10 +79,10 @@ def begin(config: str, overrides: list[str], approval: Approval, run_id: str | N
     name = _name_for(flow_run_id) if run_id is None else RunId(check_name(run_id, "run_id"))
     loaded, unreadable = _load(config, overrides, name)
     folder = RunFolder(loaded.settings.home, name)
-    if not folder.settings.exists():
-        gate_approvals(loaded.settings)  # whatever is wrong is reported before anything is written
+    if not folder.settings.exists():  # whatever is wrong is reported before anything is written
+        approvals = gate_approvals(loaded.settings)
         if approval == "auto":
-            gate_approvals(loaded.settings).check_automatic()
+            approvals.check_automatic()
     _check_asked_the_same(folder, config, overrides)
     run = _opened(folder, loaded, unreadable, config, overrides, approval)
     record = RunRecord(

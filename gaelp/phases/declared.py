@@ -1,5 +1,6 @@
 """The phases of the pipeline, in the order in which an agent passes them; a new phase is one more line here."""
 
+from gaelp.errors import BadInput
 from gaelp.phases.declaration import PhaseDeclaration
 from gaelp.phases.simulation import SIMULATION
 from gaelp.types import Phase
@@ -12,5 +13,8 @@ PHASES: tuple[PhaseDeclaration, ...] = (
 
 
 def declaration_of(phase: Phase) -> PhaseDeclaration:
-    """The declaration of one phase."""
-    return next(declared for declared in PHASES if declared.phase == phase)
+    """The declaration of one phase; BadInput names those there are."""
+    for declared in PHASES:
+        if declared.phase == phase:
+            return declared
+    raise BadInput(f"phase {phase} is not declared; there are {', '.join(declared.phase for declared in PHASES)}")

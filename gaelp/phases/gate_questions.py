@@ -1,17 +1,18 @@
 """Which question a gate asks now, and whether a recorded decision answers it."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from gaelp.config.settings import GateSettings
+from gaelp.config.settings import GateSettings, Settings
 from gaelp.errors import Refused
-from gaelp.gates import Verdict
+from gaelp.gates import Verdict, judge
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.gates.decisions import Decision, Question, check_decision
-from gaelp.phases.declaration import PhaseDeclaration
+from gaelp.phases.declaration import PhaseDeclaration, check_model
 from gaelp.phases.phase_result import PhaseResult
+from gaelp.phases.run_folder import RunFolder
+from gaelp.types import Phase, RunId
 
-__all__ = ["find_decision", "put_question", "question_about"]
+__all__ = ["check_passed", "find_decision", "judging_time", "question_about", "questions_about"]
 
 
 def question_about(
@@ -52,14 +53,49 @@ def find_decision(store: DecisionStore, computed: Question) -> Decision | None:
     return decision
 
 
-def put_question(
-    store: DecisionStore, computed: Question, late_answer: Callable[[Question], Decision | None]
-) -> Question:
-    """Put the question on record; where it expired, an answer that came in time is recorded before it is put again."""
-    earlier = [asked for asked, _ in store.history(computed.run_id) if asked.asks_the_same(computed)]
-    if earlier and earlier[-1].expires_at <= computed.opened_at and late_answer(earlier[-1]):
-        return earlier[-1]
-    return store.ask(computed)
+def questions_about(store: DecisionStore, result: PhaseResult) -> list[Question]:
+    """Every question that was put about a result, oldest first."""
+    about = (result.verdict.gate.name, result.verdict.evidence_hash, result.model_hash)
+    return [
+        asked
+        for asked, _ in store.history(result.run_id)
+        if (asked.gate, asked.evidence_hash, asked.model_hash) == about
+    ]
+
+
+def judging_time(run: RunFolder, store: DecisionStore, result: PhaseResult, now: datetime) -> datetime:
+    """When a result is judged: now, as evidence ages, until the run has gone on with it.
+
+    Once a later phase has begun, what counts is whether the evidence held when it was approved: that phase may take
+    longer than the evidence stays fresh.
+    """
+    later = list(Phase)[list(Phase).index(result.phase) + 1 :]
+    if not any((run.path / phase).exists() for phase in later):
+        return now
+    approved = [
+        decision.decided_at
+        for asked, decision in store.history(result.run_id)
+        if decision is not None
+        and decision.choice == "approve"
+        and (asked.gate, asked.evidence_hash) == (result.verdict.gate.name, result.verdict.evidence_hash)
+    ]
+    return approved[-1] if approved else now
+
+
+def check_passed(
+    declared: PhaseDeclaration, result: PhaseResult, store: DecisionStore, settings: Settings, now: datetime
+) -> None:
+    """Refuse a result whose gate is not approved on record, or whose model is not the approved one."""
+    run = RunFolder(settings.home, RunId(result.run_id))
+    verdict = judge(result.verdict.gate, result.verdict.evidence, judging_time(run, store, result, now))
+    computed = question_about(declared, result, verdict, now, settings.gate)
+    decision = find_decision(store, computed)
+    if decision is None or decision.choice != "approve":
+        raise Refused(
+            f"run {result.run_id} has not passed gate {computed.gate}: {verdict.outcome},"
+            f" {decision.choice if decision else 'nobody has decided'}. What follows it begins after an approval only"
+        )
+    check_model(declared, result, computed.model_hash, settings.home)
 
 
 def _text(question: Question) -> str:

@@ -88,7 +88,7 @@ criteria:
 def copy_source(folder: Path) -> Path:
     """The source below a folder of its own; put it first on PYTHONPATH to run it."""
     for tree in TREES:
-        shutil.copytree(repository_root() / tree, folder / tree, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(repository_root() / tree, folder / tree)  # with what is compiled, or it takes minutes
     (folder / "gaelp" / "kill_switch_of_tests.py").write_text(KILL, encoding="utf-8")
     return folder
 

@@ -11,7 +11,7 @@ import yaml
 
 from gaelp.config.places import repository_root
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def differing(mine, theirs):
@@ -47,7 +47,7 @@ def test_a_phase_of_three_files_joins_the_flow_and_sees_what_the_first_proved(ow
         env=environ,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -263,6 +263,38 @@ def test_an_answer_given_in_time_counts_although_the_run_had_its_turn_after_the_
         pass_gate(waiting, pilot, None)
 
 
+def test_an_answer_is_on_record_although_the_evidence_is_too_old_meanwhile(
+    waiting, declare, server, monkeypatch, tmp_path
+):
+    pilot = declare(Phase.PILOT, Toy(), second_attempt="never_spend_again")
+    gate = yaml.safe_load(pilot.gate.read_text(encoding="utf-8"))
+    gate["criteria"][0]["maximum_age_hours"] = 24
+    pilot.gate.write_text(yaml.safe_dump(gate), encoding="utf-8")
+    with pytest.raises(Suspended):
+        pass_gate(waiting, pilot, None)
+    question = question_of(waiting)
+    server.send(question, "reject")
+    days = SystemClock().now() + timedelta(days=30)
+    monkeypatch.setattr(flows.gate.SystemClock, "now", lambda self: days)
+    with pytest.raises(GateClosed, match="fails, 1 of 1 rules"):
+        pass_gate(waiting, pilot, None)
+    assert waiting.decisions.decision(question).choice == "reject"
+
+
+def test_a_second_phase_that_takes_longer_than_the_first_one_s_evidence_stays_fresh_is_not_lost(
+    run, declare, monkeypatch
+):
+    first = declare(Phase.SIMULATION, Toy(), second_attempt="never_look_again")
+    gate = yaml.safe_load(first.gate.read_text(encoding="utf-8"))
+    gate["criteria"][0]["maximum_age_hours"] = 24
+    first.gate.write_text(yaml.safe_dump(gate), encoding="utf-8")
+    phases = (first, declare(Phase.PILOT, Toy(), second_attempt="never_spend_again"))
+    passed = pass_gates(run, phases)
+    days = SystemClock().now() + timedelta(days=30)
+    monkeypatch.setattr(flows.gate.SystemClock, "now", lambda self: days)
+    assert pass_gates(run, phases) == passed
+
+
 def test_an_answer_about_another_verdict_is_told_and_asked_again_and_the_next_one_counts(
     waiting, declare, server, caplog
 ):

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 STEPS = {  # where a process dies: the file, and the line before which it does
     "before-the-start": ("flows/long_phases.py", "started = _started("),
@@ -17,7 +17,7 @@ STEPS = {  # where a process dies: the file, and the line before which it does
 ANSWER_STEPS = {
     "before-the-answer-is-read": ("flows/gate.py", "for answer in answers_to("),
     "before-the-answer-is-recorded": ("flows/gate.py", "return run.decisions.decide(\n                Decision("),
-    "after-the-answer-is-recorded": ("flows/gate.py", "decision = find_decision(run.decisions, computed)\n    if"),
+    "after-the-answer-is-recorded": ("flows/gate.py", "decision = find_decision(run.decisions, computed) or _asked"),
 }
 
 
@@ -139,6 +139,21 @@ def test_a_rejection_sent_by_form_is_recorded_wherever_the_run_is_killed(toys, s
     assert toys.state(flow_run_id) == "Rejected"
     assert "reject by Ada: no" in toys.gaelp("status", run_id)
     assert toys.forms(flow_run_id) == 1, "it was asked once"
+
+
+def test_a_long_phase_started_by_hand_before_its_gate_was_approved_does_not_begin(toys):
+    flow_run_id = toys.begin()
+    at_gate(toys, flow_run_id, "history")
+    run_id = toys.run_id(flow_run_id)
+    proven = toys.home / "runs" / run_id / "history" / "1" / "result.json"
+    deployed = toys.deployment("long-phase", "alone")
+    asked = {"run_id": run_id, "phase": "pilot", "attempt": 1, "waker": flow_run_id, "previous": str(proven)}
+    body = {"parameters": asked, "state": {"type": "SCHEDULED"}}
+    by_hand = toys.post(f"/deployments/{deployed['id']}/create_flow_run", body)["id"]
+    ended = toys.wait_for(by_hand, "Failed", "Completed")
+    assert "has not passed gate history" in ended["state"]["message"]
+    assert begun(toys, run_id) == 0
+    toys.gaelp("stop", run_id)
 
 
 def test_a_run_that_is_stopped_stops_its_long_phase(toys):
