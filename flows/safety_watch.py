@@ -7,10 +7,10 @@ from prefect import flow
 from prefect.events import emit_event
 from prefect.logging import get_run_logger
 
-from gaelp.bootstrap import opened_guard
 from gaelp.clock import SystemClock
 from gaelp.config import known_secrets, load_settings
 from gaelp.errors import GaelpError
+from gaelp.guard_bootstrap import opened_guard
 from gaelp.observability import register_secrets
 from gaelp.observability.alert_channels import CallableChannel
 from gaelp.observability.alerts import Alert

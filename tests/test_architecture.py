@@ -39,6 +39,7 @@ LAYERS = (
     ("feedback",),
     ("phases",),
     ("bootstrap",),
+    ("guard_bootstrap",),
     ("home_backup",),
     ("bench",),
     ("api",),

@@ -10,12 +10,13 @@ from typer.testing import CliRunner
 
 from gaelp.approvals import ApprovalStore, approvals_place, sign
 from gaelp.authority.audit_records import audit_rows
-from gaelp.bootstrap import create_books, kill_switch, open_books, opened_guard
+from gaelp.bootstrap import kill_switch, open_books
 from gaelp.budget.ledger import AdAccount, Cap, CapKind, LedgerUnavailable, set_limit
 from gaelp.cli.main import app
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
 from gaelp.errors import BadInput, Refused
+from gaelp.guard_bootstrap import create_books, opened_guard
 from gaelp.money import Money
 from gaelp.platforms import Done, Order, Unknown, action_of, guarded, reconcile
 from gaelp.platforms.catalog import connect_platform

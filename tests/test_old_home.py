@@ -9,11 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from gaelp.approvals import ApprovalStore, approvals_place
-from gaelp.bootstrap import open_books, opened_guard
+from gaelp.bootstrap import open_books
 from gaelp.budget.ledger import Reservation, overview, reserve, verify
 from gaelp.cli.main import app
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
+from gaelp.guard_bootstrap import opened_guard
 from gaelp.money import Money
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.runs import all_runs, phases_done

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gaelp.authority.audit_records import audit_rows, check_can_create_books
-from gaelp.bootstrap import create_books, open_books, opened_guard
+from gaelp.bootstrap import open_books
 from gaelp.budget import ledger as books
 from gaelp.budget.ledger import AdAccount, CapKind, Overview, overview
 from gaelp.cli import ledger_limits
@@ -15,6 +15,7 @@ from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.errors import GaelpError
+from gaelp.guard_bootstrap import create_books, opened_guard
 from gaelp.home_backup import back_up
 from gaelp.money import Money
 from gaelp.platforms import Reconciliation

@@ -9,7 +9,7 @@ from typer.core import TyperCommand
 
 from gaelp.authority.audit_records import record
 from gaelp.authority.limit_changes import LimitChange, change_with_authority, lower
-from gaelp.bootstrap import open_books, platform_world
+from gaelp.bootstrap import open_books
 from gaelp.budget.ledger import (
     Bucket,
     Cap,
@@ -31,6 +31,7 @@ from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, Tru
 from gaelp.cli.startup import prepare
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
+from gaelp.guard_bootstrap import platform_world
 from gaelp.money import Money
 
 __all__ = ["LimitCommand", "limit", "reopen"]

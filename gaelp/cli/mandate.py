@@ -18,7 +18,7 @@ from gaelp.authority.mandates import (
     sign_mandate,
 )
 from gaelp.authority.requests import existing_approvals
-from gaelp.bootstrap import open_books, platform_world
+from gaelp.bootstrap import open_books
 from gaelp.budget.ledger import Ledger
 from gaelp.cli.keys import load_trusted
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
@@ -29,6 +29,7 @@ from gaelp.config import load_model
 from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
+from gaelp.guard_bootstrap import platform_world
 
 __all__ = ["app", "list_", "propose", "revoke", "show", "sign"]
 

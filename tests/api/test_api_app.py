@@ -11,11 +11,12 @@ import pytest
 from gaelp.api import app as app_module
 from gaelp.api import create_app
 from gaelp.api.emergency_stop import EmergencyStop
-from gaelp.bootstrap import create_books, kill_switch
+from gaelp.bootstrap import kill_switch
 from gaelp.budget.latch import LATCH_NAME, Latch, StopRecord
 from gaelp.budget.ledger import LEDGER_NAME, AdAccount
 from gaelp.config import load_settings
 from gaelp.errors import GaelpError
+from gaelp.guard_bootstrap import create_books
 
 TOKEN = "a-token-of-the-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

@@ -12,13 +12,14 @@ import httpx
 import pytest
 
 from gaelp.api import serving
-from gaelp.bootstrap import create_books, kill_switch
+from gaelp.bootstrap import kill_switch
 from gaelp.budget.latch import LATCH_NAME, Latch
 from gaelp.budget.ledger import LEDGER_NAME, AdAccount, create_ledger, read_fence
 from gaelp.budget.ledger.connection import STORE
 from gaelp.config import load_settings
 from gaelp.database.engine import take_lock
 from gaelp.errors import BadInput, GaelpError
+from gaelp.guard_bootstrap import create_books
 from gaelp.observability.alert_memory import FileMemory
 
 TOKEN = "a-token-of-the-tests"

@@ -5,12 +5,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gaelp.api import read_figures
-from gaelp.bootstrap import create_books, kill_switch, violations
+from gaelp.bootstrap import kill_switch, violations
 from gaelp.budget.latch import LATCH_NAME
 from gaelp.budget.ledger import LEDGER_NAME, AdAccount, Cap, CapKind, Reservation, post, reserve, set_limit
 from gaelp.budget.violations import Resolution, Violation
 from gaelp.clock import ManualClock
 from gaelp.config import load_settings
+from gaelp.guard_bootstrap import create_books
 from gaelp.money import Money
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -1,0 +1,101 @@
+"""The composition root of what spends money: platform, guard and authority from settings; nothing is decided here."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+
+from gaelp.approvals import ApprovalStore, approvals_place, load_policy, load_trust
+from gaelp.approvals.action import World
+from gaelp.approvals.trust import trust_place
+from gaelp.bootstrap import kill_switch, latch, open_books, violations
+from gaelp.budget.ledger import (
+    AdAccount,
+    Cap,
+    CapKind,
+    Ledger,
+    create_ledger,
+    known_account,
+    known_limit,
+    ledger_place,
+    open_account,
+)
+from gaelp.budget.platform_budget import load_platform_terms
+from gaelp.clock import Clock, SystemClock
+from gaelp.config import known_secrets
+from gaelp.config.places import absolute
+from gaelp.config.private_files import make_private_folder
+from gaelp.config.settings import Settings
+from gaelp.content import ReviewQueue, load_checker
+from gaelp.content.review_queue import reviews_place
+from gaelp.errors import BadInput, Refused
+from gaelp.observability import register_secrets
+from gaelp.observability.alert_routes import open_dispatcher
+from gaelp.observability.alerts import Channel
+from gaelp.platforms import AdPlatform, Authority, Guard, create_hour_book, create_order_book
+from gaelp.platforms.catalog import connect_platform
+
+__all__ = ["create_books", "opened_guard", "platform_world"]
+
+
+def create_books(settings: Settings, account: AdAccount, clock: Clock | None = None) -> Ledger:
+    """The ledger with its books and this account in it, each made where it is missing; close it after use."""
+    make_private_folder(absolute(settings.home))
+    ledger = create_ledger(ledger_place(settings), latch(settings), clock=clock)
+    try:
+        create_order_book(ledger)
+        create_hour_book(ledger)
+        open_account(ledger, account)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+@contextmanager
+def opened_guard(
+    settings: Settings, *, clock: Clock | None = None, more_channels: Sequence[Channel] = ()
+) -> Iterator[Guard]:
+    """The one door to money of these settings, with everything behind it; its ledger is closed at the end."""
+    register_secrets(known_secrets())  # before anything can fail: what a platform raises may hold one
+    clock = clock or SystemClock()
+    platform = connect_platform(settings)
+    with closing(open_books(settings, clock)) as ledger:
+        account = known_account(ledger, str(settings.platform.account))
+        create_order_book(ledger)  # one of an older home is brought up to date
+        yield Guard(
+            platform=platform,
+            account=account,
+            terms=load_platform_terms().of(platform.name),
+            day_cap_micros=_day_cap_micros(ledger, account),
+            ledger=ledger,
+            switch=kill_switch(settings, clock),
+            authority=_authority(settings, platform, clock),
+            judge=load_checker(),
+            reviews=ReviewQueue(reviews_place(settings), clock),
+            violations=violations(settings),
+            alerts=open_dispatcher(settings, clock, more=more_channels),
+        )
+
+
+def platform_world(settings: Settings) -> World:
+    """Whether real money can move on the platform of these settings; where none is named, it cannot."""
+    return connect_platform(settings).world if settings.platform.name else "sandbox"
+
+
+def _day_cap_micros(ledger: Ledger, account: AdAccount) -> int:
+    limit = known_limit(ledger, Cap(CapKind.ACCOUNT_DAY, account.id))
+    if limit is None:
+        raise BadInput(
+            f"account {account.id} has no limit for a day, so nothing may be spent:"
+            f" `gaelp ledger limit account_day {account.id} AMOUNT` sets one"
+        )
+    return limit.micros
+
+
+def _authority(settings: Settings, platform: AdPlatform, clock: Clock) -> Authority:
+    policy, trusted = load_policy(settings.approvals.policy), trust_place(settings)
+    if policy.sandbox and platform.world == "live":
+        raise Refused(
+            f"approvals.policy: {settings.approvals.policy} takes names without signatures, and real money can move on"
+            f" {platform.name}: choose a policy with sandbox: false, such as live"
+        )
+    return Authority(ApprovalStore(approvals_place(settings), clock), policy, lambda: load_trust(trusted))
