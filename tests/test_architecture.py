@@ -61,6 +61,7 @@ VAGUE_NAMES = {"common", "core", "helpers", "utils"}
 MAX_MODULE_LINES = 400
 MAX_BODY_LINES = 60
 MAX_README_LINES = 10
+MAX_INNER_IMPORTS = 44  # of 189 before commands were lazy; a new one needs a better reason than the worst of these
 
 
 # Reading a tree
@@ -172,6 +173,27 @@ def drivers_outside_database(root: Path) -> Iterator[str]:
                 yield f"{where}:{line}: imports {target}; let gaelp.database connect"
 
 
+def inner_imports(root: Path) -> Iterator[str]:
+    """Imports are at the top of their file; the few inside a function each give their reason (ruff asks for it)."""
+    inner = [
+        f"{where}:{line}: imports {target} inside a function"
+        for path, where in modules(root, "flows", "gaelp", "tasks")
+        for line, target in _imports_in_functions(path)
+    ]
+    if len(inner) > MAX_INNER_IMPORTS:
+        yield from (f"{seen}; {len(inner)} in all, {MAX_INNER_IMPORTS} allowed: move one to the top" for seen in inner)
+
+
+def _imports_in_functions(path: Path) -> Iterator[tuple[int, str]]:
+    seen = set()
+    for function in ast.walk(parse(path)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import | ast.ImportFrom) and node.lineno not in seen:
+                    seen.add(node.lineno)
+                    yield node.lineno, node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name
+
+
 # Shape
 
 
@@ -238,6 +260,7 @@ RULES: tuple[Callable[[Path], Iterator[str]], ...] = (
     upward_imports,
     environment_outside_config,
     drivers_outside_database,
+    inner_imports,
     long_modules,
     long_functions,
     modules_without_docstring,
@@ -389,6 +412,16 @@ def test_the_limits_themselves_are_allowed(tree: Path) -> None:
     plant(tree, "gaelp/market/other.py", '"""New."""\n' + "x = 1\n" * 399)
     plant(tree, "gaelp/market/README.md", "line\n\n" * 10)
     assert violations(tree) == []
+
+
+def test_one_import_inside_a_function_too_many_is_seen(tree: Path) -> None:
+    inner = "".join(f"def load_{number}():\n    import json\n" for number in range(MAX_INNER_IMPORTS))
+    plant(tree, "gaelp/market/new.py", '"""New."""\n' + inner)
+    assert violations(tree) == []
+    plant(tree, "tasks/new.py", '"""New."""\n\n\ndef one_more():\n    from json import dumps\n')
+    found = violations(tree)
+    assert len(found) == MAX_INNER_IMPORTS + 1
+    assert f"tasks/new.py:5: imports json inside a function; {MAX_INNER_IMPORTS + 1} in all" in found[-1]
 
 
 def test_prefect_planted_in_any_module_of_the_real_tree_is_seen(tmp_path: Path) -> None:

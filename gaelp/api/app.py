@@ -1,6 +1,6 @@
 """What is served over HTTP: `/kill` stops and tells, `/metrics` is for Prometheus, `/health` says that this is up.
 
-Every handler is `async` and does its blocking work in threads that it starts itself: see `own_thread.py` for why.
+Every handler is `async` and does its blocking work in threads that it starts itself: see `background_call.py` for why.
 """
 
 import json
@@ -17,7 +17,7 @@ from gaelp.api.emergency_stop import EmergencyStop
 from gaelp.api.figures_page import FiguresPage
 from gaelp.api.money_figures import read_figures
 from gaelp.budget.latch import plain_reason
-from gaelp.budget.stop_words import shortfall
+from gaelp.budget.stop_report_text import shortfall
 from gaelp.clock import Clock, SystemClock
 from gaelp.config.settings import Settings
 from gaelp.observability import get_logger, mask

@@ -5,13 +5,13 @@ A stop runs in a thread of its own that no other request can take away, and each
 
 from typing import Literal
 
-from gaelp.api.own_thread import FewThreads, begin, begin_at_any_price, within
-from gaelp.api.stop_ends import StopEnds
+from gaelp.api.background_call import FewThreads, begin, begin_at_any_price, within
+from gaelp.api.stop_followup import StopEnds
 from gaelp.bootstrap import kill_switch, latch
 from gaelp.budget.kill_switch import KillSwitch, StopReport
 from gaelp.budget.latch import StopRecord
 from gaelp.budget.stop_alerts import tell_stopped
-from gaelp.budget.stop_words import told_parts
+from gaelp.budget.stop_report_text import told_parts
 from gaelp.config.base import Frozen
 from gaelp.config.settings import Settings
 from gaelp.observability import get_logger

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from gaelp.api.own_thread import begin, within
+from gaelp.api.background_call import begin, within
 from gaelp.observability import get_logger
 from gaelp.observability.metrics import MoneyFigures, MoneyMetrics
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gaelp.budget.kill_switch import StopReport
-from gaelp.budget.stop_words import shortfall, told_parts
+from gaelp.budget.stop_report_text import shortfall, told_parts
 from gaelp.clock import SystemClock
 from gaelp.config.places import absolute
 from gaelp.config.settings import Settings

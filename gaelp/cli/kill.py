@@ -11,8 +11,8 @@ import typer
 from gaelp.budget.latch import LATCH_NAME, Latch, plain_reason
 from gaelp.cli.interruption import only_noted
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, say_error, show_json, show_table, show_text
-from gaelp.config import known_secrets, load_settings
+from gaelp.cli.output import say
+from gaelp.config import load_settings
 from gaelp.config.home import probable_home
 from gaelp.config.machine_user import machine_user
 from gaelp.config.settings import Settings
@@ -21,7 +21,7 @@ from gaelp.errors import BadInput, GaelpError
 if TYPE_CHECKING:
     from gaelp.budget.kill_switch import KillSwitch, StopReport
 
-__all__ = ["kill", "report_problems"]
+__all__ = ["kill"]
 
 _PATIENCE_SECONDS = 30.0
 _GLANCE_SECONDS = 0.1
@@ -58,10 +58,9 @@ def kill(
         report = switch.begin(by=by, reason=reason)
         if report.is_trying:
             report = _waited(switch, report, pressed)
-        try:
-            _show_stop(report, as_json=as_json)
-        finally:  # people are told, also where nobody reads the output
-            _alert(settings, report, by, reason, no_alerts)
+        from gaelp.cli.stop_report import report_stop  # noqa: PLC0415 - after the stop, for it takes its time
+
+        report_stop(settings, report, by=by, reason=reason, no_alerts=no_alerts, as_json=as_json)
         if not report.complete:
             raise typer.Exit(1)
 
@@ -89,32 +88,6 @@ def _waited(switch: "KillSwitch", first: "StopReport", pressed: Event) -> "StopR
     return report
 
 
-def _show_stop(report: "StopReport", *, as_json: bool) -> None:
-    """What became of each part, and what is left to do; before the alerts, which may take their time."""
-    from gaelp.budget.stop_words import shortfall  # noqa: PLC0415 - as it is loaded by now
-    from gaelp.observability import mask, mask_text, register_secrets  # noqa: PLC0415 - structlog takes its time
-
-    register_secrets(known_secrets())
-    if as_json:
-        show_json(mask(report.model_dump(mode="json")))
-    else:
-        show_table(("", "outcome", ""), [(part.name, part.outcome, mask_text(part.detail)) for part in report.parts])
-    if not report.complete:
-        say_error(mask_text(shortfall(report)))
-    elif not as_json:
-        show_text(f"Stopped ({report.stop_id}). Nothing is granted until the release of this stop is approved.")
-
-
-def _alert(settings: Settings, report: "StopReport", by: str, reason: str, no_alerts: str) -> None:
-    """Tell people, unless the settings say nothing of whom that can be used."""
-    if no_alerts:
-        say(f"Nobody is alerted, for the settings cannot be used as they are ({no_alerts}): tell people yourself.")
-        return
-    from gaelp.budget.stop_alerts import tell_stopped  # noqa: PLC0415 - after the stop, for it takes its time
-
-    report_problems(settings, lambda: tell_stopped(settings, report, by=by, reason=reason))
-
-
 def _latch_alone(problem: Exception, by: str, reason: str, find_home: Callable[[], Path]) -> NoReturn:
     """Settings that cannot be read must not keep anybody from stopping: the latch needs none but the folder."""
     from gaelp.budget.kill_switch import KillSwitch  # noqa: PLC0415 - sqlalchemy takes its time
@@ -133,12 +106,3 @@ def _latch_alone(problem: Exception, by: str, reason: str, find_home: Callable[[
         " platform was reached, nor spenders that use another folder: mend the settings and repeat, or pause on the"
         " platform by hand"
     ) from problem
-
-
-def report_problems(settings: Settings, tell: Callable[[], tuple[str, ...]]) -> None:
-    """Alert people, with logging configured for it; what goes wrong is printed and changes nothing."""
-    from gaelp.observability import configure  # noqa: PLC0415 - structlog takes its time
-
-    configure(level=settings.logging.level, format=settings.logging.format, secrets=known_secrets())
-    for problem in tell():
-        say(f"{problem[0].upper()}{problem[1:]}.")

@@ -7,10 +7,10 @@ from gaelp.authority.signatures import Signer, require_signed
 from gaelp.bootstrap import kill_switch, should_have_books
 from gaelp.budget.kill_switch import StopState
 from gaelp.budget.stop_alerts import tell_released
-from gaelp.cli.kill import report_problems
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import show_json, show_text
 from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signer_from
+from gaelp.cli.stop_report import report_problems
 from gaelp.config import load_settings
 from gaelp.config.settings import Settings
 from gaelp.errors import Refused

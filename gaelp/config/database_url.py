@@ -23,15 +23,14 @@ _SHORTEST_PIECE = 4
 
 def parse_database_url(address: str) -> "URL":
     """The parts of the address; one that two readers could take apart in two ways is refused without showing it."""
-    from sqlalchemy import make_url  # noqa: PLC0415 - settings are read without it, in a fraction of the time
-    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415 - as above
+    from sqlalchemy import exc, make_url  # noqa: PLC0415 - settings are read without it, in a fraction of the time
 
     if problem := _problem(address):
         raise BadInput(_refusal(problem))
     try:
         url = make_url(_SCHEME.sub("postgresql+psycopg://", address, count=1))
         url.get_dialect()().create_connect_args(url)
-    except (ArgumentError, ValueError):
+    except (exc.ArgumentError, ValueError):
         # Without its cause, whose words may hold a part of the address.
         raise BadInput(_refusal("a port that is no number, or parts that do not fit together")) from None
     if "@" in address and url.username is None:

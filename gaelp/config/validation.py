@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from gaelp.config.own_words import OWN_WORDS
+from gaelp.config.allowed_values import allowed_kind, allowed_length, allowed_range
 from gaelp.config.problems import KeyPath, Problem, describe_value, dotted, raise_problems
 from gaelp.config.schema import constraints_at, holds_secret, keys_at, leaf_keys, types_at
 from gaelp.config.suggest import nearest, nearest_key
-from gaelp.config.wording import allowed_kind, allowed_length, allowed_range
+from gaelp.config.validation_errors import OWN_WORDS
 from gaelp.errors import BadInput, ConfigError
 
 __all__ = ["validated"]

@@ -2,6 +2,9 @@
 
 import io
 
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
 from gaelp.gates.verdict import RuleResult, Verdict
 
 __all__ = ["as_png"]
@@ -13,8 +16,6 @@ _DRAWN_BELOW = 1e9  # what is larger was never measured, and no axis could show 
 
 def as_png(verdict: Verdict) -> bytes:
     """One row for each rule, each on a scale of its own; colours: green holds, red fails, amber has too little data."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - takes half a second that most readers of verdicts need not
-
     figure = Figure(figsize=(8, 0.8 + _ROW_INCHES * len(verdict.results)), dpi=110, layout="constrained")
     axes = figure.subplots(len(verdict.results), 1, squeeze=False)[:, 0]
     for place, result in zip(axes, verdict.results, strict=True):
@@ -26,8 +27,6 @@ def as_png(verdict: Verdict) -> bytes:
 
 
 def _draw(place: "object", result: RuleResult) -> None:
-    from matplotlib.axes import Axes  # noqa: PLC0415 - as above
-
     if not isinstance(place, Axes):
         raise TypeError(f"cannot draw on a {type(place).__name__}")
     colour, rule = _COLOURS[result.outcome], result.criterion

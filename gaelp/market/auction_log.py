@@ -179,21 +179,18 @@ def _is_number(text: str) -> bool:
 
 
 def _parquet_parts(path: Path, columns: LogColumns) -> Iterator[_Part]:
-    import pyarrow as pa  # noqa: PLC0415  # slow to import, and only Parquet files need it
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    from pyarrow import ArrowException, float64, parquet  # noqa: PLC0415 - slow, and only Parquet files need it
 
     try:
-        with pq.ParquetFile(path) as file:
+        with parquet.ParquetFile(path) as file:
             _require_columns(path, file.schema_arrow.names, columns)
             row = 1
             for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(columns.names)):
-                numbers = [
-                    batch.column(name).cast(pa.float64()).to_numpy(zero_copy_only=False) for name in columns.names
-                ]
+                numbers = [batch.column(name).cast(float64()).to_numpy(zero_copy_only=False) for name in columns.names]
                 blank = batch.column(columns.price).is_null().to_numpy(zero_copy_only=False)
                 yield _Part(range(row, row + len(batch)), numbers, numbers, blank)
                 row += len(batch)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ArrowException) as error:
         raise DataError(f"{path}: cannot be read as Parquet with columns of numbers ({error}): check it") from error
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, PositiveInt, model_validator
 
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name, refuse_repeats
-from gaelp.config.own_words import refuse_at
+from gaelp.config.validation_errors import refuse_at
 from gaelp.market.spec_extremes import extremes_refused
 from gaelp.market.spec_ranges import ranges_refused, value_at
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from gaelp.config.allowed_values import allowed_range
 from gaelp.config.problems import KeyPath
 from gaelp.config.schema import constraints_at
 from gaelp.config.suggest import nearest
-from gaelp.config.wording import allowed_range
 
 __all__ = ["ranges_refused", "value_at"]
 

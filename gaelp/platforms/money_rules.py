@@ -17,7 +17,7 @@ from gaelp.budget.rule_judge import RuleVerdict, judge_rules
 from gaelp.budget.rule_reports import alerts_of, violations_of
 from gaelp.budget.rules import Decision, Reading
 from gaelp.budget.signals import CampaignWatch
-from gaelp.budget.stop_words import shortfall, told_parts
+from gaelp.budget.stop_report_text import shortfall, told_parts
 from gaelp.budget.violations import Violation
 from gaelp.checks import CheckPass
 from gaelp.checks.raised import in_words

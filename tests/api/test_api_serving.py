@@ -188,7 +188,7 @@ def test_a_pause_that_fails_after_the_answer_is_told_in_the_log_and_with_an_aler
 
 @pytest.mark.usefixtures("books")
 def test_a_server_that_has_to_end_before_a_part_has_come_tells_people(settings, home, monkeypatch):
-    monkeypatch.setattr("gaelp.api.stop_ends._LEAVING_SECONDS", 0.3)
+    monkeypatch.setattr("gaelp.api.stop_followup._LEAVING_SECONDS", 0.3)
     with held(home):
         with serving(settings) as address:
             stop_id = httpx.post(f"{address}/kill", json=DRILL).json()["stop_id"]

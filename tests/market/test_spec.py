@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from gaelp.config import load_model
-from gaelp.config.own_words import OWN_WORDS
 from gaelp.config.schema import constraints_at, leaf_keys, types_at
+from gaelp.config.validation_errors import OWN_WORDS
 from gaelp.errors import ConfigError
 from gaelp.market.build import build_market, load_persona_table
 from gaelp.market.features import FeatureMaker

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from gaelp.api.own_thread import FewThreads, begin, begin_at_any_price, within
+from gaelp.api.background_call import FewThreads, begin, begin_at_any_price, within
 from gaelp.errors import GaelpError
 
 

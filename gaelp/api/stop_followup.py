@@ -5,10 +5,10 @@ from collections import deque
 from concurrent.futures import Future
 from contextlib import suppress
 
-from gaelp.api.own_thread import begin, within
+from gaelp.api.background_call import begin, within
 from gaelp.budget.kill_switch import KillSwitch, StopReport
 from gaelp.budget.stop_alerts import tell_end
-from gaelp.budget.stop_words import told_parts
+from gaelp.budget.stop_report_text import told_parts
 from gaelp.config.settings import Settings
 from gaelp.observability import get_logger
 

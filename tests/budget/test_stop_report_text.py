@@ -3,7 +3,7 @@
 import pytest
 
 from gaelp.budget.kill_switch import PartReport, StopReport
-from gaelp.budget.stop_words import shortfall, told_parts
+from gaelp.budget.stop_report_text import shortfall, told_parts
 
 
 def report(latch, fence, pause):

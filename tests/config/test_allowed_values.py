@@ -1,7 +1,7 @@
 import pytest
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
-from gaelp.config.wording import allowed_kind, allowed_length, allowed_range, plain_number
+from gaelp.config.allowed_values import allowed_kind, allowed_length, allowed_range, plain_number
 
 
 @pytest.mark.parametrize(
