@@ -196,11 +196,6 @@ class Pipeline:
     def retry(self, run_id):
         self.gaelp("resume", run_id, "--config", "mine.yaml")
 
-    def driven(self):
-        """The flow runs that were executed in this home."""
-        notes = [json.loads(path.read_text(encoding="utf-8")) for path in self.home.glob("runs/*/run.json")]
-        return {note["driver_id"] for note in notes}
-
     def run_id(self, flow_run_id):
         for path in self.home.glob("runs/*/run.json"):
             if json.loads(path.read_text(encoding="utf-8"))["driver_id"] == flow_run_id:
