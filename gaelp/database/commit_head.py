@@ -6,9 +6,11 @@ may lag behind, so it is a lower bound: a file with a smaller number has lost co
 """
 
 import os
+import sqlite3
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect
+from sqlalchemy.exc import OperationalError
 
 __all__ = ["COMMIT_TABLE", "CommitHead", "committed", "count_commit"]
 
@@ -18,9 +20,12 @@ _READ = f"SELECT number FROM {COMMIT_TABLE}"  # noqa: S608 - a constant
 _DIGITS = 20
 
 
-def count_commit(connection: Connection) -> int:
-    """Count this transaction, which writes; its number."""
-    return int(connection.exec_driver_sql(_COUNT).scalar_one())
+def count_commit(driver: sqlite3.Connection) -> int:
+    """Count this transaction, which writes; its number. Straight to the driver, for every grant pays for it."""
+    try:
+        return int(driver.execute(_COUNT).fetchone()[0])
+    except (sqlite3.Error, TypeError) as problem:
+        raise OperationalError(_COUNT, None, problem) from problem
 
 
 def committed(connection: Connection) -> int:
@@ -35,10 +40,11 @@ class CommitHead:
 
     def __init__(self, database: Path) -> None:
         self._path = database.with_name(f"{database.name}.head")
+        self._name = os.fspath(self._path)
 
     def write(self, number: int) -> None:
         """Note that this many transactions are committed."""
-        file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = os.open(self._name, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.pwrite(file, self.text(number), 0)
         finally:

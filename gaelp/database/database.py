@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
@@ -16,6 +17,9 @@ from gaelp.database.place import Place, shown_place
 from gaelp.database.schema import Schema, stored_version, upgrade
 from gaelp.database.store import Store
 from gaelp.errors import BadInput
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["Database", "has_store", "open_database"]
 
@@ -30,6 +34,7 @@ class Database:
     store: Store
     place: Place
     engine: Engine
+    head: CommitHead | None  # on SQLite
 
     @property
     def where(self) -> str:
@@ -43,12 +48,13 @@ class Database:
         with translated(self.store, self.where), self.engine.begin() as connection:
             if lock is not None:
                 take_lock(connection, self.store.lock_key, lock)
-            before = _changes(connection)
+            driver = None if self.head is None else cast("sqlite3.Connection", connection.connection.driver_connection)
+            before = 0 if driver is None else driver.total_changes
             yield connection
-            if before is not None and before != _changes(connection):
-                number = count_commit(connection)
-        if number and isinstance(self.place, Path):
-            self._note(self.place, number)
+            if driver is not None and driver.total_changes != before:
+                number = count_commit(driver)
+        if number and self.head is not None:
+            self._note(self.head, number)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -94,9 +100,9 @@ class Database:
         """Give back the connections."""
         self.engine.dispose()
 
-    def _note(self, path: Path, number: int) -> None:
+    def _note(self, head: CommitHead, number: int) -> None:
         try:
-            CommitHead(path).write(number)
+            head.write(number)
         except OSError as problem:
             raise self.store.unavailable(
                 f"{self.store.title} in {self.where} stored the write, but its number could not be noted beside it"
@@ -109,7 +115,8 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
 
     One that has lost tables or commits is refused, never completed: that would hide what was lost.
     """
-    noted = CommitHead(place).read() if isinstance(place, Path) else 0
+    head = CommitHead(place) if isinstance(place, Path) else None
+    noted = head.read() if head else 0
     if isinstance(place, Path) and not (size := _size(place, store)):
         seen = "is gone" if size is None else "is empty"
         if noted:
@@ -120,7 +127,7 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
         engine = connect_engine(place, create=create, keep=store.keep_connections, name=f"gaelp-{store.schema.name}")
     except OSError as problem:
         raise _unreachable(store, place, problem) from problem
-    database = Database(store, place, engine)
+    database = Database(store, place, engine, head)
     try:
         _check(database, noted, create=create)
     except BaseException:
@@ -133,7 +140,7 @@ def has_store(place: Place, store: Store) -> bool:
     """Whether the store is at a path or PostgreSQL URL; nothing is made by looking."""
     if isinstance(place, Path) and not _size(place, store):
         return CommitHead(place).read() > 0  # it is lost, and opening it says so
-    database = Database(store, place, connect_engine(place))
+    database = Database(store, place, connect_engine(place), None)
     try:
         with database.reading() as connection:
             return stored_version(connection, store.schema) > 0
@@ -167,12 +174,6 @@ def _bring_up_to_date(database: Database, schema: Schema) -> None:
         take_lock(connection, database.store.lock_key, "alone")
         if stored_version(connection, schema) < schema.version:
             upgrade(connection, schema)
-
-
-def _changes(connection: Connection) -> int | None:
-    """How many rows this connection to a SQLite has changed so far; None on PostgreSQL, where nothing is counted."""
-    driver = connection.connection.driver_connection
-    return getattr(driver, "total_changes", None)
 
 
 def _size(path: Path, store: Store) -> int | None:

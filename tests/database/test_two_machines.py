@@ -11,11 +11,13 @@ from gaelp.config import load_settings
 from gaelp.content import ReviewQueue, load_checker
 from gaelp.content.creative import Audience, Creative
 from gaelp.content.review_queue import reviews_place
+from gaelp.database import DatabaseUnavailable
 from gaelp.gates import judge, load_gate
 from gaelp.gates.decisions import Decision, Question
 from gaelp.observability.alert import Alert
 from gaelp.observability.alert_channels import CallableChannel
 from gaelp.observability.alert_routes import open_dispatcher
+from gaelp.observability.alert_table import TableMemory
 from gaelp.phases.gate_approval import gate_approvals
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -89,6 +91,17 @@ def test_alerts_go_out_while_the_database_is_away(tmp_path, monkeypatch):
     for _ in range(2):
         dispatcher.send(Alert(severity="warning", source="test", key="cap", title="a cap is reached", at=NOW))
     assert [one.key for one in heard] == ["cap"]  # this process remembers
+
+
+def test_what_a_process_remembers_while_the_database_is_away_is_added_to_what_others_stored(machines, monkeypatch):
+    first, second = (open_dispatcher(settings, ManualClock(NOW)) for settings in machines)
+    first.send(Alert(severity="critical", source="test", key="before", title="stored", at=NOW))
+    with monkeypatch.context() as patch:
+        reads = iter([DatabaseUnavailable("away")])
+        patch.setattr(TableMemory, "_read", lambda _self: (_ for _ in ()).throw(next(reads)))
+        second.send(Alert(severity="critical", source="test", key="meanwhile", title="kept here", at=NOW))
+    second.send(Alert(severity="info", source="test", key="after", title="the database is back", at=NOW))
+    assert {one.alert.key for one in first.pending} == {"before", "meanwhile"}
 
 
 def test_a_creative_reviewed_on_one_machine_is_reviewed_on_the_other(machines):
