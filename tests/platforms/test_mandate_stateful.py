@@ -178,8 +178,21 @@ class Mandated(RuleBasedStateMachine):
     @rule(campaign=st.sampled_from(double.CAMPAIGNS), cents=st.integers(100, 450))
     def launched(self, campaign, cents):
         """What an agent does on a usual morning; nothing is wrong with it."""
-        for kind in ("budget", "enable", "bid"):
+        for kind in ("budget", "publish", "enable", "bid"):
             self.send(self.order(kind, -1, campaign, cents, 1, double.MODEL, 200_000))
+
+    @rule(
+        campaign=st.sampled_from(double.CAMPAIGNS),
+        percent=st.integers(50, 200),
+        bid=st.sampled_from([1, 200_000, BID, BID + 1]),
+        fault=st.sampled_from(FAULTS),
+    )
+    def hour_by_hour(self, campaign, percent, bid, fault):
+        """What it does during the day: another budget, often too high a one, and another bid."""
+        sent = [order.daily_micros for _, order in self.sent if order.kind == "budget" and order.campaign == campaign]
+        cents = max((sent[-1] if sent else START) * percent // 100 // 10_000, 1)
+        self.send(self.order("budget", -1, campaign, cents, 1, double.MODEL, bid), fault)
+        self.send(self.order("bid", -1, campaign, cents, 1, double.MODEL, bid))
 
     @precondition(lambda self: self.sent)
     @rule(index=st.integers(0, 50), fault=st.sampled_from(FAULTS))
@@ -192,53 +205,62 @@ class Mandated(RuleBasedStateMachine):
         self.platform.faults.clear()
         assert len(self.platform.sent(*MONEY_CALLS)) == before, "what was sent once is not sent again"
 
-    @rule(minutes=st.sampled_from([10, 90, 700, 1440, 2880]))
-    def wait(self, minutes):
-        self.clock.advance(timedelta(minutes=minutes))
-
-    @rule(percent=st.sampled_from([30, 100]))
-    def deliver(self, percent):
+    @rule(minutes=st.sampled_from([0, 10, 700, 1440, 1440, 2880]), percent=st.sampled_from([0, 30, 100]))
+    def time_passes(self, minutes, percent):
+        """Money is spent, hours or days go by, and the books are reconciled."""
         self.platform.deliver(percent)
-
-    @rule()
-    def reconciled(self):
-        self.platform.deliver(100)
+        self.clock.advance(timedelta(minutes=minutes))
         before = len(self.platform.sent("set_budget"))
         found = reconcile(self.door.guard)
-        renewed = list(self.platform.sent("set_budget")[before:])
+        renewed = self.platform.sent("set_budget")[before:]
         for _, _, key in renewed:
             order = find_order(self.door.ledger, key).order
             assert self.is_allowed(order), f"{order} was renewed, and is outside"
             self.sent.append((self.today, order))
         assert len(renewed) >= len(found.renewed)
 
-    @precondition(lambda self: not self.stopped)
-    @rule(for_long=st.booleans())
-    def killed(self, for_long):
+    @rule(
+        how=st.sampled_from(["kill", "kill for long", "revoke", "close", "key"]),
+        again=st.sampled_from([True, True, False]),
+    )
+    def ended(self, how, again):
+        """Somebody ends the mandate, one way or the other; usually a new one is signed later."""
+        SEEN[f"ended by {how}"] += 1
+        newest = list(self.granted)[-1]
+        match how:
+            case "kill" | "kill for long":
+                self.kill(for_long=how != "kill")
+            case "revoke":
+                self.door.guard.authority.store.revoke(newest, by="ann", reason="over")
+                self.granted[newest]["alive"] = False
+            case "close":
+                close_mandate(self.door.ledger, newest)
+                self.granted[newest]["alive"] = False
+            case "key":
+                self.revoke_key()
+        self.send(self.order("budget", -1, "spring", 100, 0, double.MODEL, 1))
+        if again:
+            self.signed_again()
+
+    @rule()
+    def signed_again(self):
+        if self.stopped:
+            self.door.guard.switch.release(lambda _: None)
+            self.stopped = False
+        if len(self.granted) < 5:
+            self.clock.advance(timedelta(minutes=1))
+            self.grant()
+
+    def kill(self, *, for_long):
         self.door.guard.switch.stop(by="ann", reason="drill")
         for one in self.granted.values():
             one["alive"] = False
         self.stopped = True
         if not for_long:
-            self.released()
+            self.door.guard.switch.release(lambda _: None)
+            self.stopped = False
 
-    @precondition(lambda self: self.stopped)
-    @rule()
-    def released(self):
-        self.door.guard.switch.release(lambda _: None)
-        self.stopped = False
-
-    @rule(in_ledger=st.booleans())
-    def revoked(self, in_ledger):
-        mandate_id = list(self.granted)[-1]
-        if in_ledger:
-            close_mandate(self.door.ledger, mandate_id)
-        else:
-            self.door.guard.authority.store.revoke(mandate_id, by="ann", reason="over")
-        self.granted[mandate_id]["alive"] = False
-
-    @rule()
-    def key_revoked(self):
+    def revoke_key(self):
         """One of the two who sign is replaced; what they have signed is left with too few."""
         self.clock.advance(timedelta(minutes=1))
         gone, new = self.signers[1], f"bob{self.count}-{len(self.trust.approvers)}"
@@ -249,12 +271,6 @@ class Mandated(RuleBasedStateMachine):
         self.signers[1] = new
         for one in self.granted.values():
             one["alive"] = one["alive"] and gone not in one["signers"]
-
-    @precondition(lambda self: not self.stopped and len(self.granted) < 4)
-    @rule()
-    def granted_again(self):
-        self.clock.advance(timedelta(minutes=1))
-        self.grant()
 
     # What must hold after each step
 
@@ -301,13 +317,13 @@ def walk(monkeypatch):
 
 
 def test_no_sequence_leaves_the_mandate(walk):
-    seen = walk(12, 15)
+    seen = walk(10, 12)
     assert seen.get("budget done", 0) + seen.get("bid done", 0) >= 1
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(5400)
 def test_no_sequence_of_2000_leaves_the_mandate(walk):
-    seen = walk(2_000, 15)
+    seen = walk(2_000, 12)
     assert min(seen[f"{kind} done"] for kind in ("budget", "bid", "enable", "publish")) >= 200
     assert min(seen[f"{kind} refused, outside"] for kind in ("budget", "bid", "enable", "publish")) >= 200
