@@ -18,6 +18,7 @@ from gaelp.config import load_settings
 from gaelp.errors import BadInput, Refused
 from gaelp.guard_bootstrap import create_books, opened_guard
 from gaelp.money import Money
+from gaelp.observability.alert_routes import open_dispatcher
 from gaelp.platforms import Done, Order, Unknown, action_of, guarded, reconcile
 from gaelp.platforms.catalog import connect_platform
 from gaelp.platforms.verify_orders import order_findings
@@ -187,7 +188,9 @@ def test_what_a_platform_says_holds_no_secret_although_nobody_set_up_the_log(set
     monkeypatch.setattr(trusted.PlatformDouble, "set_budget", fail)
     outcome = ordered(settings, trusted)
     assert outcome == Unknown("OSError: cannot reach [redacted]")
-    assert "planted-for-the-door" not in (Path(settings.home) / "alerts.json").read_text(encoding="utf-8")
+    remembered = repr(open_dispatcher(settings, SystemClock())._memory.look())
+    assert "outcome-unknown/b1" in remembered
+    assert "planted-for-the-door" not in remembered
 
 
 def _away(*_given, **_named):
