@@ -128,7 +128,7 @@ PLANTED = (
         "gaelp/database/append_only.py",
         'for change in ("UPDATE", "DELETE"):',
         'for change in ("UPDATE",):',
-        "tests/budget/test_violations.py::test_the_file_itself_refuses_to_change_what_was_written",
+        "tests/budget/test_violations.py::test_the_database_itself_refuses_to_change_what_was_written",
     ),
     PlantedBug(
         "the rate limit holds back critical alerts",

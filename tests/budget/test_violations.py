@@ -1,14 +1,16 @@
-"""Violations are kept: added, resolved once by somebody, and never changed or deleted."""
+"""Violations are kept, on SQLite and on PostgreSQL: added, resolved once by somebody, never changed or deleted."""
 
-import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import ValidationError
+from sqlalchemy import text
 
-from gaelp.budget.violations import Resolution, Violation, ViolationStore
+from gaelp.budget.violations import STORE, Resolution, Violation, ViolationStore
+from gaelp.database import DatabaseBroken, open_database
 from gaelp.errors import BadInput, ComponentMissing, Refused
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -21,17 +23,18 @@ def violation(**changes):
 
 
 @pytest.fixture
-def store(tmp_path):
-    return ViolationStore(tmp_path / "violations.sqlite")
+def store(place):
+    return ViolationStore(place)
 
 
-def test_what_is_added_reads_back_with_a_number(store, tmp_path):
+def test_what_is_added_reads_back_with_a_number(store, place):
     added = store.add(violation())
     assert added == violation(id=1)
-    assert ViolationStore(tmp_path / "violations.sqlite").get(1) == added
+    assert ViolationStore(place).get(1) == added
 
 
-def test_the_record_is_for_its_owner_alone(store, tmp_path):
+def test_the_record_is_for_its_owner_alone(tmp_path):
+    ViolationStore(tmp_path / "violations.sqlite")
     assert (tmp_path / "violations.sqlite").stat().st_mode & 0o777 == 0o600
 
 
@@ -81,24 +84,24 @@ def test_counts_name_every_severity(store):
         "INSERT INTO violation VALUES (9, 'harmless', 's', 'r', 'w', 'now', '{}')",
     ],
 )
-def test_the_file_itself_refuses_to_change_what_was_written(store, tmp_path, statement):
+def test_the_database_itself_refuses_to_change_what_was_written(store, place, statement):
     store.add(violation())
     store.add(violation())
     store.resolve(1, DONE)
     before = store.list()
-    database = sqlite3.connect(tmp_path / "violations.sqlite", isolation_level=None)
-    try:
-        with pytest.raises(sqlite3.IntegrityError):
-            database.execute(statement)
-    finally:
-        database.close()
+    refused = pytest.raises(DatabaseBroken)
+    with closing(open_database(place, STORE)) as database, refused, database.writing() as connection:
+        connection.execute(text(statement))
     assert store.list() == before
 
 
-def test_secrets_do_not_reach_the_file(store, tmp_path):
+def test_secrets_do_not_reach_the_database(store, place):
     added = store.add(violation(what="GET /?access_token=abc123", context={"api_key": "k-123456"}))
     assert "abc123" not in added.what
-    assert b"k-123456" not in (tmp_path / "violations.sqlite").read_bytes()
+    with closing(open_database(place, STORE)) as database, database.reading() as connection:
+        [row] = connection.execute(text("SELECT * FROM violation"))
+    assert "k-123456" not in str(row)
+    assert "abc123" not in str(row)
 
 
 def test_an_unknown_number_is_an_error(store):
@@ -148,14 +151,15 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from gaelp.budget.violations import Violation, ViolationStore
+place = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])
 now = datetime(2026, 11, 16, tzinfo=UTC)
 for _ in range(20):
-    ViolationStore(Path(sys.argv[1])).add(Violation(severity="info", scope="s", rule="r", what="w", at=now))
+    ViolationStore(place).add(Violation(severity="info", scope="s", rule="r", what="w", at=now))
 """
 
 
-def test_processes_that_add_at_once_lose_nothing(store, tmp_path):
-    command = [sys.executable, "-c", ADDING, tmp_path / "violations.sqlite"]
+def test_processes_that_add_at_once_lose_nothing(store, place):
+    command = [sys.executable, "-c", ADDING, str(place)]
     workers = [subprocess.Popen(command) for _ in range(2)]
     assert [worker.wait(60) for worker in workers] == [0, 0]
     assert [found.id for found in store.list()] == list(range(1, 41))
@@ -168,16 +172,15 @@ from pathlib import Path
 from gaelp.budget import violations
 def die(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
-store = violations.ViolationStore(Path(sys.argv[1]))
+store = violations.ViolationStore(sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1]))
 violations._one = die
 now = datetime(2026, 11, 16, tzinfo=UTC)
 store.add(violations.Violation(severity="info", scope="s", rule="r", what="half written", at=now))
 """
 
 
-def test_a_process_killed_before_its_commit_leaves_nothing_half_written(store, tmp_path):
-    path = tmp_path / "violations.sqlite"
-    done = subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+def test_a_process_killed_before_its_commit_leaves_nothing_half_written(store, place):
+    done = subprocess.run([sys.executable, "-c", KILLED, str(place)], check=False)
     assert done.returncode == -9
     assert store.list() == ()
     assert store.add(violation()).id >= 1

@@ -1,15 +1,23 @@
-import sqlite3
+"""Cases that wait for a person, and decisions on them, on SQLite and on PostgreSQL."""
+
 import threading
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import text
 
 from gaelp.clock import ManualClock
 from gaelp.content import ReviewQueue
+from gaelp.content.review_queue import STORE
 from gaelp.content.verdict import case_of
+from gaelp.database import DatabaseBroken, open_database
 from gaelp.errors import BadInput, GaelpError, Refused
 
+NO_WALL = {
+    "sqlite": "DROP TRIGGER review_case_no_UPDATE",
+    "postgres": "DROP TRIGGER review_case_append_only ON review_case",
+}
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 
 
@@ -19,8 +27,8 @@ def clock():
 
 
 @pytest.fixture
-def reviews(tmp_path, clock):
-    return ReviewQueue(tmp_path / "content" / "reviews.sqlite", clock)
+def reviews(place, clock):
+    return ReviewQueue(place, clock)
 
 
 @pytest.fixture
@@ -140,13 +148,16 @@ def test_an_unclear_case_is_refused(reviews, checker, doubtful, prefix):
         reviews.decide(prefix, "approve", who="anna", why="x")
 
 
-def test_a_file_changed_behind_our_back_is_not_believed(reviews, checker, doubtful, tmp_path):
+def test_a_case_changed_behind_our_back_is_not_believed(reviews, checker, doubtful, place, database_kind):
     verdict = checker.check(doubtful)
     reviews.add(doubtful, verdict)
-    with closing(sqlite3.connect(tmp_path / "content" / "reviews.sqlite")) as database:
-        database.execute("DROP TRIGGER review_case_no_UPDATE")
-        database.execute("UPDATE review_case SET creative = replace(creative, 'Clinically', 'Clinical')")
-        database.commit()
+    change = text("UPDATE review_case SET creative = replace(creative, 'Clinically', 'Clinical')")
+    with closing(open_database(place, STORE)) as database:
+        with pytest.raises(DatabaseBroken, match="append-only"), database.writing() as connection:
+            connection.execute(change)
+        with database.writing() as connection:
+            connection.execute(text(NO_WALL[database_kind]))
+            connection.execute(change)
     with pytest.raises(GaelpError, match="does not match its creative"):
         reviews.decide(verdict.case, "approve", who="anna", why="x")
     with pytest.raises(GaelpError, match="does not match its creative"):

@@ -1,13 +1,17 @@
-import sqlite3
+"""Questions and decisions at the gates, on SQLite and on PostgreSQL."""
+
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import text as sql
 
+from gaelp.database import DatabaseBroken, open_database
 from gaelp.errors import GaelpError, Refused
 from gaelp.gates import judge, load_gate
-from gaelp.gates.decision_store import DecisionStore
+from gaelp.gates.decision_store import STORE, DecisionStore
 from gaelp.gates.decisions import Decision, Question, standing
 
 
@@ -29,8 +33,8 @@ def question(verdict, now):
 
 
 @pytest.fixture
-def store(tmp_path):
-    return DecisionStore(tmp_path / "decisions.db")
+def store(place):
+    return DecisionStore(place)
 
 
 def asked(verdict, at, **changes):
@@ -153,37 +157,37 @@ def test_a_verdict_that_did_not_pass_cannot_be_approved(store, question, outcome
     assert store.decide(answer(doubtful, "rerun")).choice == "rerun"
 
 
-def test_signatures_are_asked_for_when_deciding_and_when_reading(tmp_path, question):
+def test_signatures_are_asked_for_when_deciding_and_when_reading(place, question):
     def signed(_question, decision):
         if not decision.signatures:
             raise Refused("this gate takes signed approvals only")
 
-    strict = DecisionStore(tmp_path / "d.db", authorise=signed)
+    strict = DecisionStore(place, authorise=signed)
     strict.ask(question)
     with pytest.raises(Refused, match="signed approvals only"):
         strict.decide(answer(question))
-    DecisionStore(tmp_path / "d.db").decide(answer(question))  # slipped in where nothing was asked for
+    DecisionStore(place).decide(answer(question))  # slipped in where nothing was asked for
     with pytest.raises(Refused, match="signed approvals only"):
         strict.decision(question)
 
 
 @pytest.mark.parametrize("statement", ["UPDATE gate_decision SET choice = 'approve'", "DELETE FROM gate_decision"])
-def test_a_decision_cannot_be_changed_or_deleted(tmp_path, store, question, statement):
+def test_a_decision_cannot_be_changed_or_deleted(place, store, question, statement):
     store.ask(question)
     store.decide(answer(question, "reject"))
-    refused = pytest.raises(sqlite3.IntegrityError, match="append-only")
-    with sqlite3.connect(tmp_path / "decisions.db") as connection, refused:
-        connection.execute(statement)
+    refused = pytest.raises(DatabaseBroken, match="append-only")
+    with closing(open_database(place, STORE)) as database, refused, database.writing() as connection:
+        connection.execute(sql(statement))
+    assert store.decision(question).choice == "reject"
 
 
-def test_a_decision_that_answers_no_question_is_an_altered_record(tmp_path, store, question):
+def test_a_decision_that_answers_no_question_is_an_altered_record(place, store, question):
     store.ask(question)
     planted = answer(question, minutes=-60)
-    with sqlite3.connect(tmp_path / "decisions.db") as connection:
-        connection.execute(
-            "INSERT INTO gate_decision VALUES (?, ?, ?, 'approve', ?)",
-            (question.run_id, question.gate, question.evidence_hash, planted.model_dump_json()),
-        )
+    values = planted.model_dump(include={"run_id", "gate", "evidence_hash", "choice"})
+    with closing(open_database(place, STORE)) as database, database.writing() as connection:
+        row = sql("INSERT INTO gate_decision VALUES (:run_id, :gate, :evidence_hash, :choice, :body)")
+        connection.execute(row, {**values, "body": planted.model_dump_json()})
     with pytest.raises(Refused, match="altered"):
         store.decision(question)
 
