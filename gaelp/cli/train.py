@@ -19,7 +19,6 @@ from gaelp.errors import Refused
 from gaelp.phases.old_runs import move_old_files
 from gaelp.phases.phase_result import write_result
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.simulation import plan_simulation, run_simulation
 from gaelp.phases.simulation_result import as_phase_result
 from gaelp.types import Phase, RunId, new_run_id
 
@@ -54,6 +53,8 @@ def train(
     Everything goes to runs/ID/simulation/1 below the home: checkpoints, training.jsonl, simulation.json and
     manifest.json; curves are in MLflow (`mlflow ui --backend-store-uri sqlite:///.gaelp/mlflow.db`).
     """
+    from gaelp.phases.simulation import plan_simulation, run_simulation  # noqa: PLC0415 - --help need not load torch
+
     settings = prepare_run(config, overrides).settings
     clock = SystemClock()
     run_id = new_run_id(clock, secrets.token_bytes) if run is None else RunId(check_name(run, "--run"))

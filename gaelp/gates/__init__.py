@@ -3,7 +3,6 @@
 from gaelp.gates.criteria import Criterion, Gate, load_gate
 from gaelp.gates.evidence import Evidence
 from gaelp.gates.judge import check_replay, judge
-from gaelp.gates.sequential_test import SequentialPlan, SequentialTest, observations_needed
 from gaelp.gates.verdict import RuleResult, Verdict, evidence_hash
 from gaelp.gates.verdict_table import as_markdown, as_rows
 
@@ -12,8 +11,6 @@ __all__ = [
     "Evidence",
     "Gate",
     "RuleResult",
-    "SequentialPlan",
-    "SequentialTest",
     "Verdict",
     "as_markdown",
     "as_rows",
@@ -21,5 +18,4 @@ __all__ = [
     "evidence_hash",
     "judge",
     "load_gate",
-    "observations_needed",
 ]
