@@ -28,6 +28,7 @@ from gaelp.clock import Clock, SystemClock
 from gaelp.config.machine_user import machine_user
 from gaelp.config.places import absolute, shown
 from gaelp.config.settings import Settings
+from gaelp.database import Place
 from gaelp.errors import GaelpError, Refused
 from gaelp.money import Money
 
@@ -202,7 +203,7 @@ def _parse_body(change: SignedChange) -> dict[str, Any]:
     return body
 
 
-def _named(place: Path | str) -> str:
+def _named(place: Place) -> str:
     return shown(place) if isinstance(place, Path) else "the PostgreSQL database"
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import CheckConstraint, Column, Connection, ForeignKey, MetaData
 
 from gaelp.config.base import Frozen
 from gaelp.config.settings import Settings
-from gaelp.database import Place, Schema, Store, big_integer, open_database, place_of
+from gaelp.database import Place, Schema, Store, big_integer, open_database, shared_place_of
 from gaelp.database.append_only import add_walls, drop_walls
 from gaelp.errors import BadInput, Refused
 from gaelp.observability.redact import mask, mask_text
@@ -186,7 +186,7 @@ class ViolationStore:
 
 def violations_place(settings: Settings) -> Place:
     """Where the record of violations is, from the first one on."""
-    return place_of(settings, STORE.file_name)
+    return shared_place_of(settings, STORE.file_name)
 
 
 def _one(connection: Connection, violation_id: int) -> Violation:

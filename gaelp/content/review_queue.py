@@ -12,7 +12,7 @@ from gaelp.config.base import Frozen
 from gaelp.config.settings import Settings
 from gaelp.content.creative import Creative, creative_hash
 from gaelp.content.verdict import ContentVerdict, case_of, overall
-from gaelp.database import Database, Place, Schema, Store, open_database, place_of
+from gaelp.database import Database, Place, Schema, Store, open_database, shared_place_of
 from gaelp.database.append_only import add_walls
 from gaelp.errors import BadInput, GaelpError, Refused
 
@@ -101,7 +101,7 @@ class QueuedCase(Frozen):
 
 def reviews_place(settings: Settings) -> Place:
     """Where the queue is kept."""
-    return place_of(settings, STORE.file_name)
+    return shared_place_of(settings, STORE.file_name)
 
 
 class ReviewQueue:

@@ -2,7 +2,7 @@
 
 from gaelp.database.database import Database, has_store, open_database
 from gaelp.database.errors import DatabaseBroken, DatabaseDamaged, DatabaseUnavailable
-from gaelp.database.place import Place, place_of, shown_place
+from gaelp.database.place import Place, SharedPlace, place_of, shared_place_of, shown_place
 from gaelp.database.schema import Schema, big_integer
 from gaelp.database.store import Store
 
@@ -13,10 +13,12 @@ __all__ = [
     "DatabaseUnavailable",
     "Place",
     "Schema",
+    "SharedPlace",
     "Store",
     "big_integer",
     "has_store",
     "open_database",
     "place_of",
+    "shared_place_of",
     "shown_place",
 ]

@@ -1,7 +1,8 @@
 """An open database: its transactions, and how it is opened without ever making an empty one in place of a lost one."""
 
+import logging
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -13,7 +14,8 @@ from gaelp.database.append_only import missing_walls
 from gaelp.database.commit_head import CommitHead, committed, count_commit
 from gaelp.database.engine import READ_ONLY, Lock, connect_engine, take_lock
 from gaelp.database.errors import HOW_TO_RESTORE, translated
-from gaelp.database.place import Place, shown_place
+from gaelp.database.old_file import copy_rows, imported_name, put_aside
+from gaelp.database.place import Place, SharedPlace, shown_place
 from gaelp.database.schema import Schema, stored_version, upgrade
 from gaelp.database.store import Store
 from gaelp.errors import BadInput
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 __all__ = ["Database", "has_store", "open_database"]
+
+_log = logging.getLogger(__name__)
 
 # Taken before a store's own lock while tables are made: stores share one table of versions.
 _SCHEMA_LOCK = 0x6761_656C_70FF
@@ -119,6 +123,8 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
     noted = head.read() if head else 0
     if isinstance(place, Path) and not (size := _size(place, store)):
         seen = "is gone" if size is None else "is empty"
+        if size is None and imported_name(place).exists():
+            raise _moved(store, place)
         if noted:
             raise _lost(store, place, f"the file {seen}, and {noted} transactions were committed to it")
         if not create:
@@ -130,6 +136,8 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
     database = Database(store, place, engine, head)
     try:
         _check(database, noted, create=create)
+        if isinstance(place, SharedPlace):
+            _import_old_file(database, place.old_file)
     except BaseException:
         database.close()
         raise
@@ -139,7 +147,10 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
 def has_store(place: Place, store: Store) -> bool:
     """Whether the store is at a path or PostgreSQL URL; nothing is made by looking."""
     if isinstance(place, Path) and not _size(place, store):
-        return CommitHead(place).read() > 0  # it is lost, and opening it says so
+        # It is lost or was moved, and opening it says so.
+        return CommitHead(place).read() > 0 or imported_name(place).exists()
+    if isinstance(place, SharedPlace) and _size(place.old_file, store):
+        return True
     database = Database(store, place, connect_engine(place), None)
     try:
         with database.reading() as connection:
@@ -176,6 +187,29 @@ def _bring_up_to_date(database: Database, schema: Schema) -> None:
             upgrade(connection, schema)
 
 
+def _import_old_file(database: Database, path: Path) -> None:
+    """Copy what the home still keeps in a file of its own, once; then the file has another name."""
+    store = database.store
+    if not _size(path, store):
+        return
+    with database.holding():
+        if not _size(path, store):
+            return  # another process was first
+        file = closing(open_database(path, store, create=False))
+        with file as old, old.reading() as source, database.writing(lock=None) as target:
+            rows = copy_rows(path, source, target, store.schema.metadata)
+        if not rows:
+            return
+        try:
+            kept = put_aside(path)
+        except OSError as problem:
+            raise store.unavailable(
+                f"{path} was imported into PostgreSQL and cannot be renamed ({problem.strerror}): rename it to"
+                f" {imported_name(path).name}"
+            ) from problem
+    _log.warning("%s was imported into PostgreSQL: %s; the file is kept as %s", path, ", ".join(rows), kept.name)
+
+
 def _size(path: Path, store: Store) -> int | None:
     """Of the file in bytes, None if there is none; an empty one is not opened, for that would write to it."""
     try:
@@ -190,6 +224,14 @@ def _absent(store: Store, place: Place, *, is_there: bool) -> Exception:
     what, where = store.title.removeprefix("the "), shown_place(place)
     seen = f"{where} holds no {what}" if is_there else f"there is no {what} at {where}"
     return store.absent(f"{seen}: {store.if_absent}")
+
+
+def _moved(store: Store, path: Path) -> Exception:
+    kept = imported_name(path)
+    return store.absent(
+        f"{store.title} of this home was moved to PostgreSQL ({kept} is what it was): {store.meanwhile}; set"
+        " budget.database_url. To begin an empty one here, move that file to another folder"
+    )
 
 
 def _unreachable(store: Store, place: Place, problem: OSError) -> Exception:

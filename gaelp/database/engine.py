@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 from gaelp.config.database_url import parse_database_url
 from gaelp.config.private_files import make_private_file, make_private_folder
 from gaelp.database.errors import DatabaseUnavailable
-from gaelp.database.place import Place
+from gaelp.database.place import Place, SharedPlace
 from gaelp.errors import ComponentMissing
 
 __all__ = ["READ_ONLY", "WAIT_SECONDS", "Lock", "connect_engine", "take_lock"]
@@ -41,7 +41,8 @@ def connect_engine(place: Place, *, create: bool = False, keep: bool = False, na
     pool: dict[str, Any] = {} if keep else {"poolclass": NullPool}
     if isinstance(place, Path):
         return _sqlite(place, create=create, pool=pool)
-    return _postgres(parse_database_url(place), pool, name)
+    url = place.url if isinstance(place, SharedPlace) else place
+    return _postgres(parse_database_url(url), pool, name)
 
 
 def take_lock(connection: Connection, key: int, kind: Lock) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from sqlalchemy import CheckConstraint, Column, Connection, Index, MetaData, Table, Text, text
 
 from gaelp.config.settings import Settings
-from gaelp.database import Database, Place, Schema, Store, big_integer, open_database, place_of
+from gaelp.database import Database, Place, Schema, Store, big_integer, open_database, shared_place_of
 from gaelp.database.append_only import add_walls, drop_walls
 from gaelp.errors import Refused
 from gaelp.gates.decisions import Decision, Question, check_decision
@@ -89,7 +89,7 @@ _HISTORY = text("SELECT body FROM gate_question WHERE run_id = :run_id ORDER BY 
 
 def decisions_place(settings: Settings) -> Place:
     """Where questions and decisions live."""
-    return place_of(settings, STORE.file_name)
+    return shared_place_of(settings, STORE.file_name)
 
 
 def _signatures_not_required(question: Question, decision: Decision) -> None:

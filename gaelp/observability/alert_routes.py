@@ -8,6 +8,7 @@ from pydantic import SecretStr
 from gaelp.clock import Clock
 from gaelp.config import known_secrets
 from gaelp.config.alert_settings import ChannelSettings
+from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
 from gaelp.database import place_of
 from gaelp.observability.alert_channels import EmailChannel, LogChannel, WebhookChannel
@@ -39,8 +40,8 @@ def open_dispatcher(settings: Settings, clock: Clock, *, more: Sequence[Channel]
 
 
 def _memory(settings: Settings) -> SharedMemory:
-    place = place_of(settings, _FILE_NAME)
-    return FileMemory(place) if isinstance(place, Path) else TableMemory(place)
+    place, file = place_of(settings, _FILE_NAME), absolute(settings.home) / _FILE_NAME
+    return FileMemory(file) if isinstance(place, Path) else TableMemory(place, file)
 
 
 def _secrets(given: ChannelSettings) -> Iterator[SecretStr]:

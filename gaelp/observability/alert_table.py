@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 
 from pydantic import ValidationError
 from sqlalchemy import CheckConstraint, Column, MetaData, Table, Text, text
 
 from gaelp.database import Database, Place, Schema, Store, big_integer, open_database
+from gaelp.database.old_file import put_aside
 from gaelp.errors import GaelpError
-from gaelp.observability.alert_memory import SharedMemory, StoredAlerts, log_trouble
+from gaelp.observability.alert_memory import FileMemory, SharedMemory, StoredAlerts, log_trouble
+from gaelp.observability.logs import get_logger
 
 __all__ = ["STORE", "TableMemory"]
 
@@ -36,15 +39,31 @@ _WRITE = text(
 
 
 class TableMemory(SharedMemory):
-    """The memory of all machines that name the same database."""
+    """The memory of all machines that name the same database; what an older file of this home holds is added."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, old_file: Path | None = None) -> None:
         super().__init__()
-        self._place = place
+        self._place, self._old_file = place, old_file
 
     @cached_property
     def _database(self) -> Database:
-        return open_database(self._place, STORE)
+        database = open_database(self._place, STORE)
+        if self._old_file is not None:
+            self._import(self._old_file)
+        return database
+
+    def _import(self, file: Path) -> None:
+        """Add what the file remembers and rename it; where that fails, the next process tries again."""
+        try:
+            if not file.exists():
+                return
+            with TableMemory(self._place).held(strict=True) as state:
+                state.take_in(FileMemory(file).look())
+            kept = put_aside(file)
+        except (GaelpError, OSError) as problem:
+            log_trouble(f"the alerts in {file} are not imported into PostgreSQL", problem)
+            return
+        get_logger("gaelp.alerts").warning("alerts were imported into PostgreSQL", file=str(file), kept_as=kept.name)
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
