@@ -1,11 +1,14 @@
 """What every command that does work does first: load the settings, make sure of the home, set up the logs."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from gaelp.cli.interruption import watch
 from gaelp.config import LoadedSettings, check_home, known_secrets, load_settings
 from gaelp.config.database_url import parse_database_url
-from gaelp.observability import configure
+from gaelp.config.places import absolute
+from gaelp.config.private_files import close_to_others
+from gaelp.observability import configure, get_logger
 
 __all__ = ["prepare", "prepare_run"]
 
@@ -19,6 +22,7 @@ def prepare(config: str | None, overrides: Sequence[str] | None = None) -> Loade
     watch(loaded.settings.home)
     logging = loaded.settings.logging
     configure(level=logging.level, format=logging.format, secrets=known_secrets())
+    _make_home_private(absolute(loaded.settings.home))
     return loaded
 
 
@@ -30,3 +34,15 @@ def prepare_run(config: str | None, overrides: Sequence[str] | None = None) -> L
     loaded = prepare(config, overrides)
     check_inputs(loaded)
     return loaded
+
+
+def _make_home_private(home: Path) -> None:
+    """Homes of older versions could be read by everybody on the machine; what cannot be changed is reported."""
+    log = get_logger(__name__)
+    try:
+        if close_to_others(home):
+            log.warning(
+                "the home was open to other users of this machine: now it is private (mode 700)", home=str(home)
+            )
+    except OSError as problem:
+        log.warning("the home is open to other users and cannot be made private", home=str(home), problem=str(problem))

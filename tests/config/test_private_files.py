@@ -1,7 +1,10 @@
 import fcntl
 import os
+from pathlib import Path
 
-from gaelp.config.private_files import make_private_file, make_private_folder
+import pytest
+
+from gaelp.config.private_files import close_to_others, make_private_file, make_private_folder
 
 
 def mode_of(path):
@@ -39,3 +42,28 @@ def test_a_lock_that_this_process_holds_is_not_lost(tmp_path):
                     os._exit(0)
                 os._exit(1)
         assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o770, 0o701])
+def test_a_folder_of_ours_that_is_open_is_closed_once(tmp_path, mode):
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(mode)
+    assert [close_to_others(home), close_to_others(home)] == [True, False]
+    assert mode_of(home) == 0o700
+
+
+def test_what_all_users_share_or_somebody_else_owns_stays_as_it_is(tmp_path, monkeypatch):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    other = tmp_path / "other"
+    other.mkdir()
+    other.chmod(0o755)
+    before = mode_of(Path("/"))
+    assert not close_to_others(shared)
+    assert not close_to_others(Path("/"))
+    assert not close_to_others(tmp_path / "missing")
+    monkeypatch.setattr(os, "getuid", lambda: other.stat().st_uid + 1)
+    assert not close_to_others(other)
+    assert (mode_of(shared), mode_of(other), mode_of(Path("/"))) == (0o777, 0o755, before)
