@@ -17,6 +17,7 @@ from gaelp.errors import BadInput, GaelpError
 from gaelp.observability import logs
 from gaelp.observability.alert_channels import CallableChannel
 from gaelp.observability.alert_memory import FileMemory
+from gaelp.observability.alert_table import TableMemory
 from gaelp.observability.alerts import Alert, Dispatcher
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -54,11 +55,11 @@ def alert(severity="warning", key="k", **changes):
 
 
 class Desk:
-    """One process: a dispatcher over the file, with a first and a second channel that write down what they got."""
+    """One process: a dispatcher over a memory, with a first and a second channel that write down what they got."""
 
-    def __init__(self, path, clock, **options):
+    def __init__(self, memory, clock):
         self.first, self.second, self.works = [], [], True
-        self.memory = FileMemory(path, **options)
+        self.memory = memory
         channels = [CallableChannel("first", self.take), CallableChannel("second", self.second.append)]
         self.dispatcher = Dispatcher(channels[:1], clock, second=channels[1:], policy=POLICY, memory=self.memory)
 
@@ -82,9 +83,15 @@ def clock():
 
 
 @pytest.fixture
-def desk(path, clock):
-    """Each call is another process."""
-    return lambda **options: Desk(path, clock, **options)
+def desk(request, path, clock):
+    """Each call is another process; all use the same file, or for a test ON_BOTH also the same PostgreSQL."""
+    if getattr(request, "param", "file") == "file":
+        return lambda **options: Desk(FileMemory(path, **options), clock)
+    url = request.getfixturevalue("databases").fresh_place("postgres")
+    return lambda: Desk(TableMemory(url), clock)
+
+
+ON_BOTH = pytest.mark.parametrize("desk", ["file", "postgres"], indirect=True)
 
 
 @pytest.fixture
@@ -115,12 +122,14 @@ def sender(tmp_path):
 # Shared
 
 
+@ON_BOTH
 def test_what_one_has_told_another_does_not_repeat(desk):
     one, other = desk(), desk()
     assert (one.send(), other.send(), one.send()) == ("sent", "duplicate", "duplicate")
     assert (len(one.first), len(other.first)) == (1, 0)
 
 
+@ON_BOTH
 def test_how_often_it_came_again_is_counted_over_all(desk, clock):
     desk().send()
     for _ in range(3):
@@ -131,6 +140,7 @@ def test_how_often_it_came_again_is_counted_over_all(desk, clock):
     assert last.first[0].context == {"repeats_not_sent": 3}
 
 
+@ON_BOTH
 def test_the_rate_holds_for_all_together_and_one_sums_up_for_all(desk, clock):
     assert [desk().send(key=f"k{number}") for number in range(5)] == ["sent"] * 3 + ["rate_limited"] * 2
     clock.advance(timedelta(minutes=10))
@@ -139,6 +149,7 @@ def test_the_rate_holds_for_all_together_and_one_sums_up_for_all(desk, clock):
     assert [(got.title, "about k3\nabout k4" in got.body) for got in watch.first] == [("2 alerts were held back", True)]
 
 
+@ON_BOTH
 def test_what_a_short_lived_one_sent_is_escalated_by_another_once(desk, clock):
     desk().send("critical")
     clock.advance(timedelta(minutes=15))
@@ -148,6 +159,7 @@ def test_what_a_short_lived_one_sent_is_escalated_by_another_once(desk, clock):
     assert [[got.title for got in watch.second] for watch in watches] == [["Unanswered for 15 minutes: about k"], []]
 
 
+@ON_BOTH
 def test_an_answer_given_to_one_holds_for_all(desk, clock):
     desk().send("critical")
     desk().dispatcher.acknowledge("budget", "k")
@@ -158,7 +170,8 @@ def test_an_answer_given_to_one_holds_for_all(desk, clock):
         desk().dispatcher.acknowledge("budget", "k")
 
 
-def test_all_that_is_remembered_comes_back_as_it_was(desk, path):
+@ON_BOTH
+def test_all_that_is_remembered_comes_back_as_it_was(desk):
     one = desk()
     one.works = False
     for number in range(3):
@@ -171,7 +184,7 @@ def test_all_that_is_remembered_comes_back_as_it_was(desk, path):
     assert before.missed
     assert before.held_back
     assert before.pending
-    assert FileMemory(path).look() == before
+    assert desk().memory.look() == before
 
 
 def test_two_processes_that_send_the_same_alert_at_once_tell_it_once(sender, tmp_path):
@@ -185,6 +198,7 @@ def test_two_processes_that_send_the_same_alert_at_once_tell_it_once(sender, tmp
     assert (tmp_path / "taken").read_text(encoding="utf-8") == "stopped\n"
 
 
+@ON_BOTH
 def test_threads_that_send_the_same_alert_at_once_tell_it_once(desk):
     desks = [desk() for _ in range(4)]
     threads = [threading.Thread(target=one.send) for one in desks for _ in range(2)]
@@ -199,7 +213,7 @@ def test_a_critical_alert_of_a_process_that_is_killed_while_it_goes_out_is_escal
     process = sender("dies")
     process.communicate("go\n", timeout=30)
     assert process.returncode == -signal.SIGKILL
-    watch = Desk(tmp_path / "alerts.json", ManualClock(datetime.now(UTC) + timedelta(minutes=15)))
+    watch = Desk(FileMemory(tmp_path / "alerts.json"), ManualClock(datetime.now(UTC) + timedelta(minutes=15)))
     watch.dispatcher.tick()
     assert [got.title for got in watch.second] == ["Unanswered for 15 minutes: stopped"]
     assert watch.send("critical") == "sent", "nobody was told by the first channel"
@@ -275,16 +289,17 @@ def test_who_holds_the_file_too_long_is_not_waited_for(desk, path, logged):
 
 
 def test_what_a_clock_set_wrong_put_into_the_future_silences_nothing(path):
-    ahead = Desk(path, ManualClock(NOW + timedelta(days=400)))
+    ahead = Desk(FileMemory(path), ManualClock(NOW + timedelta(days=400)))
     for number in range(3):
         ahead.send(key=f"k{number}")
     ahead.send("critical", key="c")
-    now = Desk(path, ManualClock(NOW))
+    now = Desk(FileMemory(path), ManualClock(NOW))
     assert [now.send(key="k0"), now.send(key="new")] == ["sent", "sent"]
     now.dispatcher.tick()
     assert len(now.second) == 1, "it waits since a time that has not come: better told now than never"
 
 
+@ON_BOTH
 def test_an_exception_in_the_middle_counts_as_not_told(desk):
     def interrupted(_):
         raise KeyboardInterrupt
@@ -306,6 +321,7 @@ def test_the_file_can_be_read_by_others_and_is_never_half_written(desk, path):
 # Once, and caught up
 
 
+@ON_BOTH
 def test_what_is_told_once_is_not_told_again_however_long_it_takes(desk, clock):
     assert desk().send(once=True) == "sent"
     clock.advance(timedelta(days=400))
@@ -314,6 +330,7 @@ def test_what_is_told_once_is_not_told_again_however_long_it_takes(desk, clock):
     assert desk().send("critical") == "sent", "it got worse"
 
 
+@ON_BOTH
 def test_a_channel_that_was_down_gets_what_it_missed_from_whoever_ticks_next(desk):
     one, watch = desk(), desk()
     one.works = False
@@ -324,6 +341,7 @@ def test_a_channel_that_was_down_gets_what_it_missed_from_whoever_ticks_next(des
     assert watch.dispatcher.tick() == ()
 
 
+@ON_BOTH
 def test_what_a_channel_got_after_all_is_not_caught_up(desk):
     one = desk()
     one.works = False
