@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from gaelp.budget.ledger import LedgerUnavailable, State, Transfer, adjust, adjustments_of, open_unreserved, post
+from gaelp.budget.ledger import (
+    UNRESERVED,
+    LedgerUnavailable,
+    State,
+    Transfer,
+    adjust,
+    adjustments_of,
+    open_unreserved,
+    post,
+)
 from gaelp.checks.raised import in_words
 from gaelp.errors import GaelpError
 from gaelp.money import Micros, Money
@@ -19,9 +28,8 @@ from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import OrderRow, orders_of_day
 from gaelp.platforms.unknown_outcomes import transfer_of
 
-__all__ = ["UNRESERVED", "Booking", "book_costs", "reserved_micros"]
+__all__ = ["Booking", "book_costs", "reserved_micros"]
 
-UNRESERVED = "unreserved/"  # how the keys begin of transfers that take what no order of the day can
 _MOST_CHARACTERS = 100  # what a key may take up of the one of its adjustments
 
 
@@ -113,7 +121,8 @@ def _book(one: _Day) -> Booking:
     if ordered and one.as_of < final_at:
         waits = any(not transfer.state.is_final for transfer in ordered)
         return Booking(one.campaign, one.day, problem=problem, final_at=final_at if waits else None)
-    booked = [*ordered, *([own] if own else [])]
+    # Orders of older books may have the very key of unreserved cost: each transfer counts once.
+    booked = [*ordered, *([own] if own and own.key not in {each.key for each in ordered} else [])]
     posted, left = 0, one.cost_micros - sum(each.posted_micros + each.adjusted_micros for each in booked)
     unknown_micros = 0  # room of orders that may yet turn out to be what cost the money
     for row, transfer in found:

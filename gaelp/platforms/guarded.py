@@ -33,7 +33,7 @@ from gaelp.platforms.cost_booking import reserved_micros
 from gaelp.platforms.findings import Finding, pause_and_tell
 from gaelp.platforms.guard import Guard, tell
 from gaelp.platforms.mandate_check import check_budget_holds, check_mandate
-from gaelp.platforms.order import Order, action_of
+from gaelp.platforms.order import Order, action_of, checked_order
 from gaelp.platforms.order_book import (
     OrderRow,
     find_order,
@@ -75,6 +75,7 @@ def guarded(guard: Guard, order: Order) -> Outcome:
     """Carry out an order, or refuse and leave the platform as it is; Unknown keeps its reservation until reconciled."""
     passage = _Passage(guard, order)
     try:
+        passage.order = checked_order(order)
         return _pass_through(passage)
     except Exception as refusal:
         if problem := tell_refusal(guard, order, passage.stage, refusal):
@@ -118,8 +119,6 @@ def _refuse_if_stopped(guard: Guard) -> None:
 
 
 def _check_order(guard: Guard, order: Order) -> None:
-    if type(order.daily_micros) is not int:  # a copy of an order is not checked when it is made
-        raise BadInput(f"{order.key} has a daily budget of {order.daily_micros!r}: give whole micros, as an int")
     if order.until < guard.today():
         raise BadInput(f"{order.key} may run until {order.until}, today is {guard.today()}: order it for later days")
     if order.daily_micros % guard.terms.step_micros:

@@ -6,17 +6,28 @@ An order under a mandate is not signed by itself: it names the mandate and the m
 from datetime import date
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from gaelp.approvals import Action
 from gaelp.approvals.canonical import digest
 from gaelp.approvals.words import Label, Sha256
-from gaelp.budget.ledger import AdAccount
+from gaelp.budget.ledger import UNRESERVED, AdAccount
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name
 from gaelp.content import Creative, creative_hash
+from gaelp.errors import BadInput
 
-__all__ = ["Bid", "Order", "OrderKey", "OrderKind", "WholeMicros", "action_of"]
+__all__ = [
+    "RENEWAL",
+    "STORED",
+    "Bid",
+    "Order",
+    "OrderKey",
+    "OrderKind",
+    "WholeMicros",
+    "action_of",
+    "checked_order",
+]
 
 OrderKind = Literal["bid", "budget", "enable", "publish"]
 # Short enough to stand in the subject of an action beside the campaign.
@@ -24,6 +35,9 @@ OrderKey = Annotated[Label, Field(max_length=100)]
 # Strict, because True, 5000000.0 and "5000000" are no amounts, whoever made them of one.
 WholeMicros = Annotated[int, Field(strict=True, gt=0)]
 
+RENEWAL = "renew/"  # begins the keys of renewals
+STORED = "stored"  # the context in which an order is read from the order book, where older keys may be any
+_SYSTEM_KEYS = (UNRESERVED, "pause/")  # begin keys that the system makes itself, and no order has
 
 _BIDS_MAX = 1000
 _ADDED_LATER = ("bids", "mandate", "model_hash")  # left out of the body where empty, so that older orders keep theirs
@@ -65,6 +79,15 @@ class Order(Frozen):
         return tuple(sorted(bids, key=lambda bid: bid.target))
 
     @model_validator(mode="after")
+    def _has_a_free_key(self, info: ValidationInfo) -> Self:
+        if info.context == STORED:
+            return self
+        for prefix in _SYSTEM_KEYS if self.renews else (*_SYSTEM_KEYS, RENEWAL):
+            if self.key.startswith(prefix):
+                raise ValueError(f"the key {self.key!r} begins with {prefix!r}, as keys of the system do: take another")
+        return self
+
+    @model_validator(mode="after")
     def _says_all_it_must(self) -> Self:
         if (self.creative is not None) != (self.kind == "publish"):
             raise ValueError(f"an order of kind {self.kind} {'lacks' if self.creative is None else 'has'} a creative:"
@@ -82,6 +105,17 @@ class Order(Frozen):
     def body(self) -> str:
         """Everything that makes it this order and no other."""
         return self.model_dump_json(exclude={name for name in _ADDED_LATER if not getattr(self, name)})
+
+
+def checked_order(order: Order) -> Order:
+    """The order with every value checked again: a copy is not checked when it is made. BadInput says what is wrong."""
+    try:
+        return Order.model_validate(order.model_dump(warnings=False))
+    except ValidationError as problem:
+        wrong = "; ".join(
+            f"{'.'.join(map(str, one['loc'])) or 'order'}: {one['msg']}" for one in problem.errors(include_url=False)
+        )
+        raise BadInput(f"the order {order.key!r} is refused ({wrong}): give whole micros and values it takes") from None
 
 
 def action_of(order: Order, account: AdAccount, world: Literal["live", "sandbox"]) -> Action:

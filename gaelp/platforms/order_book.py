@@ -14,7 +14,7 @@ from gaelp.database import Schema, big_integer
 from gaelp.database.schema import replace_checks
 from gaelp.errors import GaelpError
 from gaelp.money import Micros
-from gaelp.platforms.order import Order
+from gaelp.platforms.order import STORED, Order
 
 __all__ = [
     "NOT_READ_BACK",
@@ -114,7 +114,7 @@ class OrderRow:
     @property
     def order(self) -> Order:
         """What was asked for."""
-        return Order.model_validate_json(self.body)
+        return Order.model_validate_json(self.body, context=STORED)
 
 
 def create_order_book(ledger: Ledger) -> None:

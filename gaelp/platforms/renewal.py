@@ -9,7 +9,7 @@ from datetime import date
 from gaelp.approvals import action_hash
 from gaelp.errors import Refused
 from gaelp.platforms.guard import Guard
-from gaelp.platforms.order import Order, action_of
+from gaelp.platforms.order import RENEWAL, Order, action_of
 from gaelp.platforms.order_book import OrderRow, orders_of_campaign
 
 __all__ = ["budget_in_force", "check_renewal", "renewal_of"]
@@ -28,7 +28,7 @@ def renewal_of(guard: Guard, campaign: str, day: date) -> Order | None:
     approved = budget_in_force(guard, campaign)
     if approved is None or approved.order.until < day:
         return None
-    prefix = f"renew/{day.isoformat()}/{campaign}/"
+    prefix = f"{RENEWAL}{day.isoformat()}/{campaign}/"
     rows = orders_of_campaign(guard.ledger, guard.account.id, campaign)
     # An attempt that came to nothing has used up its key; one that is under way keeps it.
     over = sum(row.key.startswith(prefix) and row.outcome == "rejected" for row in rows)

@@ -14,11 +14,10 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, inspect, text
 
 from gaelp.approvals import AuditRow, Mandate, action_hash
-from gaelp.budget.ledger import AdAccount, CapKind, Ledger, LedgerBroken, State, Transfer
+from gaelp.budget.ledger import UNRESERVED, AdAccount, CapKind, Ledger, LedgerBroken, State, Transfer
 from gaelp.budget.ledger.findings import Finding, differences
 from gaelp.budget.ledger.transfers import COLUMNS
 from gaelp.errors import GaelpError
-from gaelp.platforms.cost_booking import UNRESERVED
 from gaelp.platforms.mandate_check import excesses
 from gaelp.platforms.order import Order, action_of
 from gaelp.platforms.order_book import ORDER_TABLE, OrderRow, all_orders

@@ -3,10 +3,9 @@
 import pytest
 
 from gaelp.approvals import AuditLog, open_database
-from gaelp.budget.ledger import Cap, CapKind, open_unreserved, verify
+from gaelp.budget.ledger import UNRESERVED, Cap, CapKind, open_unreserved, verify
 from gaelp.errors import Refused
 from gaelp.platforms import Done, guarded
-from gaelp.platforms.cost_booking import UNRESERVED
 from gaelp.platforms.verify_orders import verify_orders
 
 

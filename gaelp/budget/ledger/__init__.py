@@ -33,9 +33,11 @@ from gaelp.budget.ledger.signed import SignedChange, check_unsigned, signed_chan
 from gaelp.budget.ledger.transfers import Receipt, State, Transfer, find_transfer, transfers_in
 from gaelp.budget.ledger.unreserved import open_unreserved
 from gaelp.budget.ledger.verify import Finding, Verification, verify
+from gaelp.budget.ledger.words import UNRESERVED
 
 __all__ = [
     "LEDGER_NAME",
+    "UNRESERVED",
     "AdAccount",
     "Bucket",
     "Cap",

@@ -12,7 +12,7 @@ from gaelp.budget.ledger.journal import held, released, write_movements
 from gaelp.budget.ledger.mandates import MandateRoom, check_ceiling
 from gaelp.budget.ledger.refusals import KeyReused, WrongState
 from gaelp.budget.ledger.transfers import Receipt, State, caps_as_json, get_transfer
-from gaelp.budget.ledger.words import check_amount, check_word
+from gaelp.budget.ledger.words import UNRESERVED, check_amount, check_word
 from gaelp.clock import account_day
 from gaelp.errors import BadInput
 from gaelp.money import Money
@@ -54,6 +54,8 @@ class Reservation:
 
     def __post_init__(self) -> None:
         check_word(self.key, "the key of a reservation")
+        if self.key.startswith(UNRESERVED):
+            raise BadInput(f"the key {self.key!r} begins with {UNRESERVED!r}, kept for unreserved cost: take another")
         check_amount(self.amount, f"the amount of {self.key}", least_micros=0)
         if not 0 < len(set(self.caps)) == len(self.caps) <= _MAX_CAPS:
             raise BadInput(

@@ -4,9 +4,10 @@ from gaelp.budget.ledger.schema import MAX_AMOUNT_MICROS
 from gaelp.errors import BadInput, MoneyError
 from gaelp.money import Money
 
-__all__ = ["MAX_WORD_LENGTH", "check_amount", "check_word"]
+__all__ = ["MAX_WORD_LENGTH", "UNRESERVED", "check_amount", "check_word"]
 
 MAX_WORD_LENGTH = 200
+UNRESERVED = "unreserved/"  # begins the keys of transfers for cost that no order reserved; no order may have one
 
 
 def check_word(word: object, what: str) -> str:
