@@ -19,6 +19,7 @@ from flows.connection import answers, is_own, port_of
 from flows.environment import for_client, for_server, for_terminal, prefect_home, settle
 from flows.home_secret import password
 from flows.server_record import ServerProcess, forget_server, record_server, server
+from gaelp.cli.output import say
 from gaelp.config.loopback import is_loopback
 from gaelp.errors import BadInput, GaelpError
 from gaelp.observability.logs import get_logger
@@ -204,11 +205,7 @@ def _default_or_free_port() -> int:
     if _is_free(_DEFAULT_PORT):
         return _DEFAULT_PORT
     chosen = _free_port()
-    get_logger(__name__).warning(
-        "the usual port is in use, by a server of another home or another program; a free one is taken",
-        usual=_DEFAULT_PORT,
-        taken=chosen,
-    )
+    say(f"port {_DEFAULT_PORT} is in use, by another home or another program: the Prefect server takes port {chosen}")
     return chosen
 
 

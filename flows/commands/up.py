@@ -15,11 +15,12 @@ from flows.environment import prefect_home
 from flows.home_secret import home_id, password_file
 from flows.server import choose_api_url, running_server
 from flows.server_record import Up, claimed, running
-from gaelp.api import serving
+from gaelp.api import address, serving, with_free_port
 from gaelp.cli.options import ConfigOption, SetOption
 from gaelp.cli.output import say, show_text
 from gaelp.cli.startup import prepare, prepare_run
 from gaelp.config.environment import process_environment
+from gaelp.config.layers import LoadedSettings
 from gaelp.config.private_files import make_private_folder
 from gaelp.config.settings import Settings
 from gaelp.errors import GaelpError
@@ -45,19 +46,35 @@ def up(
     - `gaelp gate list`: what waits for a person
 
     The server is this home's own, with a password in a private file, and listens to this machine alone; where port 4200
-    is in use, by another home or another program, a free one is taken. PREFECT_API_URL names a shared server instead.
+    or api.port as shipped is in use, by another home or another program, a free one is taken and printed.
+    PREFECT_API_URL names a shared server instead.
     Calling it a second time changes nothing. Ctrl-C or `gaelp down` stops it; suspended runs wait on.
     """
-    settings = prepare_run(config, overrides).settings
-    home, money = settings.home, settings.api
+    loaded = prepare_run(config, overrides)
+    home = loaded.settings.home
     make_private_folder(prefect_home(home))
     api_url = choose_api_url(home, process_environment(), port)
     deployed = {"config": config or "base", "overrides": overrides or [], "cron": cron}
-    with claimed(home, api_url, f"http://{money.host}:{money.port}") as here:
+    settings = loaded.settings if running(home) else _with_free_api_port(loaded)
+    with claimed(home, api_url, address(settings.api)) as here:
         if here is None:
             _tell(running(home), home, "is up already")
             return
         _serve(here, settings, deployed)
+
+
+def _with_free_api_port(loaded: LoadedSettings) -> Settings:
+    """A port that the user named is kept; the shipped one gives way to another home or program that uses it."""
+    shipped = loaded.settings.api
+    if loaded.origins["api.port"].layer != "base":
+        return loaded.settings
+    chosen = with_free_port(shipped)
+    if chosen != shipped:
+        say(
+            f"port {shipped.port} is in use, by another home or another program: the emergency stop and the figures"
+            f" take port {chosen.port} (also in {shlex.quote(str(prefect_home(loaded.settings.home) / 'up.json'))})"
+        )
+    return loaded.settings.model_copy(update={"api": chosen})
 
 
 def _serve(here: Up, settings: Settings, deployed: Mapping[str, Any]) -> None:

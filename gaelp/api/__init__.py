@@ -2,6 +2,6 @@
 
 from gaelp.api.app import create_app
 from gaelp.api.money_figures import read_figures
-from gaelp.api.serving import serve, serving
+from gaelp.api.serving import address, serve, serving, with_free_port
 
-__all__ = ["create_app", "read_figures", "serve", "serving"]
+__all__ = ["address", "create_app", "read_figures", "serve", "serving", "with_free_port"]

@@ -1,5 +1,6 @@
 """Run the HTTP side: until told to stop, or beside something else for as long as that lasts."""
 
+import errno
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from gaelp.config.loopback import is_loopback
 from gaelp.config.settings import ApiSettings, Settings
 from gaelp.errors import BadInput, GaelpError
 
-__all__ = ["address", "serve", "serving"]
+__all__ = ["address", "serve", "serving", "with_free_port"]
 
 _GRACE_SECONDS = 4  # for requests under way when it has to end; the longest wait is for the figures
 _LOOK_SECONDS = 1.0
@@ -26,6 +27,19 @@ def address(settings: ApiSettings) -> str:
     """Where it is reached, as a URL."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"http://{host}:{settings.port}"
+
+
+def with_free_port(settings: ApiSettings) -> ApiSettings:
+    """The same if its port can be listened on, with a free port if another program uses it."""
+    try:
+        _listening_socket(settings).close()
+    except BadInput as problem:
+        if getattr(problem.__cause__, "errno", None) != errno.EADDRINUSE:
+            raise
+    else:
+        return settings
+    with _listening_socket(settings.model_copy(update={"port": 0})) as listener:
+        return settings.model_copy(update={"port": listener.getsockname()[1]})
 
 
 def serve(settings: Settings, *, when_up: Callable[[str], None] = lambda _: None) -> None:

@@ -56,6 +56,8 @@ class Merged:
         for key, value in above.items():
             here = (*path, key)
             if isinstance(value, dict) and isinstance(below.get(key), dict):
+                if value:  # what is wrong between the keys of a section is told where they were last changed
+                    self.origins[here] = Origin(layer.kind, layer.place(here))
                 self._merge(below[key], layer, value, here)
                 continue
             self._forget(here)

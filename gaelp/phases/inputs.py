@@ -1,6 +1,7 @@
 """The files and catalog entries that settings name: whether a run would find each of them, and find it valid."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from gaelp.approvals.policy import load_policy
 from gaelp.approvals.trust import load_trust
@@ -12,12 +13,16 @@ from gaelp.config.load import load_model
 from gaelp.config.places import absolute
 from gaelp.config.problems import Problem, raise_problems
 from gaelp.config.settings import Settings
+from gaelp.config.suggest import nearest
 from gaelp.errors import BadInput
+from gaelp.gates import Gate, load_gate
 from gaelp.market.persona_spec import load_creatives, load_personas
 from gaelp.market.spec import MarketSpec
+from gaelp.phases.declared import PHASES
 from gaelp.platforms.catalog import find_platform
 from gaelp.training.curriculum_spec import load_curriculum
 from gaelp.training.recipe import load_recipe
+from gaelp.types import Phase
 
 __all__ = ["REFERENCES", "check_inputs"]
 
@@ -39,12 +44,21 @@ REFERENCES: Mapping[str, Callable[[Settings], object]] = {
 
 def check_inputs(loaded: LoadedSettings) -> None:
     """Resolve everything the settings name; each problem is reported at the file, line and key that led there."""
-    raise_problems(problem for key in REFERENCES for problem in _failure(loaded, key))
+    gates = {f"gate.files.{name}": partial(_load_gate, name) for name in loaded.settings.gate.files}
+    references = {**REFERENCES, **gates}
+    raise_problems(problem for key in references for problem in _failure(loaded, key, references[key]))
 
 
-def _failure(loaded: LoadedSettings, key: str) -> list[Problem]:
+def _load_gate(name: str, settings: Settings) -> Gate:
+    known = sorted({*Phase, *(str(declared.gate or declared.phase) for declared in PHASES)})
+    if name not in known:
+        raise BadInput(f"there is no gate {name!r}; there are {', '.join(known)}.{nearest(name, known)}")
+    return load_gate(name, settings.gate)
+
+
+def _failure(loaded: LoadedSettings, key: str, resolve: Callable[[Settings], object]) -> list[Problem]:
     try:
-        REFERENCES[key](loaded.settings)
+        resolve(loaded.settings)
     except BadInput as problem:
         return [Problem(loaded.origins[key].place, tuple(key.split(".")), str(problem))]
     return []

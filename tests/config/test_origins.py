@@ -21,7 +21,7 @@ def test_mappings_are_merged_and_everything_else_is_replaced():
     result = merged({"a": {"x": 1, "y": [1, 2]}, "b": None}, {"a": {"y": [3]}, "b": {"z": 1}})
     assert result.values == {"a": {"x": 1, "y": [3]}, "b": {"z": 1}}
     assert {path: origin.place for path, origin in result.origins.items() if path} == {
-        ("a",): "0",
+        ("a",): "1",  # last changed there
         ("a", "x"): "0",
         ("a", "y"): "1",
         ("a", "y", 0): "1",

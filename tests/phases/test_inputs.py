@@ -98,3 +98,27 @@ def test_a_persona_with_a_wrong_value_is_named(here):
     persona.write_text(persona.read_text() + "\nshoe_size: 43\n")
     with pytest.raises(ConfigError, match=f"mine/{persona.name}:.*shoe_size: unknown key"):
         check("personas.set=./mine")
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ("simulaton: simulation", "there is no gate 'simulaton'; there are history, pilot, scale, simulation."),
+        ("pilot: nowhere.yaml", "'nowhere.yaml' not found"),
+        ("pilot: wrong.yaml", "wrong.yaml"),
+    ],
+)
+def test_a_gate_file_that_no_run_could_use_is_reported_with_line_and_key(here, entry, told):
+    (here / "wrong.yaml").write_text("name: pilot\nfollows: pilot\ncriteria: 3\n")
+    (here / "my.yaml").write_text(f"gate:\n  files:\n    scale: pilot\n    {entry}\n")
+    with pytest.raises(ConfigError) as caught:
+        check_inputs(load_settings("my.yaml", environ={}))
+    name = entry.partition(":")[0]
+    assert str(caught.value).startswith(f"my.yaml:4: gate.files.{name}: ")
+    assert told in str(caught.value)
+
+
+def test_a_platform_without_its_account_is_reported_in_the_users_file(here):
+    (here / "my.yaml").write_text("run: {seed: 1}\nplatform: {name: gogle}\n")
+    with pytest.raises(ConfigError, match=r"^my\.yaml:2: platform: name and account belong together"):
+        load_settings("my.yaml", environ={})
