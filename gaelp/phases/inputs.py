@@ -45,7 +45,7 @@ REFERENCES: Mapping[str, Callable[[Settings], object]] = {
 def check_inputs(loaded: LoadedSettings) -> None:
     """Resolve everything the settings name; each problem is reported at the file, line and key that led there."""
     gates = {f"gate.files.{name}": partial(_load_gate, name) for name in loaded.settings.gate.files}
-    references = {**REFERENCES, **gates}
+    references: dict[str, Callable[[Settings], object]] = {**REFERENCES, **gates}
     raise_problems(problem for key in references for problem in _failure(loaded, key, references[key]))
 
 
