@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from gaelp.approvals import Action, Mandate
-from gaelp.budget.ledger import MandateClosed, MandateRoom, mandate_use
+from gaelp.budget.ledger import MandateClosed, MandateRoom, close_mandate, mandate_use
 from gaelp.budget.platform_budget import day_worst_micros
 from gaelp.content import creative_hash
 from gaelp.errors import Refused
@@ -12,10 +12,17 @@ from gaelp.money import Micros
 from gaelp.platforms.cost_booking import reserved_micros
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order import Order
-from gaelp.platforms.order_book import budgets_of_campaign, orders_of_day
-from gaelp.platforms.unknown_outcomes import transfer_of
+from gaelp.platforms.order_book import budgets_of_campaign, orders_of_campaign, orders_of_day
+from gaelp.platforms.unknown_outcomes import transfer_of, was_sent
 
-__all__ = ["check_budget_holds", "check_mandate", "excesses", "highest_before_micros", "require_mandate"]
+__all__ = [
+    "check_budget_holds",
+    "check_mandate",
+    "close_overspent",
+    "excesses",
+    "highest_before_micros",
+    "require_mandate",
+]
 
 
 def check_mandate(guard: Guard, order: Order) -> MandateRoom | None:
@@ -103,6 +110,17 @@ def highest_before_micros(guard: Guard, campaign: str, day: date) -> Micros | No
     budgets = budgets_of_campaign(guard.ledger, guard.account.id, campaign, before=day.isoformat())
     last = max((row.day for row in budgets), default=None)
     return max((row.daily_micros for row in budgets if row.day == last), default=None)
+
+
+def close_overspent(guard: Guard, campaign: str, day: date) -> tuple[str, ...]:
+    """Close the mandates of a campaign that cost more on a day than was reserved; the answer is those that were open.
+
+    Nobody can say whose order the excess belongs to, so each that had the campaign ordered by that day is closed.
+    """
+    rows = orders_of_campaign(guard.ledger, guard.account.id, campaign)
+    sent = [row.order.mandate for row in rows if row.day <= day.isoformat() and was_sent(guard, row)]
+    uses = {one: mandate_use(guard.ledger, one) for one in sent if one is not None}
+    return tuple(one for one, use in uses.items() if use and not use.closed and close_mandate(guard.ledger, one))
 
 
 def _mandate_of(action: Action) -> Mandate:

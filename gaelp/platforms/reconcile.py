@@ -16,9 +16,9 @@ from gaelp.money import Micros
 from gaelp.platforms.cost_booking import Booking, book_costs, reserved_micros
 from gaelp.platforms.cost_reading import read_report
 from gaelp.platforms.findings import Finding, Paused, pause_and_record, tell_paused
-from gaelp.platforms.guard import Guard, on_record, tell
+from gaelp.platforms.guard import Guard, on_record, tell, tell_violation
 from gaelp.platforms.guarded import guarded
-from gaelp.platforms.mandate_check import require_mandate
+from gaelp.platforms.mandate_check import close_overspent, require_mandate
 from gaelp.platforms.order_book import open_orders, orders_of_day, record_outcome
 from gaelp.platforms.pausing import running
 from gaelp.platforms.platform import CampaignState, Done, Outcome, Rejected, Unknown
@@ -227,9 +227,22 @@ def _conclude(one: _Pass, bookings: Sequence[Booking], as_of: datetime) -> None:
     # Once told, a past day must not keep a campaign from running after somebody has looked at it.
     one.pause([found for found in problems if not on_record(one.guard, found.campaign, _BEYOND, found.why)])
     for booking in bookings:
+        if booking.problem:
+            with one.part(f"closing the mandates of {booking.campaign}"):
+                _close_mandates(one, booking)
         if booking.failure:
             one.fail(f"{booking.failure}: mend that, then reconcile again")
     one.notes += _not_final(bookings, as_of)
+
+
+def _close_mandates(one: _Pass, booking: Booking) -> None:
+    """What the caps of a mandate did not count it must not outlive."""
+    for mandate_id in close_overspent(one.guard, booking.campaign, booking.day):
+        what = f"the mandate {mandate_id[:12]} is closed: {booking.problem}"
+        report = partial(
+            tell_violation, one.guard, "critical", scope=booking.campaign, rule="mandate-overspent", what=what
+        )
+        one.report_later(report)
 
 
 def _not_final(bookings: Sequence[Booking], as_of: datetime) -> list[str]:

@@ -1,0 +1,69 @@
+"""Real cost that a mandate's campaign was not reserved for ends the mandate, whoever ordered on that day."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from gaelp.budget.ledger import MandateClosed, mandate_use, verify
+from gaelp.platforms import Done, guarded, reconcile
+
+DAY = date(2026, 11, 16)
+NEXT = DAY + timedelta(days=1)
+
+
+@pytest.fixture
+def granted(door, double):
+    return double.grant(door, double.mandate())
+
+
+def running(door, double, granted, **options):
+    for key, kind in (("b1", "budget"), ("e1", "enable")):
+        assert guarded(door.guard, double.under(granted, key, kind, **options)) == Done()
+
+
+def is_closed(door, granted):
+    return mandate_use(door.ledger, granted).closed
+
+
+def test_cost_on_a_day_without_a_reservation_closes_the_mandate_of_its_campaign(door, double, granted):
+    running(door, double, granted, until=DAY)
+    door.clock.advance(timedelta(days=1))
+    door.platform.charge("spring", NEXT, 1_000_000)
+    door.clock.advance(timedelta(hours=4))
+    reconcile(door.guard)
+    assert is_closed(door, granted)
+    rules = [found.rule for found in door.guard.violations.list()]
+    assert "mandate-overspent" in rules
+    with pytest.raises(MandateClosed):
+        guarded(door.guard, double.under(granted, "b2", campaign="summer"))
+    reconcile(door.guard)
+    assert [found.rule for found in door.guard.violations.list()].count("mandate-overspent") == 1
+    assert verify(door.ledger).findings == ()
+
+
+def test_excess_of_a_day_with_a_signed_order_too_closes_the_mandate_before_the_cost_is_final(door, double, granted):
+    assert guarded(door.guard, double.approve(door, double.order("x1", daily=1_000_000))) == Done()
+    running(door, double, granted, until=DAY)
+    door.platform.charge("spring", DAY, 10_000_001)
+    door.clock.advance(timedelta(hours=4))
+    reconcile(door.guard)
+    assert is_closed(door, granted)
+
+
+def test_cost_within_what_is_reserved_leaves_the_mandate_open(door, double, granted):
+    running(door, double, granted, until=DAY)
+    door.platform.charge("spring", DAY, 10_000_000)
+    for _ in range(6):
+        door.clock.advance(timedelta(days=1))
+        reconcile(door.guard)
+    assert not is_closed(door, granted)
+
+
+def test_a_mandate_is_not_closed_by_the_cost_of_another_campaign_or_of_before_its_first_order(door, double, granted):
+    door.platform.charge("spring", DAY, 1_000_000)
+    door.platform.charge("summer", NEXT, 1_000_000)
+    door.clock.advance(timedelta(days=1))
+    running(door, double, granted)
+    door.clock.advance(timedelta(hours=4))
+    reconcile(door.guard)
+    assert not is_closed(door, granted)
