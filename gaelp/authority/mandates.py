@@ -46,6 +46,7 @@ from gaelp.budget.ledger import (
     known_account,
     mandate_use,
     open_mandate,
+    signed_before_release,
 )
 from gaelp.clock import account_day
 from gaelp.config.machine_user import machine_user
@@ -94,12 +95,15 @@ def propose_mandate(
 ) -> str:
     """Ask people to sign a mandate, and return its id; proposing one again that is open changes nothing.
 
-    One alike that was used, rejected or has expired is a new request under the next attempt number.
+    One alike that was used, rejected, has expired or was signed before a stop is a new request under the next attempt
+    number.
     """
     _check_account(ledger, mandate)
     policy = load_policy(policy_name(settings, world))
     action = mandate_action(mandate, world)
-    return action_hash(next_open_attempt(store, action, policy, trust, store.used_actions(), used_for=""))
+    known = [request.action for request in store.requests() if request.action.kind == "mandate"]
+    ended = {action_hash(one) for one in known if _is_of_old(ledger, store, one)}
+    return action_hash(next_open_attempt(store, action, policy, trust, store.used_actions() | ended, used_for=""))
 
 
 def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, mandate_id: str, signer: Signer) -> bool:
@@ -115,6 +119,11 @@ def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, manda
     account = _check_account(ledger, mandate)
     if store.is_revoked(action_hash(action)):
         raise Refused(f"the mandate {mandate.name} was revoked: propose a new one")
+    if mandate_use(ledger, action_hash(action)) is None and _is_of_old(ledger, store, action):
+        raise Refused(
+            f"the mandate {mandate.name} was signed before the kill switch was released, so those signatures do not"
+            " count any more: propose it again (`gaelp mandate propose`), and have that signed"
+        )
     books = books_id(ledger)
     granted = require_signed(
         store,
@@ -126,17 +135,17 @@ def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, manda
     )
     facts = {"mandate": mandate.name, "account": mandate.account, "limit": str(mandate.money(mandate.total_micros))}
     room = MandateRoom(granted.action_hash, mandate.total_micros, mandate.account_daily_micros)
+    first = min(one.statement.issued_at for one in store.approvals(action) if one.statement.nonce in granted.nonces)
     if policy.sandbox:
         check_unsigned_allowed(settings, str(action.subject))
-        opened = open_mandate(ledger, room, account, None)
+        opened = open_mandate(ledger, room, account, None, first_signed_at=first)
         body = {**unsigned_body(settings, facts), "action_hash": granted.action_hash}
         log, at = AuditLog(open_approvals_database(approvals_place(settings))), store.clock.now()
         log.append_once(MANDATE_GRANTED, body, at, action_hash=granted.action_hash)
         return opened
     body = signed_body({**facts, "books": books}, name, granted)
-    opened = open_mandate(
-        ledger, room, account, SignedChange(granted.action_hash, name, MANDATE_GRANTED, json.dumps(body))
-    )
+    change = SignedChange(granted.action_hash, name, MANDATE_GRANTED, json.dumps(body))
+    opened = open_mandate(ledger, room, account, change, first_signed_at=first)
     report_unrecorded(str(action.subject), lambda: record(settings, ledger))
     return opened
 
@@ -177,6 +186,8 @@ def _status(
     use = mandate_use(ledger, wanted)
     if store.is_revoked(wanted):
         state = "revoked"
+    elif use is None and _is_of_old(ledger, store, action):
+        state = "ended"
     elif not store.is_used(action):
         state = store.state(action, policy, trust)
     elif use is None or use.closed:
@@ -185,6 +196,11 @@ def _status(
         state = _state_in_force(ledger, store, action, trust, policy)
     signed_by = tuple(approval.statement.approver for approval in store.approvals(action))
     return MandateStatus(wanted, action, mandate, state, signed_by, use)
+
+
+def _is_of_old(ledger: Ledger, store: ApprovalStore, action: Action) -> bool:
+    """Whether somebody signed it before the last release of a stop: then it cannot be put in force any more."""
+    return signed_before_release(ledger, [given.statement.issued_at for given in store.approvals(action)])
 
 
 def _state_in_force(ledger: Ledger, store: ApprovalStore, action: Action, trust: Trust, policy: ApprovalPolicy) -> str:

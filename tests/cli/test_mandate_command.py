@@ -1,6 +1,8 @@
 """`gaelp mandate`: propose, sign with two keys, list, show, revoke; and what the audit log says of it."""
 
 import json
+import shutil
+import tarfile
 
 import pytest
 
@@ -105,6 +107,52 @@ def test_a_kill_and_a_revoked_key_show_in_the_list(gaelp, sign, keys):
     gaelp("keys", "revoke", "bob")
     assert listed(gaelp) == ["keys revoked"]
     gaelp("kill", "drill")
+    assert listed(gaelp) == ["ended"]
+
+
+def revived(gaelp, keys):
+    done = [
+        gaelp("revive", "--key", keys / f"{name}.key", "--reason", "fixed", *LIVE).exit_code for name in ("ann", "bob")
+    ]
+    assert done == [4, 0]
+
+
+def test_a_signature_from_before_a_kill_does_not_count_after_the_revival(gaelp, file, sign, keys, proposed):
+    assert sign("ann").exit_code == 4
+    gaelp("kill", "drill")
+    revived(gaelp, keys)
+    late = sign("bob")
+    assert (late.exit_code, "propose it again" in late.stderr) == (3, True), late.stderr
+    assert listed(gaelp) == ["ended"]
+    again = json.loads(gaelp("mandate", "propose", file, *LIVE, "--json").stdout)["mandate"]
+    assert again != proposed
+    codes = [
+        gaelp("mandate", "sign", again, "--key", keys / f"{name}.key", "--reason", "x", *LIVE).exit_code
+        for name in ("ann", "bob")
+    ]
+    assert (codes, listed(gaelp)) == ([4, 0], ["ended", "in force"])
+    assert gaelp("audit", "verify", *LIVE).exit_code == 0
+
+
+def test_a_mandate_without_signatures_is_signed_after_a_revival_as_before(gaelp, sign, keys):
+    gaelp("kill", "drill")
+    revived(gaelp, keys)
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    assert listed(gaelp) == ["in force"]
+
+
+def test_a_backup_from_before_a_kill_does_not_bring_a_mandate_back(gaelp, here, sign, keys):
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    home, backup = here / ".gaelp", here / "backup.tar"
+    made = gaelp("ledger", "backup", backup)
+    assert made.exit_code == 0, made.stderr
+    gaelp("kill", "drill")
+    home.rename(here / ".gaelp.damaged")
+    home.mkdir(mode=0o700)
+    with tarfile.open(backup) as kept:
+        kept.extractall(home, filter="data")
+    shutil.copy2(here / ".gaelp.damaged" / "STOPPED", home)
+    revived(gaelp, keys)
     assert listed(gaelp) == ["ended"]
 
 

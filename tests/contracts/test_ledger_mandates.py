@@ -1,13 +1,15 @@
 """The ceilings of a mandate in the ledger, on SQLite and on Postgres alike: nobody gets beyond them together."""
 
 import multiprocessing
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy import text
 
 from gaelp.budget.kill_switch import KillSwitch, fence_of
-from gaelp.budget.latch import Latch
+from gaelp.budget.latch import Latch, StopRecord
 from gaelp.budget.ledger import (
     AdAccount,
     Bucket,
@@ -28,6 +30,7 @@ from gaelp.budget.ledger import (
     reopen_cap,
     reserve,
     set_limit,
+    signed_before_release,
     signed_changes,
     verify,
     void,
@@ -46,7 +49,7 @@ def usd(micros):
 @pytest.fixture
 def ledger(place, databases, tmp_path):
     with_books = databases.new_ledger(place, tmp_path)
-    open_mandate(with_books, ROOM, ACCOUNT, None)
+    open_mandate(with_books, ROOM, ACCOUNT, None, first_signed_at=with_books.clock.now())
     yield with_books
     assert verify(with_books).balances
     with_books.close()
@@ -104,19 +107,63 @@ def test_another_ceiling_than_it_was_opened_with_is_refused(ledger, ask, room):
 def test_a_stop_ends_every_mandate_and_none_is_opened_during_it(ledger, ask):
     switch = KillSwitch(ledger.latch, fence=fence_of(ledger))
     switch.stop(by="ann", reason="drill")
+    assert mandate_use(ledger, ROOM.id).closed
     with pytest.raises(Stopped):
-        open_mandate(ledger, MandateRoom("cd" * 32, 50, 30), ACCOUNT, None)
+        open_mandate(ledger, MandateRoom("cd" * 32, 50, 30), ACCOUNT, None, first_signed_at=ledger.clock.now())
     switch.release(lambda _: None)
     with pytest.raises(MandateClosed, match="has ended"):
         reserve(ledger, ask("a", 1))
-    assert not open_mandate(ledger, ROOM, ACCOUNT, None), "it stays closed"
+    assert not open_mandate(ledger, ROOM, ACCOUNT, None, first_signed_at=ledger.clock.now()), "it stays closed"
     assert mandate_use(ledger, ROOM.id).closed
+
+
+def test_a_release_ends_the_mandates_of_books_that_were_restored_from_before_the_stop(ledger, ask):
+    ledger.latch.set(StopRecord("s" * 32, "2026-11-16T12:00:00+00:00", "ann", "drill"))
+    assert not mandate_use(ledger, ROOM.id).closed, "a copy from before the stop, with the latch beside it"
+    KillSwitch(ledger.latch, fence=fence_of(ledger)).release(lambda _: None)
+    with pytest.raises(MandateClosed, match="has ended"):
+        reserve(ledger, ask("a", 1))
+
+
+@pytest.mark.parametrize("signed", [None, SignedChange("cd" * 32, "live", "mandate.granted", "{}")])
+def test_signatures_from_before_a_release_do_not_open_a_mandate(ledger, signed):
+    room, before = MandateRoom("cd" * 32, 50, 30), ledger.clock.now()
+    switch = KillSwitch(ledger.latch, fence=fence_of(ledger))
+    assert not signed_before_release(ledger, [before])
+    switch.stop(by="ann", reason="drill")
+    during = ledger.clock.now()
+    switch.release(lambda _: None)
+    for at in (before, during):
+        with pytest.raises(MandateClosed, match="before the kill switch was released"):
+            open_mandate(ledger, room, ACCOUNT, signed, first_signed_at=at)
+    assert signed_changes(ledger) == ()
+    assert signed_before_release(ledger, [before])
+    assert mandate_use(ledger, room.id) is None
+    assert open_mandate(ledger, room, ACCOUNT, None, first_signed_at=ledger.clock.now() + timedelta(seconds=1))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_books_from_before_releases_were_recorded_are_brought_up_to_date(databases, tmp_path, kind):
+    place = databases.fresh_place(kind)
+    books = databases.new_ledger(place, tmp_path)
+    with books.alone() as connection:
+        connection.execute(text("ALTER TABLE ledger_fence DROP COLUMN released_at_ms"))
+        connection.execute(text("UPDATE gaelp_schema SET version = 3 WHERE store = 'ledger'"))
+    books.close()
+    ledger = open_ledger(place, Latch(tmp_path / "STOPPED"))
+    assert not signed_before_release(ledger, [ledger.clock.now()])
+    assert open_mandate(ledger, ROOM, ACCOUNT, None, first_signed_at=ledger.clock.now())
+    assert verify(ledger).balances
+    ledger.close()
 
 
 def test_a_signed_mandate_is_opened_once_and_remembered(ledger):
     room = MandateRoom("cd" * 32, 50, 30)
     signed = SignedChange(room.id, "live", "mandate.granted", f'{{"action_hash": "{room.id}"}}')
-    assert [open_mandate(ledger, room, ACCOUNT, signed) for _ in range(2)] == [True, False]
+    assert [open_mandate(ledger, room, ACCOUNT, signed, first_signed_at=ledger.clock.now()) for _ in range(2)] == [
+        True,
+        False,
+    ]
     assert [change.action_hash for change in signed_changes(ledger)] == [room.id]
 
 

@@ -419,7 +419,7 @@ def grant(door, one, who=("ann", "bob")):
     action = propose(door, one, who)
     used = authority.store.consume(action, authority.policy, authority.trust(), consumer=f"mandate {one.name}")
     room = MandateRoom(used.action_hash, one.total_micros, one.account_daily_micros)
-    open_mandate(door.ledger, room, door.guard.account, None)
+    open_mandate(door.ledger, room, door.guard.account, None, first_signed_at=door.clock.now())
     return used.action_hash
 
 

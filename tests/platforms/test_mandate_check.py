@@ -185,6 +185,7 @@ def test_a_kill_ends_it_for_good_and_its_release_does_not_bring_it_back(door, do
     with pytest.raises(Stopped):
         guarded(door.guard, double.under(granted, "bid-1", "bid"))
     door.guard.switch.release(lambda _: None)
+    door.clock.advance(timedelta(minutes=1))
     assert "has ended" in refused(door, double.under(granted, "bid-2", "bid"))
     passes(door, double.under(double.grant(door, double.mandate(name="second")), "bid-3", "bid"))
 

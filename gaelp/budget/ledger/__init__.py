@@ -3,7 +3,7 @@
 from gaelp.budget.ledger.accounts import AdAccount, known_account, open_account
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import LEDGER_NAME, Ledger, create_ledger, has_books, ledger_place, open_ledger
-from gaelp.budget.ledger.fence import lower_fence, raise_fence, read_fence
+from gaelp.budget.ledger.fence import lower_fence, raise_fence, read_fence, signed_before_release
 from gaelp.budget.ledger.identity import books_id, known_books_id
 from gaelp.budget.ledger.limits import (
     LimitSet,
@@ -95,6 +95,7 @@ __all__ = [
     "reopen_cap",
     "reserve",
     "set_limit",
+    "signed_before_release",
     "signed_changes",
     "transfers_in",
     "verify",

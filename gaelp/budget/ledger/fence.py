@@ -1,5 +1,7 @@
 """The kill switch's wall inside the database: one row that every grant reads under a lock the stop takes alone."""
 
+from collections.abc import Iterable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, text
@@ -10,7 +12,15 @@ from gaelp.errors import GaelpError
 if TYPE_CHECKING:
     from gaelp.budget.ledger.connection import Ledger
 
-__all__ = ["FENCE_CLOSED", "fence_state", "lower_fence", "raise_fence", "read_fence"]
+__all__ = [
+    "FENCE_CLOSED",
+    "fence_state",
+    "is_before_release",
+    "lower_fence",
+    "raise_fence",
+    "read_fence",
+    "signed_before_release",
+]
 
 FENCE_CLOSED = (
     "the kill switch is set (the fence in the ledger's database): no money is granted until its release is approved"
@@ -24,7 +34,12 @@ _RAISE = text(
 )
 # A mandate does not survive a stop: what people signed was signed before they knew what made it necessary.
 _END_MANDATES = text("UPDATE ledger_cap SET breached = 1 WHERE kind = 'mandate'")
-_LOWER = text("UPDATE ledger_fence SET stop_id = '', record = '' WHERE id = 1 AND stop_id IN (:stop_id, '')")
+_LOWER = text(
+    "UPDATE ledger_fence SET stop_id = '', record = '',"
+    " released_at_ms = CASE WHEN released_at_ms < :at_ms THEN :at_ms ELSE released_at_ms END"
+    " WHERE id = 1 AND stop_id IN (:stop_id, '')"
+)
+_RELEASED = text("SELECT released_at_ms FROM ledger_fence WHERE id = 1")
 
 
 def fence_state(connection: Connection) -> str | None:
@@ -53,9 +68,27 @@ def raise_fence(ledger: "Ledger", record: StopRecord) -> None:
 
 
 def lower_fence(ledger: "Ledger", stop_id: str) -> bool:
-    """Let spending go on after this one stop; False if a later stop stands, which is left standing."""
+    """Let spending go on after this one stop; False if a later stop stands, which is left standing.
+
+    Every mandate ends with it: books that were restored have mandates from before the stop, which it could not end.
+    """
     with ledger.alone() as connection:
-        return connection.execute(_LOWER, {"stop_id": stop_id}).rowcount == 1
+        if connection.execute(_LOWER, {"stop_id": stop_id, "at_ms": ledger.now_ms()}).rowcount != 1:
+            return False
+        connection.execute(_END_MANDATES)
+    return True
+
+
+def is_before_release(connection: Connection, at: datetime) -> bool:
+    """Whether an instant is not after the last release of a stop; never where nothing was stopped."""
+    released_at_ms = connection.execute(_RELEASED).scalar_one_or_none() or 0
+    return int(at.timestamp() * 1000) <= released_at_ms
+
+
+def signed_before_release(ledger: "Ledger", signed_at: Iterable[datetime]) -> bool:
+    """Whether one of these signatures was given before the last release of a stop."""
+    with ledger.snapshot() as connection:
+        return any(is_before_release(connection, at) for at in signed_at)
 
 
 def _parsed(stop_id: str, text_of_it: str) -> StopRecord:

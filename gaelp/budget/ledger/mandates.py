@@ -5,13 +5,14 @@ Their limits come with each reservation from the mandate that people signed. Onc
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection, text
 
 from gaelp.budget.ledger.accounts import AdAccount
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import Ledger
-from gaelp.budget.ledger.fence import FENCE_CLOSED, fence_state
+from gaelp.budget.ledger.fence import FENCE_CLOSED, fence_state, is_before_release
 from gaelp.budget.ledger.refusals import LedgerBroken, MandateClosed, Stopped
 from gaelp.budget.ledger.signed import SignedChange, is_done, remember
 from gaelp.money import Micros, Money
@@ -52,19 +53,29 @@ _OPEN = text(
 _CLOSE = text("UPDATE ledger_cap SET breached = 1 WHERE id = :id")
 
 
-def open_mandate(ledger: Ledger, room: MandateRoom, account: AdAccount, signed: SignedChange | None) -> bool:
-    """Let orders be placed under a mandate that was signed; False if it was opened before.
+def open_mandate(
+    ledger: Ledger, room: MandateRoom, account: AdAccount, signed: SignedChange | None, *, first_signed_at: datetime
+) -> bool:
+    """Let orders be placed under a mandate that was signed; False if it was opened before, and nothing is written.
 
-    One that has ended stays closed. `signed` is None where no real money can move.
+    One that has ended stays closed, and one with a signature from before the last release of a stop is not opened.
+    `signed` is None where no real money can move.
     """
     with ledger.alone() as connection:
         if ledger.latch.is_set() or fence_state(connection) is not None:
             raise Stopped(FENCE_CLOSED)
+        bucket = Bucket(room.caps[0], "")
+        was_opened = connection.execute(_FIND, {"id": bucket.id}).one_or_none() is not None
+        if was_opened or (signed is not None and is_done(connection, signed)):
+            return False
+        if is_before_release(connection, first_signed_at):
+            raise MandateClosed(
+                f"the mandate {room.id[:12]} has a signature of {first_signed_at.isoformat(timespec='seconds')}, from"
+                " before the kill switch was released: propose it again, and have it signed"
+            )
         if signed is not None:
-            if is_done(connection, signed):
-                return False
             remember(connection, signed, ledger.now_ms())
-        return _open(connection, Bucket(room.caps[0], ""), room.total_micros, account)
+        return _open(connection, bucket, room.total_micros, account)
 
 
 def close_mandate(ledger: Ledger, mandate_id: str) -> bool:

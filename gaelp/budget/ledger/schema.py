@@ -5,7 +5,7 @@ Amounts are whole micros. On SQLite the tables are STRICT, so that no float can 
 
 import uuid
 
-from sqlalchemy import CheckConstraint, Column, Connection, Index, MetaData, Table, Text, text
+from sqlalchemy import CheckConstraint, Column, Connection, Index, MetaData, Table, Text, inspect, text
 
 from gaelp.database import Schema, big_integer
 from gaelp.database.schema import replace_checks
@@ -154,12 +154,14 @@ _table(
     keyed=False,
 )
 
-# One row: the kill switch's wall inside the database. An empty stop_id means that spending may go on.
+# One row: the kill switch's wall inside the database. An empty stop_id means that spending may go on. `released_at_ms`
+# is when the last stop was released (0: never): what was signed for a mandate before does not count.
 _table(
     "ledger_fence",
     Column("id", big_integer, primary_key=True, autoincrement=False),
     _text("stop_id"),
     _text("record"),
+    Column("released_at_ms", big_integer, nullable=False, server_default="0"),
     CheckConstraint("id = 1", name="fence_is_one_row"),
 )
 
@@ -179,4 +181,18 @@ def _allow_zero(connection: Connection) -> None:
     replace_checks(connection, _TRANSFERS)
 
 
-SCHEMA = Schema("ledger", _metadata, old_tables=("ledger_format",), upgrades=(_drop_format, _allow_zero), fill=_fill)
+def _add_release(connection: Connection) -> None:
+    """Version 4 knows when the last stop was released."""
+    columns = {column["name"] for column in inspect(connection).get_columns("ledger_fence")}
+    if "released_at_ms" not in columns:
+        kind = big_integer.compile(connection.dialect)
+        connection.execute(text(f"ALTER TABLE ledger_fence ADD COLUMN released_at_ms {kind} NOT NULL DEFAULT 0"))
+
+
+SCHEMA = Schema(
+    "ledger",
+    _metadata,
+    old_tables=("ledger_format",),
+    upgrades=(_drop_format, _allow_zero, _add_release),
+    fill=_fill,
+)
