@@ -21,7 +21,6 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.schema import AddConstraint
 
 from gaelp.database.append_only import add_walls
 from gaelp.database.commit_head import COMMIT_TABLE
@@ -122,7 +121,8 @@ def replace_checks(connection: Connection, table: Table) -> None:
     for check in table.constraints:
         if isinstance(check, CheckConstraint):
             connection.execute(text(f"ALTER TABLE {table.name} DROP CONSTRAINT IF EXISTS {check.name}"))
-            connection.execute(AddConstraint(check))
+            # In words: SQLAlchemy's AddConstraint would leave the CHECK out of tables that are made later.
+            connection.execute(text(f"ALTER TABLE {table.name} ADD CONSTRAINT {check.name} CHECK ({check.sqltext})"))
 
 
 def add_tables(connection: Connection, schema: Schema) -> None:

@@ -223,3 +223,8 @@ def test_books_in_postgres_from_before_transfers_of_zero_are_brought_up_to_date(
     with pytest.raises(Exception, match="transfer_amount_in_range"), psycopg.connect(place) as hands:
         hands.execute("UPDATE ledger_transfer SET amount_micros = -1")
     ledger.close()
+    later = databases.new_ledger(databases.fresh_place("sqlite"), tmp_path)
+    reserve(later, Reservation("a", "acc", usd(0), databases.CAPS))
+    with pytest.raises(LedgerBroken, match="transfer_amount_in_range"), later.transaction() as connection:
+        connection.execute(text("UPDATE ledger_transfer SET amount_micros = -1"))
+    later.close()
