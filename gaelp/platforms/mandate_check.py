@@ -21,6 +21,7 @@ __all__ = [
     "close_overspent",
     "excesses",
     "highest_before_micros",
+    "mandates_behind",
     "require_mandate",
 ]
 
@@ -121,6 +122,25 @@ def close_overspent(guard: Guard, campaign: str, day: date) -> tuple[str, ...]:
     sent = [row.order.mandate for row in rows if row.day <= day.isoformat() and was_sent(guard, row)]
     uses = {one: mandate_use(guard.ledger, one) for one in sent if one is not None}
     return tuple(one for one, use in uses.items() if use and not use.closed and close_mandate(guard.ledger, one))
+
+
+def mandates_behind(guard: Guard, campaign: str) -> tuple[str, ...]:
+    """The mandates that a campaign's budget and bids live on: those of the newest orders that were sent.
+
+    What is unknown may be in force, and so may what it was to replace.
+    """
+    behind: dict[str, None] = {}
+    replaced: set[str | None] = set()  # targets of bids; None is the budget
+    for row in orders_of_campaign(guard.ledger, guard.account.id, campaign):
+        if row.kind not in ("bid", "budget") or not was_sent(guard, row):
+            continue
+        order = row.order
+        sets = {bid.target for bid in order.bids} if row.kind == "bid" else {None}
+        if order.mandate is not None and not sets <= replaced:
+            behind[order.mandate] = None
+        if row.outcome == "done":
+            replaced |= sets
+    return tuple(behind)
 
 
 def _mandate_of(action: Action) -> Mandate:

@@ -18,7 +18,7 @@ from gaelp.platforms.cost_reading import read_report
 from gaelp.platforms.findings import Finding, Paused, pause_and_record, tell_paused
 from gaelp.platforms.guard import Guard, on_record, tell, tell_violation
 from gaelp.platforms.guarded import guarded
-from gaelp.platforms.mandate_check import close_overspent, require_mandate
+from gaelp.platforms.mandate_check import close_overspent, mandates_behind, require_mandate
 from gaelp.platforms.order_book import open_orders, orders_of_day, record_outcome
 from gaelp.platforms.pausing import running
 from gaelp.platforms.platform import CampaignState, Done, Outcome, Rejected, Unknown
@@ -177,9 +177,9 @@ def _wrong(guard: Guard, state: CampaignState) -> str | None:
         for row in orders_of_day(guard.ledger, guard.account.id, today.isoformat())
         if row.campaign == state.campaign
     ]
-    approved = budget_in_force(guard, state.campaign)
-    if approved is not None and (ended := _mandate_ended(guard, approved.order.mandate)):
+    if ended := _mandate_ended(guard, state.campaign):
         return ended
+    approved = budget_in_force(guard, state.campaign)
     allowed = [approved.daily_micros] if approved else []
     # Other orders name the budget they count on; they never gave one.
     allowed += [row.daily_micros for row in mine if row.kind == "budget" and was_sent(guard, row)]
@@ -192,14 +192,13 @@ def _wrong(guard: Guard, state: CampaignState) -> str | None:
     return None
 
 
-def _mandate_ended(guard: Guard, mandate_id: str | None) -> str | None:
-    """Why a budget that lives on a mandate may not go on, in words."""
-    if mandate_id is None:
-        return None
+def _mandate_ended(guard: Guard, campaign: str) -> str | None:
+    """Why a campaign must not run on the budget and bids that it has, in words."""
     try:
-        require_mandate(guard, mandate_id)
+        for mandate_id in mandates_behind(guard, campaign):
+            require_mandate(guard, mandate_id)
     except Refused as refusal:
-        return f"its budget lives on a mandate that has ended ({refusal})"
+        return f"its budget or bids live on a mandate that has ended ({refusal})"
     return None
 
 
