@@ -196,7 +196,7 @@ def test_a_policy_over_numbers_that_tries_nothing_else_is_rolled_back(train, nam
 
 def test_the_least_spread_of_the_sac_recipe_stays_clear_of_the_limit(train):
     low = load_recipe("sac").agent.log_std_low
-    assert math.exp(low) > 100 * DEFAULT_GUARDRAILS["exploration collapse"].limit
+    assert math.exp(low) > 100 * DEFAULT_GUARDRAILS["exploration collapse"].threshold
     settings = REPLAY | constant(0.1) | {"temperature": 1e-9, "learn_temperature": False, "gamma": 0}
     settings |= {"gradient_steps": 8, "log_std_low": low}
     reports, _ = train("sac", settings, GameArena(NUMBERS, pay_the_number), limits=["exploration collapse"])
