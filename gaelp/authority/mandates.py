@@ -19,6 +19,7 @@ from gaelp.approvals import (
     action_hash,
     approvals_place,
     load_policy,
+    policy_for,
 )
 from gaelp.approvals import open_database as open_approvals_database
 from gaelp.approvals.action import World
@@ -47,8 +48,10 @@ from gaelp.budget.ledger import (
     mandate_use,
     open_mandate,
     signed_before_release,
+    signed_changes,
 )
 from gaelp.clock import account_day
+from gaelp.config.fingerprint import fingerprint
 from gaelp.config.machine_user import machine_user
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, Refused
@@ -107,9 +110,10 @@ def propose_mandate(
 
 
 def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, mandate_id: str, signer: Signer) -> bool:
-    """Sign a mandate that was proposed; the last signature needed opens it. False if it was open before.
+    """Sign a mandate that was proposed; the last signature needed opens it.
 
-    The checks and their order are those of a limit that is raised (see limit_changes.py).
+    False if it is in force already: nothing is signed or granted again, whatever the policy of these settings. The
+    checks and their order are those of a limit that is raised (see limit_changes.py).
     """
     action, mandate = find_mandate(store, mandate_id)
     name = policy_name(settings, action.world)
@@ -119,11 +123,16 @@ def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, manda
     account = _check_account(ledger, mandate)
     if store.is_revoked(action_hash(action)):
         raise Refused(f"the mandate {mandate.name} was revoked: propose a new one")
-    if mandate_use(ledger, action_hash(action)) is None and _is_of_old(ledger, store, action):
+    if use := mandate_use(ledger, action_hash(action)):
+        _confirm_in_force(settings, ledger, store, action, signer.trust, use)
+        return False
+    if _is_of_old(ledger, store, action):
         raise Refused(
             f"the mandate {mandate.name} was signed before the kill switch was released, so those signatures do not"
             " count any more: propose it again (`gaelp mandate propose`), and have that signed"
         )
+    if policy.sandbox:
+        check_unsigned_allowed(settings, str(action.subject))
     books = books_id(ledger)
     granted = require_signed(
         store,
@@ -133,21 +142,50 @@ def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, manda
         lambda given: f"{action.subject}: needs the signatures of {policy.quorum} people, {given} have signed",
         used_for=f"books {books}: ",
     )
-    facts = {"mandate": mandate.name, "account": mandate.account, "limit": str(mandate.money(mandate.total_micros))}
+    if granted.policy_hash != fingerprint(policy):
+        raise Refused(
+            f"the signatures of the mandate {mandate.name} were used up under another policy than {name}, and it was"
+            " not opened: repeat the command with the settings of then, or propose a new one"
+        )
     room = MandateRoom(granted.action_hash, mandate.total_micros, mandate.account_daily_micros)
     first = min(one.statement.issued_at for one in store.approvals(action) if one.statement.nonce in granted.nonces)
     if policy.sandbox:
-        check_unsigned_allowed(settings, str(action.subject))
         opened = open_mandate(ledger, room, account, None, first_signed_at=first)
-        body = {**unsigned_body(settings, facts), "action_hash": granted.action_hash}
-        log, at = AuditLog(open_approvals_database(approvals_place(settings))), store.clock.now()
-        log.append_once(MANDATE_GRANTED, body, at, action_hash=granted.action_hash)
+        _record_unsigned(settings, store, granted.action_hash, mandate)
         return opened
-    body = signed_body({**facts, "books": books}, name, granted)
+    body = signed_body({**_facts(mandate), "books": books}, name, granted)
     change = SignedChange(granted.action_hash, name, MANDATE_GRANTED, json.dumps(body))
     opened = open_mandate(ledger, room, account, change, first_signed_at=first)
     report_unrecorded(str(action.subject), lambda: record(settings, ledger))
     return opened
+
+
+def _confirm_in_force(
+    settings: Settings, ledger: Ledger, store: ApprovalStore, action: Action, trust: Trust, use: MandateUse
+) -> None:
+    """Refuse unless a mandate that was opened is in force; what a crash kept from the audit log is added to it."""
+    wanted, mandate, policy = action_hash(action), action.mandate, policy_for(settings, action.world)
+    if use.closed:
+        raise Refused(
+            f"{action.subject} has ended: the kill switch was set or released after it was signed, or cost went beyond"
+            " its ceiling. Propose a new one (`gaelp mandate propose`), and have that signed"
+        )
+    granted = store.use(action)
+    if any(change.action_hash == wanted for change in signed_changes(ledger)):
+        report_unrecorded(str(action.subject), lambda: record(settings, ledger))
+    elif mandate and granted and policy.sandbox and granted.policy_hash == fingerprint(policy):
+        _record_unsigned(settings, store, wanted, mandate)
+    store.in_force(wanted, policy, trust)
+
+
+def _record_unsigned(settings: Settings, store: ApprovalStore, wanted: str, mandate: Mandate) -> None:
+    body = {**unsigned_body(settings, _facts(mandate)), "action_hash": wanted}
+    log = AuditLog(open_approvals_database(approvals_place(settings)))
+    log.append_once(MANDATE_GRANTED, body, store.clock.now(), action_hash=wanted)
+
+
+def _facts(mandate: Mandate) -> dict[str, str]:
+    return {"mandate": mandate.name, "account": mandate.account, "limit": str(mandate.money(mandate.total_micros))}
 
 
 def revoke_mandate(ledger: Ledger, store: ApprovalStore, mandate_id: str, reason: str) -> str:

@@ -2,9 +2,13 @@
 
 import json
 import shutil
+import sqlite3
 import tarfile
+from contextlib import closing
 
 import pytest
+
+from gaelp.authority import mandates
 
 LIVE = ("--set", "approvals.policy=live")
 MANDATE = """\
@@ -47,6 +51,24 @@ def sign(gaelp, keys, proposed):
         return gaelp("mandate", "sign", proposed[:12], "--key", keys / f"{name}.key", "--reason", "the plan", *LIVE)
 
     return run
+
+
+@pytest.fixture
+def sign_in_sandbox(gaelp, keys, proposed):
+    def run(name):
+        return gaelp("mandate", "sign", proposed[:12], "--key", keys / f"{name}.key", "--reason", "the plan")
+
+    return run
+
+
+@pytest.fixture
+def home(here):
+    return here / ".gaelp"
+
+
+def signed_in_books(home):
+    with closing(sqlite3.connect(home / "ledger.db")) as books:
+        return [policy for (policy,) in books.execute("SELECT policy FROM ledger_signed")]
 
 
 def listed(gaelp):
@@ -108,6 +130,62 @@ def test_a_kill_and_a_revoked_key_show_in_the_list(gaelp, sign, keys):
     assert listed(gaelp) == ["keys revoked"]
     gaelp("kill", "drill")
     assert listed(gaelp) == ["ended"]
+
+
+def test_what_was_put_in_force_under_another_policy_is_not_recorded_again(gaelp, sign, sign_in_sandbox, home):
+    """A first signature under `live`, then one under the policy for the sandbox, which asks for no more."""
+    assert sign("ann").exit_code == 4
+    opened = sign_in_sandbox("ann")
+    assert opened.exit_code == 0, opened.stderr
+    late = sign("bob")
+    assert (late.exit_code, "the policy asks for" in late.stderr) == (3, True), late.stderr
+    again = sign_in_sandbox("bob")
+    assert (again.exit_code, "was already in force" in again.stdout) == (0, True)
+    assert [(row["signed"], row["policy"]) for row in rows(gaelp, "mandate.granted")] == [(False, "sandbox")]
+    assert signed_in_books(home) == []
+    assert [gaelp("audit", "verify", *given).exit_code for given in ((), LIVE)] == [0, 0]
+    assert gaelp("ledger", "limit", "account", "acc", "50").exit_code == 0, "limits need signatures no more than before"
+
+
+def test_what_was_put_in_force_with_signatures_keeps_its_record(gaelp, sign, sign_in_sandbox, home):
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    again = sign_in_sandbox("ann")
+    assert (again.exit_code, "was already in force" in again.stdout) == (0, True), again.stderr
+    assert [(row["signed"], row["policy"]) for row in rows(gaelp, "mandate.granted")] == [(True, "live")]
+    assert signed_in_books(home) == ["live"]
+    assert [gaelp("audit", "verify", *given).exit_code for given in ((), LIVE)] == [0, 0]
+
+
+def test_signatures_used_up_under_one_policy_do_not_open_it_under_another(sign, sign_in_sandbox, home, monkeypatch):
+    with monkeypatch.context() as broken:
+        broken.setattr(mandates, "open_mandate", lambda *_, **__: 1 / 0)
+        assert sign_in_sandbox("ann").exit_code == 1
+    other = sign("ann")
+    assert (other.exit_code, "under another policy" in other.stderr) == (3, True), other.stderr
+    assert signed_in_books(home) == []
+    assert sign_in_sandbox("ann").exit_code == 0
+
+
+@pytest.mark.parametrize("policy", ["live", "sandbox"])
+def test_a_record_that_a_crash_prevented_is_added_by_signing_again(gaelp, sign, sign_in_sandbox, monkeypatch, policy):
+    run = sign if policy == "live" else sign_in_sandbox
+    with monkeypatch.context() as broken:
+        broken.setattr(mandates, "report_unrecorded", lambda *_: None)
+        broken.setattr(mandates, "_record_unsigned", lambda *_: None)
+        assert [run(name).exit_code for name in ("ann", "bob")][-1] == 0
+    assert rows(gaelp, "mandate.granted") == []
+    assert run("ann").exit_code == 0
+    assert [row["policy"] for row in rows(gaelp, "mandate.granted")] == [policy]
+    assert gaelp("audit", "verify", *LIVE).exit_code == 0
+
+
+def test_signing_one_that_a_kill_has_ended_is_refused(gaelp, sign, keys):
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    gaelp("kill", "drill")
+    revived(gaelp, keys)
+    late = sign("ann")
+    assert (late.exit_code, "has ended" in late.stderr, "gaelp mandate propose" in late.stderr) == (3, True, True)
+    assert "already in force" not in late.stdout
 
 
 def revived(gaelp, keys):

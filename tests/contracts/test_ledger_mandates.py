@@ -167,6 +167,12 @@ def test_a_signed_mandate_is_opened_once_and_remembered(ledger):
     assert [change.action_hash for change in signed_changes(ledger)] == [room.id]
 
 
+def test_signing_again_what_was_opened_without_signatures_writes_nothing(ledger):
+    signed = SignedChange(ROOM.id, "live", "mandate.granted", f'{{"action_hash": "{ROOM.id}"}}')
+    assert not open_mandate(ledger, ROOM, ACCOUNT, signed, first_signed_at=ledger.clock.now())
+    assert signed_changes(ledger) == ()
+
+
 def test_nobody_sets_or_reopens_a_ceiling_by_hand(ledger):
     close_mandate(ledger, ROOM.id)
     for cap in ROOM.caps:
