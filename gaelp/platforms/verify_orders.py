@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from typing import Any, Literal
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, Row, inspect, text
 
 from gaelp.approvals import AuditRow, Mandate, action_hash
 from gaelp.budget.ledger import UNRESERVED, AdAccount, CapKind, Ledger, LedgerBroken, State, Transfer
@@ -30,6 +30,10 @@ _OF_AN_ORDER = (CapKind.CAMPAIGN, CapKind.CAMPAIGN_DAY)
 _SENT, _NOT_SENT = (State.IN_FLIGHT, State.POSTED), (State.VOIDED, State.EXPIRED)
 
 _ACCOUNTS = text("SELECT id, currency, time_zone FROM ledger_account")
+_CEILINGS = text(
+    "SELECT id, kind, subject, account_id, currency, limit_micros FROM ledger_cap"
+    " WHERE kind IN ('mandate', 'mandate_day') ORDER BY id"
+)
 _TRANSFERS = text(f"SELECT {COLUMNS} FROM ledger_transfer")  # noqa: S608 - a constant of the package
 
 
@@ -54,11 +58,15 @@ class _Log:
 
 @dataclass(frozen=True, slots=True)
 class _Books:
-    """Orders by their key, transfers by theirs, accounts by their id; `has_table` is False if the book is gone."""
+    """Orders by their key, transfers by theirs, accounts by their id, and the caps of mandates.
+
+    `has_table` is False if the book is gone.
+    """
 
     orders: dict[str, OrderRow]
     transfers: dict[str, Transfer]
     accounts: dict[str, AdAccount]
+    ceilings: list[Row[Any]]
     has_table: bool
 
 
@@ -89,6 +97,8 @@ def _findings(books: _Books, earlier: _Log, later: _Log) -> Iterator[Finding]:
         yield Finding(where=ORDER_TABLE, what="table", expected="there", found="gone")
     for row in books.orders.values():
         yield from _check_row(row, books, later)
+    for ceiling in books.ceilings:
+        yield from _check_ceiling(ceiling, later.mandates.get(ceiling.subject))
     for transfer in need_one:
         if transfer.key not in books.orders:
             yield Finding(where=transfer.key, what="order of this transfer", expected="in the order book", found="none")
@@ -169,6 +179,20 @@ def _check_mandate(where: str, row: OrderRow, order: Order, mandate: Mandate | N
         yield Finding(where=where, what="mandate", expected="an order inside it", found=wrong)
 
 
+def _check_ceiling(ceiling: Row[Any], mandate: Mandate | None) -> Iterator[Finding]:
+    """A cap of a mandate has the limit, account and currency that people signed."""
+    if mandate is None:
+        yield Finding(where=ceiling.id, what="mandate of this cap", expected="signed, as the log tells", found="none")
+        return
+    signed = mandate.total_micros if ceiling.kind == CapKind.MANDATE else mandate.account_daily_micros
+    yield from differences(
+        ceiling.id,
+        ("limit, as it was signed", signed, ceiling.limit_micros),
+        ("account, as it was signed", mandate.account, ceiling.account_id),
+        ("currency, as it was signed", mandate.currency, ceiling.currency),
+    )
+
+
 def _check_renewed(where: str, order: Order, base: OrderRow | None) -> Iterator[Finding]:
     """A renewal lives on the approval of another order, and says the same as that."""
     if base is None:
@@ -189,6 +213,7 @@ def _read(connection: Connection) -> _Books:
         {row.key: row for row in all_orders(connection)} if has_table else {},
         transfers,
         {row.id: AdAccount(row.id, row.currency, row.time_zone) for row in connection.execute(_ACCOUNTS)},
+        list(connection.execute(_CEILINGS)),
         has_table,
     )
 

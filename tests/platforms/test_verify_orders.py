@@ -3,7 +3,7 @@
 import pytest
 
 from gaelp.approvals import AuditLog, open_database
-from gaelp.budget.ledger import UNRESERVED, Cap, CapKind, open_unreserved, verify
+from gaelp.budget.ledger import UNRESERVED, Cap, CapKind, MandateRoom, open_mandate, open_unreserved, verify
 from gaelp.errors import Refused
 from gaelp.platforms import Done, guarded
 from gaelp.platforms.verify_orders import verify_orders
@@ -88,3 +88,19 @@ def test_a_cost_that_nobody_ordered_has_a_transfer_and_no_order(ordered, double)
     assert found(ordered) == []
     open_unreserved(ordered.ledger, "another-key", account_id=ordered.guard.account.id, day=day, caps=cap)
     assert found(ordered) == [("another-key", "order of this transfer")]
+
+
+@pytest.mark.parametrize("kind", ["mandate", "mandate_day"])
+def test_a_ceiling_of_a_mandate_that_is_not_the_signed_one_is_named(door, double, kind):
+    granted = double.grant(door, double.mandate())
+    assert guarded(door.guard, double.under(granted)) == Done()
+    assert found(door) == []
+    by_hand(door, f"UPDATE ledger_cap SET limit_micros = 999000000 WHERE kind = '{kind}'")  # noqa: S608 - no input
+    [(where, what)] = found(door)
+    assert (where.startswith(f"{kind}:{granted}"), what) == (True, "limit, as it was signed")
+
+
+def test_a_ceiling_of_a_mandate_that_nobody_signed_is_named(door, double):
+    room = MandateRoom("ab" * 32, 1_000_000, 1_000_000)
+    open_mandate(door.ledger, room, door.guard.account, None, first_signed_at=door.clock.now())
+    assert found(door) == [(f"mandate:{room.id}", "mandate of this cap")]
