@@ -9,7 +9,7 @@ from gaelp.approvals.gate_decision import approve_gate, check_gate_action, gate_
 from gaelp.approvals.heads import check_heads, publish_head, read_heads
 from gaelp.approvals.keys import SigningKey, load_key, new_key, save_key
 from gaelp.approvals.mandate import Mandate, describe_mandate
-from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, load_policy, policy_for
+from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, load_policy, policy_for, stricter
 from gaelp.approvals.store import ApprovalStore
 from gaelp.approvals.trust import Approver, Trust, load_trust
 
@@ -48,5 +48,6 @@ __all__ = [
     "save_key",
     "sign",
     "state_of",
+    "stricter",
     "unsigned",
 ]

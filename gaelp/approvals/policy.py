@@ -13,7 +13,16 @@ from gaelp.config.load import load_model
 from gaelp.config.names import Slug
 from gaelp.config.settings import Settings
 
-__all__ = ["LIVE", "ApprovalPolicy", "ApprovalRequest", "RequestState", "load_policy", "policy_for", "policy_name"]
+__all__ = [
+    "LIVE",
+    "ApprovalPolicy",
+    "ApprovalRequest",
+    "RequestState",
+    "load_policy",
+    "policy_for",
+    "policy_name",
+    "stricter",
+]
 
 LIVE = "live"  # the policy where real money can move and none other is named
 
@@ -72,6 +81,15 @@ class ApprovalRequest(Frozen):
 def load_policy(path_or_name: str | Path) -> ApprovalPolicy:
     """Read a policy by its name in configs/approvals or by path; ConfigError names what is wrong."""
     return load_model(ApprovalPolicy, path_or_name, "approvals")
+
+
+def stricter(first: ApprovalPolicy, second: ApprovalPolicy) -> ApprovalPolicy:
+    """The policy that asks for more: signatures, then people, then a shorter validity; the first if they are equal."""
+    return max(first, second, key=_strictness)
+
+
+def _strictness(policy: ApprovalPolicy) -> tuple[bool, int, int]:
+    return not policy.sandbox, policy.quorum, -policy.valid_minutes_max
 
 
 def policy_for(settings: Settings, world: World) -> ApprovalPolicy:

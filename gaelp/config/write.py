@@ -19,6 +19,7 @@ __all__ = ["write_models"]
 def write_models(files: Mapping[Path, Frozen]) -> None:
     """Write each model to its path, as YAML (.yaml) or JSON (.json); existing files are replaced at the very end.
 
+    A new file is for its owner alone (600); one that is replaced keeps its rights.
     Every text is on disk under another name before the first file is put in place.
     """
     texts = {path: _text(path, model) for path, model in files.items()}
@@ -73,7 +74,8 @@ def _beside(path: Path, text: str) -> Path:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        Path(draft).chmod(0o644)
+        if path.exists():  # a new one is for its owner alone
+            Path(draft).chmod(path.stat().st_mode & 0o777)
     except OSError:
         Path(draft).unlink(missing_ok=True)
         raise

@@ -56,9 +56,14 @@ class CommitHead:
         return f"{number:0{_DIGITS}d}\n".encode()
 
     def read(self) -> int:
-        """How many are known to be committed; 0 if nothing was noted."""
+        """How many are known to be committed; 0 if nothing was noted, ValueError if what is there is no number.
+
+        An empty file is what a process leaves that was killed before its first number.
+        """
         try:
             noted = self._path.read_bytes().strip()
         except FileNotFoundError:
             return 0
-        return int(noted) if noted.isdigit() else 0
+        if noted and not noted.isdigit():
+            raise ValueError(f"it holds {noted[:_DIGITS]!r}")
+        return int(noted or b"0")

@@ -16,7 +16,7 @@ from gaelp.database.engine import READ_ONLY, Lock, connect_engine, take_lock
 from gaelp.database.errors import HOW_TO_RESTORE, translated
 from gaelp.database.old_file import copy_rows, imported_name, put_aside
 from gaelp.database.place import Place, SharedPlace, shown_place
-from gaelp.database.schema import Schema, stored_version, upgrade
+from gaelp.database.schema import Schema, edited_version, stored_version, upgrade
 from gaelp.database.store import Store
 from gaelp.errors import BadInput
 
@@ -89,7 +89,10 @@ class Database:
     def install(self, schema: Schema) -> None:
         """Make or upgrade the tables of another schema in this database."""
         with self.reading() as connection:
+            edited = edited_version(connection, schema)
             version = stored_version(connection, schema)
+        if edited:
+            raise _edited(self.store, self.place, schema, edited)
         if version < schema.version:
             _bring_up_to_date(self, schema)
         elif version > schema.version:
@@ -120,7 +123,7 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
     One that has lost tables or commits is refused, never completed: that would hide what was lost.
     """
     head = CommitHead(place) if isinstance(place, Path) else None
-    noted = head.read() if head else 0
+    noted = _noted(head, store, place) if head else 0
     if isinstance(place, Path) and not (size := _size(place, store)):
         seen = "is gone" if size is None else "is empty"
         if size is None and imported_name(place).exists():
@@ -148,7 +151,7 @@ def has_store(place: Place, store: Store) -> bool:
     """Whether the store is at a path or PostgreSQL URL; nothing is made by looking."""
     if isinstance(place, Path) and not _size(place, store):
         # It is lost or was moved, and opening it says so.
-        return CommitHead(place).read() > 0 or imported_name(place).exists()
+        return _noted(CommitHead(place), store, place) > 0 or imported_name(place).exists()
     if isinstance(place, SharedPlace) and _size(place.old_file, store):
         return True
     database = Database(store, place, connect_engine(place), None)
@@ -162,12 +165,15 @@ def has_store(place: Place, store: Store) -> bool:
 def _check(database: Database, noted: int, *, create: bool) -> None:
     store = database.store
     with database.reading() as connection:
+        edited = edited_version(connection, store.schema)
         version = stored_version(connection, store.schema)
         number = committed(connection) if noted else 0
         gone = store.schema.missing_tables(connection, version)
     if number < noted:
         seen = f"it holds {number} committed transactions, and {noted} were: its -wal is gone, or it is an older copy"
         raise _lost(store, database.place, seen)
+    if edited:
+        raise _edited(store, database.place, store.schema, edited)
     if version > store.schema.version:
         raise _newer(store.title, store.schema, version)
     if gone and store.complete:
@@ -243,6 +249,24 @@ def _unreachable(store: Store, place: Place, problem: OSError) -> Exception:
 
 def _lost(store: Store, place: Place, seen: str) -> Exception:
     return store.damaged(f"{store.title} in {shown_place(place)}: {seen}: {store.meanwhile}. {HOW_TO_RESTORE}")
+
+
+def _edited(store: Store, place: Place, schema: Schema, version: str) -> Exception:
+    return _lost(store, place, f"the schema version of {schema.name!r} is {version}: the database was edited")
+
+
+def _noted(head: CommitHead, store: Store, place: Place) -> int:
+    """How many commits are noted beside a file; a note that cannot be read could hide lost ones, so it is refused."""
+    try:
+        return head.read()
+    except (OSError, ValueError) as problem:
+        name = f"{shown_place(place)}.head"
+        reason = getattr(problem, "strerror", None) or problem
+        raise store.damaged(
+            f"{store.title}: {name} does not say how many transactions were committed ({reason}), and lost ones would"
+            f" go unnoticed: {store.meanwhile}. {HOW_TO_RESTORE}. Once the database is restored, remove"
+            f" {name} if it is still unreadable, and run `{store.verify_command}`"
+        ) from problem
 
 
 def _newer(title: str, schema: Schema, version: int) -> Exception:

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from gaelp.database.append_only import add_walls
 from gaelp.database.commit_head import COMMIT_TABLE
 
-__all__ = ["Schema", "add_tables", "big_integer", "replace_checks", "stored_version", "upgrade"]
+__all__ = ["Schema", "add_tables", "big_integer", "edited_version", "replace_checks", "stored_version", "upgrade"]
 
 # STRICT tables of SQLite know INTEGER and TEXT only; PostgreSQL needs BIGINT for 64 bits.
 big_integer = Integer().with_variant(BigInteger, "postgresql")
@@ -91,6 +91,19 @@ def stored_version(connection: Connection, schema: Schema) -> int:
             return int(version)
     has_old = schema.old_on_postgres or connection.dialect.name == "sqlite"
     return 1 if has_old and not present.isdisjoint(schema.old_tables) else 0
+
+
+def edited_version(connection: Connection, schema: Schema) -> str | None:
+    """A stored version that no gaelp wrote: below 1, or absent beside tables that were made together with one."""
+    present = set(inspect(connection).get_table_names())
+    if _versions.name in present:
+        query = select(_versions.c.version).where(_versions.c.store == schema.name)
+        if (version := connection.execute(query).scalar_one_or_none()) is not None:
+            return str(version) if version < 1 else None
+    elif _commits.name in present:
+        return "absent"
+    is_old = not present.isdisjoint(schema.old_tables)
+    return None if is_old or present.isdisjoint(schema.metadata.tables) else "absent"
 
 
 def upgrade(connection: Connection, schema: Schema) -> None:

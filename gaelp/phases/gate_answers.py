@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from gaelp.approvals import ApprovalPolicy, load_policy
+from gaelp.approvals import load_policy, stricter
 from gaelp.config import Settings, load_settings
 from gaelp.errors import Refused
 from gaelp.gates.decision_store import DecisionStore
@@ -13,7 +13,7 @@ from gaelp.phases.run_settings import read_settings
 from gaelp.phases.runs import find_run
 from gaelp.types import RunId
 
-__all__ = ["approvals_of_run", "check_answer", "stricter"]
+__all__ = ["approvals_of_run", "check_answer"]
 
 
 def approvals_of_run(settings: Settings, run_id: str) -> GateApprovals:
@@ -21,15 +21,10 @@ def approvals_of_run(settings: Settings, run_id: str) -> GateApprovals:
     record = find_run(settings.home, run_id)
     recorded = read_settings(RunFolder(settings.home, RunId(run_id)))
     if recorded is not None:
-        policy = recorded.policy
+        policy = recorded.policy_in_force()
     else:  # a run from before policies were recorded: what its configuration says
         policy = load_policy(load_settings(record.config, overrides=record.overrides).settings.approvals.policy)
     return gate_approvals(settings, stricter(policy, load_policy(settings.approvals.policy)))
-
-
-def stricter(of_run: ApprovalPolicy, of_command: ApprovalPolicy) -> ApprovalPolicy:
-    """The policy that asks for more: signatures, then people, then a shorter validity; the run's if they are equal."""
-    return max(of_run, of_command, key=_strictness)
 
 
 def check_answer(store: DecisionStore, question: Question, choice: Choice, now: datetime) -> Decision | None:
@@ -47,7 +42,3 @@ def check_answer(store: DecisionStore, question: Question, choice: Choice, now: 
             f" {decided.decided_at:%Y-%m-%d %H:%M:%S} UTC: {decided.choice} ({decided.why}). A decision is not changed"
         )
     return decided
-
-
-def _strictness(policy: ApprovalPolicy) -> tuple[bool, int, int]:
-    return not policy.sandbox, policy.quorum, -policy.valid_minutes_max

@@ -4,13 +4,15 @@ Secrets are not recorded: they come from the environment of whatever process wor
 """
 
 import copy
+import hashlib
+import json
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 from pydantic import SecretStr
 
-from gaelp.approvals import ApprovalPolicy, load_policy
+from gaelp.approvals import ApprovalPolicy, load_policy, stricter
 from gaelp.config import LoadedSettings, Settings, fingerprint
 from gaelp.config.base import Frozen
 from gaelp.config.places import shown
@@ -26,9 +28,13 @@ __all__ = ["KeptSettings", "RecordedSettings", "keep_settings", "read_settings"]
 class RecordedSettings(Frozen):
     """What a run was begun with."""
 
-    fingerprint: str
-    policy: ApprovalPolicy  # at the run's gates, whatever its file says later
+    fingerprint: str  # of policy and values
+    policy: ApprovalPolicy  # at the run's gates; whatever its file says later, it asks for no less
     values: dict[str, Any]  # without secrets
+
+    def policy_in_force(self) -> ApprovalPolicy:
+        """The recorded policy, or what the policy of that name asks for now if that is stricter."""
+        return stricter(self.policy, load_policy(self.values["approvals"]["policy"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +51,27 @@ def read_settings(run: RunFolder) -> RecordedSettings | None:
     if not run.settings.exists():
         return None
     try:
-        return RecordedSettings.model_validate_json(run.settings.read_bytes())
+        content = run.settings.read_bytes()
+        recorded = RecordedSettings.model_validate_json(content)
+        raw = json.loads(content)
     except ValueError as problem:
         raise DataError(
             f"{shown(run.settings)} does not say which settings run {run.run_id!r} was begun with"
             f" ({str(problem).splitlines()[0]}): restore it from a copy, or begin another run"
         ) from problem
+    # Before policies were covered, the fingerprint was that of the values alone.
+    if recorded.fingerprint not in {_digest([raw["policy"], raw["values"]]), _digest(raw["values"])}:
+        raise DataError(
+            f"{shown(run.settings)} was edited: its settings and approval policy do not have the fingerprint"
+            f" {recorded.fingerprint[:12]} recorded when run {run.run_id!r} began. Restore it from a copy, or begin"
+            " another run"
+        )
+    return recorded
+
+
+def _digest(document: Any) -> str:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def keep_settings(run: RunFolder, loaded: LoadedSettings) -> KeptSettings:
@@ -59,10 +80,11 @@ def keep_settings(run: RunFolder, loaded: LoadedSettings) -> KeptSettings:
     if kept is None:
         policy = load_policy(loaded.settings.approvals.policy)
         values = loaded.settings.model_dump(mode="json")
-        write_models({run.settings: RecordedSettings(fingerprint=loaded.hash, policy=policy, values=values)})
+        covered = _digest([policy.model_dump(mode="json"), values])
+        write_models({run.settings: RecordedSettings(fingerprint=covered, policy=policy, values=values)})
         return KeptSettings(loaded.settings, policy, ())
     settings = _restored(run, kept, loaded.settings)
-    return KeptSettings(settings, kept.policy, tuple(_differences(settings, loaded)))
+    return KeptSettings(settings, kept.policy_in_force(), tuple(_differences(settings, loaded)))
 
 
 def _restored(run: RunFolder, kept: RecordedSettings, now: Settings) -> Settings:

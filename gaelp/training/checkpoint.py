@@ -134,7 +134,7 @@ def sync_folder(folder: Path) -> None:
 
 def _seal(draft: Path) -> None:
     """Fill in size and hash, and make the file safe on disk."""
-    draft.chmod(0o644)
+    draft.chmod(0o600)
     with draft.open("r+b") as file:
         header_bytes = int.from_bytes(file.read(_LENGTH_BYTES), "little")
         if header_bytes > _HEADER_BYTES_MAX:

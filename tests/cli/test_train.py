@@ -167,3 +167,32 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^resumed after round \d+ from \d+-step-\d+\.safetensors$", result.stderr, re.MULTILINE)
     assert json.loads(result.stdout)["rounds"] > 2
+
+
+@pytest.mark.parametrize("tracking", ["false", pytest.param("true", marks=pytest.mark.slow)])
+def test_every_file_of_a_fresh_home_is_for_its_owner_alone(mine, tracking):
+    home = mine / "fresh-home"
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GAELP")}
+    keys = str(mine / "keys")
+    for words in (
+        [*MINE, "--set", f"training.tracking={tracking}"],
+        ["keys", "new", "ann", "--no-passphrase", "--out", keys],
+        ["keys", "trust", f"{keys}/ann.pub.json", "--role", "finance"],
+        ["kill", "--reason", "a drill"],
+    ):
+        command = [sys.executable, "-m", "gaelp.cli", *words]
+        done = subprocess.run(
+            command,
+            cwd=mine,
+            env=environ | {"GAELP_HOME": str(home)},
+            umask=0o022,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+        assert done.returncode == 0 or "STOPPED IN PART" in done.stderr, done.stderr  # there is no ledger to fence
+    files = [path for path in home.rglob("*") if path.is_file()]
+    assert {"approvers.yaml", "alerts.json"} <= {path.name for path in files}
+    assert any(path.suffix == ".safetensors" for path in files)
+    assert [path for path in files if path.stat().st_mode & 0o077] == []

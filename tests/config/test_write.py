@@ -75,3 +75,12 @@ def test_a_text_that_looks_like_something_else_is_read_back_as_the_text(tmp_path
     path = tmp_path / "named.yaml"
     write_models({path: Note(text=name)})
     assert load_model(Note, path) == Note(text=name)
+
+
+def test_a_new_file_is_for_its_owner_alone_and_a_replaced_one_keeps_its_rights(tmp_path):
+    path = tmp_path / "note.json"
+    write_models({path: NOTE})
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o640)
+    write_models({path: NOTE})
+    assert path.stat().st_mode & 0o777 == 0o640

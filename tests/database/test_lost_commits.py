@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -91,3 +92,51 @@ def test_a_store_that_is_gone_is_not_begun_again(tmp_path):
     with pytest.raises(DatabaseDamaged, match="the file is gone"):
         ViolationStore(path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("content", [b"garbage", b"-5", b"\0" * 21, b"12 34"])
+def test_a_note_of_commits_that_is_no_number_is_refused_with_the_way_on(tmp_path, databases, content):
+    databases.new_ledger(tmp_path / "ledger.db", tmp_path).close()
+    (tmp_path / "ledger.db.head").write_bytes(content)
+    with pytest.raises(DatabaseDamaged) as refused:
+        opened(tmp_path)
+    assert "ledger.db.head does not say how many transactions were committed" in str(refused.value)
+    assert "restore the newest backup" in str(refused.value)
+    assert "ledger.db.head if it is still unreadable" in str(refused.value)
+    (tmp_path / "ledger.db.head").unlink()
+    opened(tmp_path).close()
+
+
+def test_a_note_of_commits_that_cannot_be_read_is_refused(tmp_path, databases):
+    databases.new_ledger(tmp_path / "ledger.db", tmp_path).close()
+    (tmp_path / "ledger.db.head").unlink()
+    (tmp_path / "ledger.db.head").mkdir()
+    with pytest.raises(DatabaseDamaged, match="Is a directory"):
+        opened(tmp_path)
+
+
+def test_an_empty_note_is_what_a_process_leaves_that_was_killed_before_its_first_number(tmp_path, databases):
+    databases.new_ledger(tmp_path / "ledger.db", tmp_path).close()
+    (tmp_path / "ledger.db.head").write_bytes(b"")
+    opened(tmp_path).close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "version"),
+    [
+        ("UPDATE gaelp_schema SET version = -1 WHERE store = 'ledger'", "-1"),
+        ("UPDATE gaelp_schema SET version = 0 WHERE store = 'ledger'", "0"),
+        ("DELETE FROM gaelp_schema WHERE store = 'ledger'", "absent"),
+        ("DROP TABLE gaelp_schema", "absent"),
+    ],
+)
+def test_an_edited_schema_version_is_refused_in_words(tmp_path, databases, statement, version):
+    databases.new_ledger(tmp_path / "ledger.db", tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as file:
+        file.execute(statement)
+        file.commit()
+    for open_it in (open_ledger, create_ledger):
+        with pytest.raises(DatabaseDamaged) as refused:
+            open_it(tmp_path / "ledger.db", Latch(tmp_path / "STOPPED"))
+        assert f"the schema version of 'ledger' is {version}: the database was edited" in str(refused.value)
+        assert "restore the newest backup" in str(refused.value)

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from flows.gate_desk import decide
-from gaelp.approvals import ApprovalStore, load_policy, new_key
+from gaelp.approvals import ApprovalStore, load_policy, new_key, stricter
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
 from gaelp.config.settings import GateSettings
 from gaelp.errors import BadInput, Refused, WaitingForPerson
-from gaelp.phases.gate_answers import approvals_of_run, check_answer, stricter
+from gaelp.phases.gate_answers import approvals_of_run, check_answer
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.gate_questions import question_about
 from gaelp.phases.run_folder import RunFolder

@@ -1,5 +1,8 @@
 """A run keeps the settings it was begun with, whatever happens to the files."""
 
+import hashlib
+import json
+
 import pytest
 import yaml
 
@@ -78,3 +81,44 @@ def test_a_record_that_cannot_be_read_is_named(load, run):
     run.settings.write_text("{", encoding="utf-8")
     with pytest.raises(DataError, match="does not say which settings run 'r' was begun with"):
         keep_settings(run, load())
+
+
+def edited(run, change):
+    record = json.loads(run.settings.read_text(encoding="utf-8"))
+    change(record)
+    run.settings.write_text(json.dumps(record), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record["policy"].update(sandbox=True),
+        lambda record: record["policy"].update(quorum=1),
+        lambda record: record["values"]["approvals"].update(policy="sandbox"),
+        lambda record: record["values"]["budget"].update(rules="other"),
+    ],
+)
+def test_an_edited_record_is_refused(load, run, change):
+    loaded = load(approvals={"policy": "live"})
+    keep_settings(run, loaded)
+    edited(run, lambda record: None)  # written in another form, it says the same
+    read_settings(run)
+    edited(run, change)
+    for use in (lambda: read_settings(run), lambda: keep_settings(run, loaded)):
+        with pytest.raises(DataError, match=r"settings\.json was edited: .* Restore it from a copy"):
+            use()
+
+
+def test_a_laxer_recorded_policy_does_not_hold_against_what_its_name_asks_for_now(load, run):
+    loaded = load(approvals={"policy": "live"})
+    keep_settings(run, loaded)
+
+    def forge(record):  # as a record from before policies were covered, whose fingerprint says nothing of them
+        record["policy"]["sandbox"] = True
+        text = json.dumps(record["values"], sort_keys=True, separators=(",", ":"))
+        record["fingerprint"] = hashlib.sha256(text.encode()).hexdigest()
+
+    edited(run, forge)
+    assert read_settings(run).policy.sandbox
+    assert not read_settings(run).policy_in_force().sandbox
+    assert not keep_settings(run, loaded).policy.sandbox

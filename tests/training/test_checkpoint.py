@@ -89,7 +89,7 @@ def test_the_same_state_makes_the_same_file(path, tmp_path):
 def test_only_the_checkpoint_stays_in_the_folder_and_it_names_no_place(path, tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["one.safetensors"]
     assert str(tmp_path).encode() not in path.read_bytes()
-    assert path.stat().st_mode & 0o777 == 0o644
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_checkpoint_replaces_the_one_of_the_same_name(path):
