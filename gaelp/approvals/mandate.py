@@ -4,13 +4,14 @@ It is signed as an action of kind `mandate`, whole: whatever differs in any fiel
 signatures. It replaces the signature of an order and nothing else: every cap of the ledger still holds.
 """
 
+import re
 from collections.abc import Iterable
 from datetime import date
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from gaelp.approvals.words import Label, LimitMicros, Sha256
+from gaelp.approvals.words import Label, LimitMicros
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name
 from gaelp.money import Micros, Money
@@ -19,6 +20,7 @@ __all__ = ["Mandate", "describe_mandate"]
 
 _MOST = 1000
 _RAISE_PERCENT_MAX = 1000
+_HEX = re.compile(r"[0-9a-f]{64}")
 
 PositiveMicros = Annotated[LimitMicros, Field(gt=0)]
 
@@ -31,6 +33,15 @@ def _as_set(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _known_currency(currency: str) -> str:
     return Money(0, currency).currency
+
+
+def _digest(text: str) -> str:
+    if not _HEX.fullmatch(text):
+        raise ValueError(f"saw {text[:40]!r}; allowed: 64 hex digits (0-9, a-f), a SHA-256. Put the real one there.")
+    return text
+
+
+Digest = Annotated[str, Field(strict=True), AfterValidator(_digest)]
 
 
 class Mandate(Frozen):
@@ -48,8 +59,8 @@ class Mandate(Frozen):
     account: Label
     currency: Annotated[str, AfterValidator(_known_currency)]
     campaigns: Annotated[tuple[Name, ...], Field(min_length=1, max_length=_MOST), AfterValidator(_as_set)]
-    creatives: Annotated[tuple[Sha256, ...], Field(max_length=_MOST), AfterValidator(_as_set)] = ()
-    model_hash: Sha256
+    creatives: Annotated[tuple[Digest, ...], Field(max_length=_MOST), AfterValidator(_as_set)] = ()
+    model_hash: Digest
     campaign_daily_micros: PositiveMicros
     account_daily_micros: PositiveMicros
     total_micros: PositiveMicros

@@ -139,7 +139,10 @@ def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, manda
         action,
         policy,
         signer,
-        lambda given: f"{action.subject}: needs the signatures of {policy.quorum} people, {given} have signed",
+        lambda given: (
+            f"{action.subject}: needs the signatures of {policy.quorum} people, {given} have signed. Each runs"
+            f" `gaelp mandate sign {action_hash(action)[:_DIGITS]} --key FILE --reason WHY` with these settings"
+        ),
         used_for=f"books {books}: ",
     )
     if granted.policy_hash != fingerprint(policy):
@@ -232,7 +235,7 @@ def _status(
         state = "ended" if use else "signed, not opened"
     else:
         state = _state_in_force(ledger, store, action, trust, policy)
-    signed_by = tuple(approval.statement.approver for approval in store.approvals(action))
+    signed_by = tuple(dict.fromkeys(approval.statement.approver for approval in store.approvals(action)))
     return MandateStatus(wanted, action, mandate, state, signed_by, use)
 
 
@@ -258,7 +261,8 @@ def _check_account(ledger: Ledger, mandate: Mandate) -> AdAccount:
         raise BadInput(f"the mandate is in {mandate.currency}, account {account.id} is billed in {account.currency}")
     if _today(ledger, account) > mandate.last_day:
         raise BadInput(
-            f"the mandate's last day is {mandate.last_day}, today is {_today(ledger, account)}: name a later"
+            f"the mandate's last_day is {mandate.last_day}, today is {_today(ledger, account)}: name today or a later"
+            " day"
         )
     return account
 

@@ -11,7 +11,7 @@ from gaelp.bootstrap import open_books
 from gaelp.budget import ledger as books
 from gaelp.budget.ledger import AdAccount, CapKind, Overview, overview
 from gaelp.cli import ledger_limits
-from gaelp.cli.options import ConfigOption, JsonOption, SetOption
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.errors import GaelpError
@@ -57,17 +57,17 @@ def create(
         show_json({"account": account, "currency": currency, "time_zone": time_zone})
     else:
         show_text(f"The books of {account} are open, in {currency}, with days of {time_zone}.")
-        say(_what_next(account, currency))
+        say(_what_next(account, currency, same_settings(config, overrides)))
 
 
-def _what_next(account: str, currency: str) -> str:
+def _what_next(account: str, currency: str, settings: str) -> str:
     """The commands that set every limit which an order is held against."""
     words = {
         CapKind.TOTAL: f"all AMOUNT --currency {currency}",
         CapKind.CAMPAIGN: f"CAMPAIGN AMOUNT --account {account}",
         CapKind.CAMPAIGN_DAY: f"CAMPAIGN AMOUNT --account {account}",
     }
-    commands = [f"  gaelp ledger limit {kind} {words.get(kind, f'{account} AMOUNT')}" for kind in ALL_CAPS]
+    commands = [f"  gaelp ledger limit {kind} {words.get(kind, f'{account} AMOUNT')}{settings}" for kind in ALL_CAPS]
     return "\n".join(["Next, the limits; an order needs every one of them:", *commands])
 
 

@@ -21,7 +21,7 @@ from gaelp.authority.requests import existing_approvals
 from gaelp.bootstrap import open_books
 from gaelp.budget.ledger import Ledger
 from gaelp.cli.keys import load_trusted
-from gaelp.cli.options import ConfigOption, JsonOption, SetOption
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signer_from
 from gaelp.cli.startup import prepare
@@ -68,7 +68,8 @@ def propose(
         show_json({"mandate": proposed, "world": world})
         return
     show_text("\n".join(describe_mandate(mandate, world)))
-    say(f"To sign it: `gaelp mandate sign {proposed[:_DIGITS]} --key FILE --reason WHY`")
+    settings_again = same_settings(config, overrides)
+    say(f"To sign it: `gaelp mandate sign {proposed[:_DIGITS]} --key FILE --reason WHY{settings_again}`")
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """Options that several commands share, so that each is spelled and explained once."""
 
+import shlex
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from gaelp.config import names_in
 
-__all__ = ["ConfigOption", "JsonOption", "SetOption", "as_typed"]
+__all__ = ["ConfigOption", "JsonOption", "SetOption", "as_typed", "same_settings"]
 
 
 def _complete_config(incomplete: str) -> list[str]:
@@ -38,3 +39,8 @@ def as_typed(name: str, config: str | None, overrides: Sequence[str] | None) -> 
     """What was typed to mean this market, so that an advice built with it works when it is pasted."""
     settings = [word for override in overrides or () for word in ("--set", override)]
     return [name, *(("--config", config) if config else ()), *settings]
+
+
+def same_settings(config: str | None, overrides: Sequence[str] | None) -> str:
+    """What an advised command needs behind it to have the settings of this one; empty, or it begins with a space."""
+    return "".join(f" {shlex.quote(word)}" for word in as_typed("", config, overrides)[1:])

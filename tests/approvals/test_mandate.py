@@ -87,7 +87,7 @@ def test_every_field_counts():
         ({"total_micros": True}, "valid integer"),
         ({"bid_micros": 1.5}, "valid integer"),
         ({"raise_percent": -1}, "greater than or equal to 0"),
-        ({"model_hash": "AB" * 32}, "pattern"),
+        ({"model_hash": "AB" * 32}, "64 hex digits"),
         ({"currency": "XXY"}, "XXY"),
         ({"last_day": "tomorrow"}, "date"),
         ({"surprise": 1}, "Extra inputs"),

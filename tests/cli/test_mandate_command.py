@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 
 from gaelp.authority import mandates
+from gaelp.config.places import repository_root
 
 LIVE = ("--set", "approvals.policy=live")
 MANDATE = """\
@@ -246,7 +247,7 @@ def test_it_is_signed_where_it_is_shown_and_not_among_the_approvals(gaelp, keys,
     [
         (("account: acc", "account: other"), 2, "other"),
         (("USD", "EUR"), 2, "billed in USD"),
-        (("2099-12-31", "2020-01-01"), 2, "today is"),
+        (("2099-12-31", "2020-01-01"), 2, "name today or a later day"),
         (("total_micros: 60000000", "total_micros: 1"), 2, "exceeds total_micros=1"),
         (("bid_micros: 400000", "bid_micros: 0.4"), 2, "bid_micros"),
         (("name: pilot", "nome: pilot"), 2, "nome"),
@@ -257,6 +258,38 @@ def test_a_mandate_that_cannot_be_is_refused_before_anybody_is_asked(gaelp, file
     result = gaelp("mandate", "propose", file, *LIVE)
     assert (result.exit_code, seen in result.stderr) == (code, True), result.stderr
     assert gaelp("approvals", "list", *LIVE).stdout == "Nothing waits for signatures.\n"
+
+
+@pytest.mark.parametrize("given", ["abc", "MODEL_HASH", "AB" * 32, "ab" * 33])
+def test_a_hash_that_is_none_is_refused_in_words(gaelp, file, given):
+    file.write_text(file.read_text().replace("ab" * 32, given))
+    result = gaelp("mandate", "propose", file, *LIVE)
+    assert (result.exit_code, "64 hex digits" in result.stderr, "pattern" in result.stderr) == (2, True, False)
+
+
+def test_the_example_in_the_docs_is_no_mandate_until_its_hashes_are_filled_in(gaelp, here):
+    text = (repository_root() / "docs" / "mandate.md").read_text().split("```yaml\n")[1].split("```")[0]
+    example = here / "example.yaml"
+    example.write_text(text)
+    assert "64 hex digits" in gaelp("mandate", "propose", example, *LIVE).stderr
+    filled = text.replace("ADVERT_HASH", "cd" * 32).replace("MODEL_HASH", "ab" * 32)
+    example.write_text(filled.replace("123-456-7890", "acc").replace("2026-12-01", "2099-12-31"))
+    assert gaelp("mandate", "propose", example, *LIVE).exit_code == 0
+
+
+def test_what_to_do_next_is_said_with_the_key_and_the_settings(gaelp, file, proposed):
+    hint = gaelp("mandate", "propose", file, *LIVE).stderr
+    assert f"gaelp mandate sign {proposed[:12]} --key FILE --reason WHY --set approvals.policy=live" in hint
+    unsigned = gaelp("mandate", "sign", proposed[:12], *LIVE)
+    assert (unsigned.exit_code, "--key FILE --reason WHY" in unsigned.stderr) == (4, True)
+    created = gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "UTC", "--config", "production")
+    assert "gaelp ledger limit total all AMOUNT --currency USD --config production" in created.stderr
+
+
+def test_who_signs_twice_is_listed_once(gaelp, sign):
+    assert [sign("ann").exit_code for _ in range(3)] == [4, 4, 4]
+    [row] = json.loads(gaelp("mandate", "list", *LIVE, "--json").stdout)["mandates"]
+    assert row["signed_by"] == "ann"
 
 
 def test_an_unknown_mandate_and_a_missing_file_are_bad_input(gaelp, here, proposed):
