@@ -12,7 +12,7 @@ from gaelp.market.spec import MarketSpec
 from gaelp.market.view import Action
 from gaelp.training.curriculum import finished, load, record_all, save, start
 from gaelp.training.curriculum_spec import Task, load_curriculum
-from gaelp.training.mixing import task_mix
+from gaelp.training.mixing import task_shares
 from gaelp.training.task_market import build_task, build_tasks
 
 SHIPPED = repository_root() / "configs" / "curriculum"
@@ -177,7 +177,7 @@ def test_a_rule_that_plans_goes_through_the_quick_curriculum_round_by_round(pers
     rule = {kind.key: kind for kind in CATALOG}["mpc"].build()
     state, rounds = start(spec), []
     while not finished(spec, state) and len(rounds) < 10:
-        mix = task_mix(spec, state, campaigns=64)
+        mix = {name: round(share * 64) for name, share in task_shares(spec, state).items()}
         rounds.append(mix)
         seeds = held_out_seeds(seed=11, campaigns=64, batch=len(rounds))
         rewards = {name: play(markets[name], rule, seeds[:count]).reward.mean() for name, count in mix.items()}
