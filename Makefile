@@ -4,6 +4,9 @@
 works = $(if $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print("yes")' 2>/dev/null),$(1))
 PYTHON ?= $(or $(call works,python3.11),$(call works,python3.12),$(call works,python3.13),$(call works,python3),python3)
 ARGS ?=
+# Tests run side by side, each file in one process so that its servers are shared. WORKERS=0: all in one process.
+WORKERS ?= 2
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile
 BIN := .venv/bin
 STAMP := .venv/.built
 OTHER_PYTHON := Install it, or name the one to use: make PYTHON=/path/to/python3 test
@@ -32,10 +35,10 @@ run: $(STAMP) ## Check this machine, then run what exists of the four phases
 	@echo 'What ran: $(PHASES).'
 
 test: $(STAMP) ## Run the tests (ARGS="-k money" goes to pytest)
-	@$(BIN)/pytest $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 test-all: $(STAMP) ## Run the tests, with those that take minutes
-	@$(BIN)/pytest -m '' -o timeout=3600 $(ARGS)
+	@$(PYTEST) -m '' -o timeout=3600 $(ARGS)
 
 check: $(STAMP) ## Format, lint, types and no placeholder code, with nothing changed
 	@$(BIN)/ruff format --check .
