@@ -14,9 +14,9 @@ import orjson
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRunInput
 
-from gaelp.gates.decisions import Question
+from gaelp.gates.decisions import GateQuestion
 
-__all__ = ["Answer", "answers_to", "pause_key"]
+__all__ = ["FormAnswer", "answers_to", "pause_key"]
 
 _LIMIT = 200  # the most that the server gives at once; nobody answers a gate that often
 _STATE = "suspended-"  # what Prefect puts in front of a pause key, and behind it
@@ -24,20 +24,20 @@ _SCHEMA, _RESPONSE = "-schema", "-response"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FormAnswer:
     """A form that was sent and accepted."""
 
     fields: dict[str, Any]
     accepted_at: datetime
 
 
-def answers_to(flow_run_id: str, question: Question) -> list[Answer]:
+def answers_to(flow_run_id: str, question: GateQuestion) -> list[FormAnswer]:
     """Every answer to a question that the server accepted, oldest first."""
     sent = [given for given in _inputs(flow_run_id, question) if given.key.endswith(_RESPONSE)]
-    return [Answer(orjson.loads(given.value), _created(given)) for given in sorted(sent, key=_created)]
+    return [FormAnswer(orjson.loads(given.value), _created(given)) for given in sorted(sent, key=_created)]
 
 
-def pause_key(flow_run_id: str, question: Question) -> str:
+def pause_key(flow_run_id: str, question: GateQuestion) -> str:
     """A key under which this question was not asked before: the server pauses once for each key."""
     used = {given.key for given in _inputs(flow_run_id, question)}
     with get_client(sync_client=True) as client:
@@ -46,13 +46,13 @@ def pause_key(flow_run_id: str, question: Question) -> str:
     return next(key for key in keys if key not in fired and f"{_STATE}{key}{_SCHEMA}" not in used)
 
 
-def _prefix(question: Question) -> str:
+def _prefix(question: GateQuestion) -> str:
     """What all pause keys of a question begin with; one that expired and is asked again is another question."""
     opened = question.opened_at.strftime("%Y%m%d%H%M%S%f")
     return f"{question.gate}-{question.attempt}-{question.code}-{opened}-"
 
 
-def _inputs(flow_run_id: str, question: Question) -> list[FlowRunInput]:
+def _inputs(flow_run_id: str, question: GateQuestion) -> list[FlowRunInput]:
     prefix = f"{_STATE}{_prefix(question)}"
     with get_client(sync_client=True) as client:
         return client.filter_flow_run_input(UUID(flow_run_id), key_prefix=prefix, limit=_LIMIT, exclude_keys=set())

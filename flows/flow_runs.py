@@ -13,7 +13,7 @@ from prefect.states import Cancelled, Cancelling, Scheduled
 from flows.forms import form_of
 from flows.long_phases import phase_runs
 from gaelp.errors import BadInput, Refused
-from gaelp.gates.decisions import Decision
+from gaelp.gates.decisions import GateDecision
 
 __all__ = ["cancel", "cancel_phases", "is_suspended", "retry", "retry_phases", "state_name", "wake"]
 
@@ -31,7 +31,7 @@ def is_suspended(flow_run_id: str) -> bool:
     return _state(flow_run_id).is_paused()
 
 
-def wake(flow_run_id: str, decision: Decision) -> None:
+def wake(flow_run_id: str, decision: GateDecision) -> None:
     """Have a suspended flow run go on after a decision; the run reads the decision from the record, not from here."""
     form = form_of(decision)
     with get_client(sync_client=True) as client:

@@ -9,7 +9,7 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from gaelp.gates import Verdict
-from gaelp.gates.decisions import CODE_LENGTH, Choice, Decision, Question
+from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQuestion
 from gaelp.money import MICROS_PER_UNIT
 from gaelp.phases.looks import look_text
 
@@ -21,7 +21,7 @@ FormT = TypeVar("FormT", bound=RunInput)
 class GateForm(RunInput):
     """What a person says at a gate. It cannot be sent empty, and what is left as it is rejects."""
 
-    decision: Choice = Field(default="reject", description="approve goes on; rerun trains again with another seed")
+    decision: GateChoice = Field(default="reject", description="approve goes on; rerun trains again with another seed")
     verdict: str = Field(
         title="Code of the verdict",
         min_length=CODE_LENGTH,
@@ -45,14 +45,14 @@ class BudgetGateForm(GateForm):
 _FORMS: dict[str, type[GateForm]] = {"history": BudgetGateForm, "pilot": BudgetGateForm}
 
 
-def form_for(question: Question, page: str | None) -> type[GateForm]:
+def form_for(question: GateQuestion, page: str | None) -> type[GateForm]:
     """The form of one question, with what to look at above its fields."""
     form = _FORMS.get(question.gate, GateForm)
     allowed = tuple(choice for choice in ("reject", "approve", "rerun") if choice in question.choices)
     return prefilled(_narrowed(form, allowed), _text(question, page))
 
 
-def read_answer(question: Question, answer: Mapping[str, Any]) -> dict[str, Any]:
+def read_answer(question: GateQuestion, answer: Mapping[str, Any]) -> dict[str, Any]:
     """The answer's fields for a decision, checked against the strict form whatever form the server was given."""
     form = _FORMS.get(question.gate, GateForm)
     strict = form.model_validate(dict(answer))
@@ -68,7 +68,7 @@ def read_answer(question: Question, answer: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def form_of(decision: Decision) -> dict[str, Any]:
+def form_of(decision: GateDecision) -> dict[str, Any]:
     """What a decision made elsewhere looks like in the form that the server waits for."""
     said = {"decision": decision.choice, "verdict": decision.evidence_hash, "who": decision.who, "why": decision.why}
     daily = decision.limits_micros.get("daily")
@@ -95,7 +95,7 @@ def _narrowed(form: type[GateForm], choices: tuple[str, ...]) -> type[GateForm]:
     return pydantic.create_model(form.__name__, __base__=form, **fields)
 
 
-def _text(question: Question, page: str | None) -> str:
+def _text(question: GateQuestion, page: str | None) -> str:
     verdict = question.verdict
     look = f"[Look at every rule and the plot]({page}). " if page else ""
     return (

@@ -5,7 +5,7 @@ from typing import Any
 from prefect import flow
 
 from flows.gate import GateClosed, pass_gates
-from flows.run import Approval, begin
+from flows.run import ApprovalMode, begin
 from gaelp.phases import declared
 
 __all__ = ["gaelp"]
@@ -15,7 +15,7 @@ __all__ = ["gaelp"]
 def gaelp(
     config: str = "quick-test",
     overrides: list[str] | None = None,
-    approval: Approval = "person",
+    approval: ApprovalMode = "person",
     run_id: str | None = None,
 ) -> Any:
     """Run the declared phases, each behind its gate: an automatic verdict, then a person's approval.

@@ -23,7 +23,7 @@ from flows.run import Run
 from gaelp.clock import SystemClock
 from gaelp.errors import GaelpError, Refused, WaitingForPerson
 from gaelp.gates import judge
-from gaelp.gates.decisions import CODE_LENGTH, Decision, Question
+from gaelp.gates.decisions import CODE_LENGTH, GateDecision, GateQuestion
 from gaelp.phases.declaration import PhaseDeclaration, check_model
 from gaelp.phases.gate_questions import find_decision, judging_time, question_about, questions_about
 from gaelp.phases.looks import looks_so_far
@@ -87,7 +87,7 @@ def _carried_out(
     )
 
 
-def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> Decision:
+def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateDecision:
     """The decision on a result; GateClosed where there is nothing to decide."""
     history = questions_about(run.decisions, result)
     if history:
@@ -108,7 +108,7 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> Decis
     return decision
 
 
-def _asked(run: Run, computed: Question, page: str) -> Decision:
+def _asked(run: Run, computed: GateQuestion, page: str) -> GateDecision:
     """Ask; what was decided is looked up in the record."""
     _ask(run, run.decisions.ask(computed), page)
     decision = find_decision(run.decisions, computed)
@@ -117,7 +117,7 @@ def _asked(run: Run, computed: Question, page: str) -> Decision:
     return decision
 
 
-def _ask(run: Run, question: Question, page: str) -> None:
+def _ask(run: Run, question: GateQuestion, page: str) -> None:
     match run.approval:
         case "person":
             _suspend_and_ask(run, question, page)
@@ -127,16 +127,16 @@ def _ask(run: Run, question: Question, page: str) -> None:
             run.decisions.decide(_automatic(question))
 
 
-def _prompt(question: Question) -> Decision:
+def _prompt(question: GateQuestion) -> GateDecision:
     try:
         return ask_in_terminal(question)
     except WaitingForPerson as waiting:
         raise GateClosed("Waiting", str(waiting)) from None
 
 
-def _automatic(question: Question) -> Decision:
+def _automatic(question: GateQuestion) -> GateDecision:
     choice = "approve" if question.verdict.outcome == "pass" else "reject"
-    return Decision(
+    return GateDecision(
         run_id=question.run_id,
         gate=question.gate,
         evidence_hash=question.evidence_hash,
@@ -148,7 +148,7 @@ def _automatic(question: Question) -> Decision:
     )
 
 
-def _suspend_and_ask(run: Run, question: Question, page: str) -> NoReturn:
+def _suspend_and_ask(run: Run, question: GateQuestion, page: str) -> NoReturn:
     """Suspend until the form is sent; the flow then runs again from the top and finds the answer.
 
     The pause key names the question and how often it was asked, never how often the flow was started: an answer is
@@ -162,7 +162,7 @@ def _suspend_and_ask(run: Run, question: Question, page: str) -> NoReturn:
     raise GaelpError(f"the server did not suspend run {run.run_id} under {key}: `gaelp resume {run.run_id}` asks again")
 
 
-def _record_answers(run: Run, question: Question) -> Decision | None:
+def _record_answers(run: Run, question: GateQuestion) -> GateDecision | None:
     """Record the first answer to this question that counts, with the time at which the server accepted it."""
     if run.approval != "person":
         return None
@@ -172,7 +172,7 @@ def _record_answers(run: Run, question: Question) -> Decision | None:
         try:
             fields = read_answer(question, answer.fields)
             return run.decisions.decide(
-                Decision(
+                GateDecision(
                     run_id=question.run_id,
                     gate=question.gate,
                     decided_at=max(answer.accepted_at, question.opened_at),

@@ -15,7 +15,7 @@ from gaelp.config.environment import process_environment
 from gaelp.errors import BadInput, GaelpError, WaitingForPerson
 from gaelp.gates import as_rows
 from gaelp.gates.decision_store import DecisionStore
-from gaelp.gates.decisions import CODE_LENGTH, Choice, Decision, Question, standing
+from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQuestion, question_status
 from gaelp.phases.gate_answers import approvals_of_run, check_answer
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
 from gaelp.phases.looks import look_text
@@ -37,7 +37,14 @@ def list_waiting(settings: Settings, *, as_json: bool) -> None:
     show_table(
         ("run", "gate", "verdict", "code", "waits", "expires (UTC)"),
         [
-            (one.run_id, one.gate, one.verdict.outcome, one.code, standing(one, now), f"{one.expires_at:%m-%d %H:%M}")
+            (
+                one.run_id,
+                one.gate,
+                one.verdict.outcome,
+                one.code,
+                question_status(one, now),
+                f"{one.expires_at:%m-%d %H:%M}",
+            )
             for one in questions
         ],
     )
@@ -70,7 +77,7 @@ def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:
 
 
 def decide(
-    settings: Settings, choice: Choice, run: str, *, code: str, why: str, who: str | None, key: SigningKey | None
+    settings: Settings, choice: GateChoice, run: str, *, code: str, why: str, who: str | None, key: SigningKey | None
 ) -> None:
     """Record what a person decided on the verdict they name, signed if they give a key; then have the run go on."""
     approvals = approvals_of_run(settings, run)
@@ -89,14 +96,14 @@ def decide(
 
 def _signed(
     approvals: GateApprovals,
-    question: Question,
-    choice: Choice,
+    question: GateQuestion,
+    choice: GateChoice,
     *,
     why: str,
     who: str | None,
     key: SigningKey | None,
     clock: Clock,
-) -> Decision:
+) -> GateDecision:
     """The decision, with the signatures that carry it once there are enough; WaitingForPerson while there are not."""
     decision = _decision(
         run_id=question.run_id,
@@ -119,15 +126,15 @@ def _signed(
     return decision.model_copy(update={"decided_at": clock.now(), "signatures": signatures})
 
 
-def _decision(**fields: Any) -> Decision:
+def _decision(**fields: Any) -> GateDecision:
     try:
-        return Decision(**fields)
+        return GateDecision(**fields)
     except ValidationError as problem:
         first = problem.errors(include_url=False)[0]
         raise BadInput(f"--{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
-def _question(home: Path, store: DecisionStore, run: str, code: str) -> Question:
+def _question(home: Path, store: DecisionStore, run: str, code: str) -> GateQuestion:
     find_run(home, run)
     for question, _ in reversed(store.history(run)):
         if len(code) >= CODE_LENGTH and question.evidence_hash.startswith(code):
@@ -139,7 +146,7 @@ def _question(home: Path, store: DecisionStore, run: str, code: str) -> Question
     )
 
 
-def _wake(home: Path, question: Question, decision: Decision) -> None:
+def _wake(home: Path, question: GateQuestion, decision: GateDecision) -> None:
     """Have the run go on, if it is suspended on a server; one in a terminal is gone on with by hand."""
     record = find_run(home, question.run_id)
     if record.driver == "terminal":
@@ -158,5 +165,5 @@ def _wake(home: Path, question: Question, decision: Decision) -> None:
     say("the run goes on")
 
 
-def _plain(question: Question) -> dict[str, object]:
+def _plain(question: GateQuestion) -> dict[str, object]:
     return question.model_dump(mode="json") | {"code": question.code, "choices": list(question.choices)}

@@ -9,14 +9,14 @@ from gaelp.cli.output import say, show_table
 from gaelp.clock import SystemClock
 from gaelp.errors import WaitingForPerson
 from gaelp.gates import as_rows
-from gaelp.gates.decisions import Choice, Decision, Question
+from gaelp.gates.decisions import GateChoice, GateDecision, GateQuestion
 
 __all__ = ["ask_in_terminal"]
 
 _COLUMNS = ("rule", "outcome", "compared", "threshold")
 
 
-def ask_in_terminal(question: Question) -> Decision:
+def ask_in_terminal(question: GateQuestion) -> GateDecision:
     """Show the verdict and ask; where nobody can answer, say how to decide later."""
     if not sys.stdin.isatty():
         raise WaitingForPerson(
@@ -30,7 +30,7 @@ def ask_in_terminal(question: Question) -> Decision:
     choice = _choice(question)
     who = typer.prompt("Your name", default=getpass.getuser(), err=True)
     why = typer.prompt("Why", err=True)
-    return Decision(
+    return GateDecision(
         run_id=question.run_id,
         gate=question.gate,
         evidence_hash=question.evidence_hash,
@@ -42,7 +42,7 @@ def ask_in_terminal(question: Question) -> Decision:
     )
 
 
-def _choice(question: Question) -> Choice:
+def _choice(question: GateQuestion) -> GateChoice:
     while True:
         typed = typer.prompt(f"{', '.join(question.choices)}?", default="reject", err=True).strip().lower()
         for choice in question.choices:

@@ -22,10 +22,10 @@ from gaelp.phases.run_settings import keep_settings
 from gaelp.phases.runs import RunRecord, note_run, read_record
 from gaelp.types import RunId, new_run_id
 
-__all__ = ["Approval", "Run", "begin", "join"]
+__all__ = ["ApprovalMode", "Run", "begin", "join"]
 
 # person: suspend until someone decides; prompt: ask in this terminal; auto: approve what passes, in the sandbox only.
-Approval = Literal["person", "prompt", "auto"]
+ApprovalMode = Literal["person", "prompt", "auto"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Run:
     settings: Settings  # loaded once, when the run began
     config: str
     overrides: list[str]
-    approval: Approval
+    approval: ApprovalMode
     flow_run_id: str
     is_deployed: bool  # False: it runs in a terminal and cannot be suspended
     decisions: DecisionStore
@@ -73,7 +73,7 @@ class Run:
         return {"run_id": self.run_id, "phases": phases}
 
 
-def begin(config: str, overrides: list[str], approval: Approval, run_id: str | None) -> Run:
+def begin(config: str, overrides: list[str], approval: ApprovalMode, run_id: str | None) -> Run:
     """Begin a run, or resume it with the settings it was begun with; name the flow run after it."""
     flow_run_id = str(flow_run.id)
     name = _name_for(flow_run_id) if run_id is None else RunId(check_name(run_id, "run_id"))
@@ -112,7 +112,7 @@ def _opened(
     unreadable: str | None,
     config: str,
     overrides: list[str],
-    approval: Approval,
+    approval: ApprovalMode,
 ) -> Run:
     folder.path.mkdir(parents=True, exist_ok=True)
     move_old_files(folder)

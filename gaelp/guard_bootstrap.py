@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from gaelp.approvals import ApprovalStore, approvals_place, load_policy, load_trust
-from gaelp.approvals.action import World
+from gaelp.approvals.action import LiveOrSandbox
 from gaelp.approvals.trust import trust_place
 from gaelp.bootstrap import kill_switch, latch, open_books, violations
 from gaelp.budget.ledger import (
@@ -76,7 +76,7 @@ def opened_guard(
         )
 
 
-def platform_world(settings: Settings) -> World:
+def platform_world(settings: Settings) -> LiveOrSandbox:
     """Whether real money can move on the platform of these settings; where none is named, it cannot."""
     return connect_platform(settings).world if settings.platform.name else "sandbox"
 

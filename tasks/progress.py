@@ -11,11 +11,11 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.logging import get_run_logger
 
 from gaelp.training.report_text import as_text
-from gaelp.training.reports import Report, RoundDone
+from gaelp.training.reports import RoundDone, TrainingReport
 
 __all__ = ["Bar", "listening", "report_progress"]
 
-OnReport = Callable[[Report], None]
+OnReport = Callable[[TrainingReport], None]
 
 _SECONDS_BETWEEN_UPDATES = 5.0
 _listener: ContextVar[OnReport | None] = ContextVar("listener", default=None)
@@ -55,7 +55,7 @@ def report_progress(key: str) -> OnReport:
     logger = get_run_logger()
     also = _listener.get()
 
-    def show(report: Report) -> None:
+    def show(report: TrainingReport) -> None:
         if isinstance(report, RoundDone):
             bar.move(report.round / report.rounds)
         elif text := as_text(report):

@@ -16,7 +16,7 @@ from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.config import Settings
 from gaelp.config.environment import process_environment
-from gaelp.gates.decisions import standing
+from gaelp.gates.decisions import question_status
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
@@ -126,7 +126,7 @@ def _stands(settings: Settings, record: Any) -> str:
         return f"interrupted: `gaelp resume {record.run_id}`"
     question, decision = history[-1]
     if decision is None:
-        return f"{standing(question, SystemClock().now())} at gate {question.gate}"
+        return f"{question_status(question, SystemClock().now())} at gate {question.gate}"
     return {"approve": f"passed gate {question.gate}", "reject": "rejected", "rerun": "to be made again"}[
         decision.choice
     ]

@@ -4,15 +4,15 @@ from gaelp.agents.catalog import AgentKind, agent_config, agent_distributions, a
 from gaelp.agents.dqn import DqnConfig, build_dqn
 from gaelp.agents.qr_dqn import QrDqnConfig, build_qr_dqn
 from gaelp.agents.sac import SacConfig, build_sac
-from gaelp.agents.schedules import Constant, Cosine, Linear, Log, Schedule
+from gaelp.agents.schedules import ConstantSchedule, Cosine, LinearSchedule, Log, Schedule
 from gaelp.agents.td3 import Td3Config, build_td3
 
 __all__ = [
     "AgentKind",
-    "Constant",
+    "ConstantSchedule",
     "Cosine",
     "DqnConfig",
-    "Linear",
+    "LinearSchedule",
     "Log",
     "QrDqnConfig",
     "SacConfig",

@@ -16,7 +16,7 @@ from gaelp.agents.on_policy import (
     Tally,
     with_normalised_advantages,
 )
-from gaelp.agents.schedules import Constant, Schedule
+from gaelp.agents.schedules import ConstantSchedule, Schedule
 from gaelp.agents.value_figures import explained_variance
 from gaelp.errors import BadInput
 from gaelp.experience.returns import Credit, Steps, gae, n_step_returns
@@ -33,7 +33,7 @@ class A2cConfig(OnPolicyConfig):
         default=None, description="rewards summed before a target bootstraps; none: GAE with gae_lambda"
     )
     gae_lambda: float = Field(default=1.0, ge=0, le=1, description="1 sums all rewards of the collection, as the paper")
-    learning_rate: Schedule = Constant(start=7e-4)
+    learning_rate: Schedule = ConstantSchedule(start=7e-4)
     optimizer: OptimizerSpec = Field(default=OptimizerSpec(kind="rmsprop"), description="the paper's")
     normalise_advantages: bool = Field(default=False, description="collections are too small to tell their scale")
     pieces: PositiveInt = Field(

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from gaelp.agents.catalog import AgentKind
-from gaelp.agents.conformance_world import OBSERVATION_SIZE, ROWS, World, differing, leaves_of
+from gaelp.agents.conformance_world import OBSERVATION_SIZE, ROWS, ConformanceWorld, differing, leaves_of
 from gaelp.agents.learner import BoxActions, DiscreteActions, Learner, Spaces, Update
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput, Refused
@@ -29,7 +29,7 @@ from gaelp.errors import BadInput, Refused
 __all__ = [
     "CHECKS",
     "Bench",
-    "Check",
+    "LearnerCheck",
     "LearnerConformance",
     "a_restored_learner_goes_on_bit_for_bit",
     "a_state_of_another_algorithm_is_refused",
@@ -63,15 +63,15 @@ class Bench:
         """A new learner."""
         return self.kind.build(self.spaces, self.config, seed=seed)
 
-    def trained(self, seed: int = 1, updates: int = 1) -> tuple[Learner, World]:
+    def trained(self, seed: int = 1, updates: int = 1) -> tuple[Learner, ConformanceWorld]:
         """A learner in the middle of its work, and its world."""
-        learner, world = self.build(seed), World(self.spaces)
+        learner, world = self.build(seed), ConformanceWorld(self.spaces)
         world.until_learnt(learner, updates)
         world.run(learner, 1)
         return learner, world
 
 
-Check = Callable[[Bench], None]
+LearnerCheck = Callable[[Bench], None]
 
 
 def spaces_of(kind: AgentKind[Any]) -> tuple[Spaces, ...]:
@@ -103,7 +103,7 @@ class LearnerConformance:
         metafunc.parametrize("spaces", worlds, ids=[type(spaces.actions).__name__ for spaces in worlds])
         metafunc.parametrize("check", CHECKS, ids=[check.__name__ for check in CHECKS])
 
-    def test_conforms(self, check: Check, spaces: Spaces) -> None:
+    def test_conforms(self, check: LearnerCheck, spaces: Spaces) -> None:
         """The learner has the property that the check is named after."""
         check(Bench(self.kind, self.config, spaces))
 
@@ -145,7 +145,7 @@ def global_generators_play_no_part(bench: Bench) -> None:
         np.random.rand(3)  # noqa: NPY002 - the global one is what is meant
         learners.append(bench.build())
         before = _global_generators()
-        World(bench.spaces).until_learnt(learners[-1], 2)
+        ConformanceWorld(bench.spaces).until_learnt(learners[-1], 2)
         _expect(before == _global_generators(), "a global generator was drawn from")
     _expect_same(_state(learners[0]), _state(learners[1]), "two learners between which others drew random numbers")
 
@@ -190,7 +190,7 @@ def state_is_a_copy(bench: Bench) -> None:
     kept = _state(learner)
     world.until_learnt(learner, 1)
     _expect_same(kept, leaves_of(state), "a state and itself after its learner went on")
-    other, world = bench.build(), World(bench.spaces)
+    other, world = bench.build(), ConformanceWorld(bench.spaces)
     other.load_state(state)
     world.until_learnt(other, 1)
     _expect_same(kept, leaves_of(state), "a state and itself after a learner that loaded it went on")
@@ -281,7 +281,7 @@ def it_goes_on_with_a_scaled_config(bench: Bench) -> None:
 
 def progress_lies_between_start_and_end(bench: Bench) -> None:
     """Shares of training below 0 or above 1 are refused where they are used; 0 and 1 are allowed."""
-    learner, world = bench.build(), World(bench.spaces)
+    learner, world = bench.build(), ConformanceWorld(bench.spaces)
     world.until_learnt(learner, 1, progress=0.0)
     world.until_learnt(learner, 1, progress=1.0)
     with suppress(BadInput):
@@ -335,7 +335,7 @@ def _refused(action: Callable[[], object], what: str) -> None:
     raise AssertionError(f"{what} was not refused with a BadInput")
 
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[LearnerCheck, ...] = (
     actions_fit_their_space,
     actions_of_another_space_are_refused,
     the_seed_decides_everything,

@@ -10,14 +10,14 @@ from torch import Tensor
 from gaelp.agents.learner import Learner, Spaces, Update
 from gaelp.experience.collect import Step
 
-__all__ = ["OBSERVATION_SIZE", "ROWS", "World", "differing", "leaves_of"]
+__all__ = ["OBSERVATION_SIZE", "ROWS", "ConformanceWorld", "differing", "leaves_of"]
 
 OBSERVATION_SIZE, ROWS = 3, 4
 _STEPS_MAX = 1_000
 _ENDS = 0.05  # the chance that a row's episode terminates in a step, and as much that it is truncated
 
 
-class World:
+class ConformanceWorld:
     """Observations are drawn; the reward is for a first number, or choice, near the first observation."""
 
     def __init__(self, spaces: Spaces) -> None:
@@ -25,7 +25,7 @@ class World:
         self._time = 0
         self.obs = self._drawn(0)
 
-    def copy(self) -> "World":
+    def copy(self) -> "ConformanceWorld":
         """One that goes on the same."""
         return copy.copy(self)
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from gaelp.errors import BadInput
-from gaelp.experience.saved import State, integer_of, number_of, tensor_of
+from gaelp.experience.saved import SavedState, integer_of, number_of, tensor_of
 
 __all__ = ["OwnRandom"]
 
@@ -38,7 +38,7 @@ class OwnRandom:
         self._torch, self._numpy = _global()
         _set_global(*self._outer.pop())
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """Both states, as copies."""
         inner = self._numpy["state"]
         return {
@@ -49,7 +49,7 @@ class OwnRandom:
             "numpy_gauss": float(self._numpy["gauss"]),
         }
 
-    def checked(self, state: State) -> tuple[torch.Tensor, Any]:
+    def checked(self, state: SavedState) -> tuple[torch.Tensor, Any]:
         """The states in `state`, as copies, if they are such; nothing is changed yet."""
         key = tensor_of(state, "numpy_key", torch.zeros(_MERSENNE_WORDS, dtype=torch.int64))
         if not bool(((key >= 0) & (key < 2**32)).all()):
@@ -66,7 +66,7 @@ class OwnRandom:
         }
         return tensor_of(state, "torch", self._torch).clone(), numpy_state
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue from `state`."""
         self._torch, self._numpy = self.checked(state)
 

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
-from gaelp.experience.saved import State, copies, tensor_of, tensors_of
+from gaelp.experience.saved import SavedState, copies, tensor_of, tensors_of
 from gaelp.experience.transitions import Batch
 
-__all__ = ["CHUNK_ROWS", "AddGradient", "LossOf", "OptimizerSpec", "Outcome", "Stepper"]
+__all__ = ["CHUNK_ROWS", "AddGradient", "LossOf", "OptimizerSpec", "StepResult", "Stepper"]
 
 LossOf = Callable[[Batch], Sequence[Tensor]]
 AddGradient = Callable[[Batch, float], Sequence[Tensor]]
@@ -35,7 +35,7 @@ class OptimizerSpec(Frozen):
     decay: float = Field(default=0.99, ge=0, lt=1, description="of rmsprop's squares; Mnih et al. 2016")
 
 
-class Outcome(NamedTuple):
+class StepResult(NamedTuple):
     """What became of a step: `refused` is empty, or what was not finite, `loss` or `gradient`."""
 
     refused: str
@@ -91,20 +91,20 @@ class Stepper:
             sums = means if sums is None else sums + means
         return [] if sums is None else sums.tolist()
 
-    def step(self, loss: float, learning_rate: float) -> Outcome:
+    def step(self, loss: float, learning_rate: float) -> StepResult:
         """Apply the gradient of `loss`, clipped to the largest norm; if either is not finite, change nothing."""
         norm = torch.linalg.vector_norm(self.gradient).item()
         if not math.isfinite(loss):
-            return Outcome("loss", norm)
+            return StepResult("loss", norm)
         if not math.isfinite(norm):
-            return Outcome("gradient", norm)
+            return StepResult("gradient", norm)
         if norm > self._max_norm:
             self.gradient.mul_(self._max_norm / (norm + _SMALL))
         self._optimizer.param_groups[0]["lr"] = learning_rate
         self._optimizer.step()
-        return Outcome("", norm)
+        return StepResult("", norm)
 
-    def state(self) -> dict[str, State]:
+    def state(self) -> dict[str, SavedState]:
         """Parameters by name, and the optimiser's moments, which are empty before the first step."""
         moments = {name: value.clone() for name, value in self._optimizer.state.get(self._flat, {}).items()}
         return {"parameters": copies(self._module.state_dict()), "moments": moments}

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from gaelp.experience.saved import State, tensor_of
+from gaelp.experience.saved import SavedState, tensor_of
 
 __all__ = ["GradientStep", "GuardedAdam"]
 
@@ -51,7 +51,7 @@ class GuardedAdam:
         self._adam.zero_grad(set_to_none=True)
         return GradientStep(value, norm)
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """The moments of past gradients, as copies; empty before the first step."""
         return {
             f"{index}.{kind}": value.clone()
@@ -59,7 +59,7 @@ class GuardedAdam:
             for kind, value in self._adam.state.get(parameter, {}).items()
         }
 
-    def checked(self, state: State) -> dict[Tensor, dict[str, Tensor]]:
+    def checked(self, state: SavedState) -> dict[Tensor, dict[str, Tensor]]:
         """The moments in `state`, as copies, if they fit these parameters; nothing is changed yet."""
         return {
             parameter: {
@@ -69,7 +69,7 @@ class GuardedAdam:
             for index, parameter in enumerate(self._parameters if state else [])
         }
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue from `state`, which must come from parameters of the same shapes; the learning rate is no part."""
         moments = self.checked(state)
         self._adam.state.clear()

@@ -15,18 +15,18 @@ from torch import Tensor, nn
 from gaelp.agents.guarded_adam import GradientStep, GuardedAdam
 from gaelp.agents.learner import BoxActions, Spaces, Update, refuse_other_state
 from gaelp.agents.replay_config import OffPolicyConfig
-from gaelp.agents.replay_memory import Memory, Minibatch
+from gaelp.agents.replay_memory import Minibatch, ReplayMemory
 from gaelp.agents.value_figures import value_figures
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
-from gaelp.experience.saved import State, copies, integer_of, number_of, tensors_of
+from gaelp.experience.saved import SavedState, copies, integer_of, number_of, tensors_of
 
-__all__ = ["OffPolicyAlgorithm", "OffPolicyLearner", "Tally", "Turn", "box_size"]
+__all__ = ["OffPolicyAlgorithm", "OffPolicyLearner", "ReplayTally", "StepInputs", "box_size"]
 
 _SAVED = ("name", "networks", "optimisers", "memory", "counters", "generators")
 
 
-class Tally:
+class ReplayTally:
     """Collects what the gradient steps of one update did."""
 
     def __init__(self, max_norm: float) -> None:
@@ -67,13 +67,13 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class StepInputs:
     """What a gradient step needs beside its minibatch."""
 
     learning_rate: float
     steps_made: int  # gradient steps before this one
     generator: torch.Generator
-    tally: Tally
+    tally: ReplayTally
 
 
 class OffPolicyAlgorithm(Protocol):
@@ -97,7 +97,7 @@ class OffPolicyAlgorithm(Protocol):
     def explore(self, obs: Tensor, generator: torch.Generator, progress: float) -> Tensor:
         """Actions (B, A) that also try something else."""
 
-    def learn(self, batch: Minibatch, turn: Turn) -> Tensor | None:
+    def learn(self, batch: Minibatch, turn: StepInputs) -> Tensor | None:
         """Make one gradient step; returns how wrong the critics were (B,), None if the minibatch was skipped."""
 
 
@@ -118,7 +118,7 @@ class OffPolicyLearner:
         self._action_size = box_size(algorithm.name, spaces)
         self._exploring, self._learning = exploring, learning
         self._generators = {"exploring": exploring, "learning": learning}
-        self._memory = Memory(config, spaces)
+        self._memory = ReplayMemory(config, spaces)
         self._progress = 0.0
         self._steps_made = 0  # gradient steps in all
 
@@ -151,16 +151,16 @@ class OffPolicyLearner:
         due = self._memory.due()
         if not due:
             return None
-        tally = Tally(self.config.max_gradient_norm)
+        tally = ReplayTally(self.config.max_gradient_norm)
         before = self._steps_made
         for _ in range(due):
             self._gradient_step(rate, tally)
         figures = {"learning_rate": rate, **self._memory.figures(), **tally.metrics()}
         return Update(metrics=figures, gradient_steps=self._steps_made - before, skipped=dict(tally.skipped))
 
-    def _gradient_step(self, rate: float, tally: Tally) -> None:
+    def _gradient_step(self, rate: float, tally: ReplayTally) -> None:
         batch = self._memory.draw(self._learning, self._progress)
-        errors = self.algorithm.learn(batch, Turn(rate, self._steps_made, self._learning, tally))
+        errors = self.algorithm.learn(batch, StepInputs(rate, self._steps_made, self._learning, tally))
         if errors is not None:
             self._steps_made += 1
             self._memory.replay.update_priorities(batch.indices, errors)
@@ -212,7 +212,7 @@ def _mean(numbers: list[float]) -> float:
     return math.fsum(numbers) / len(numbers)
 
 
-def _part_states(saved: Mapping[str, State], optimisers: Mapping[str, GuardedAdam]) -> Mapping[str, State]:
+def _part_states(saved: Mapping[str, SavedState], optimisers: Mapping[str, GuardedAdam]) -> Mapping[str, SavedState]:
     """The saved moments of each optimiser, if they fit it."""
     if saved.keys() != optimisers.keys():
         raise BadInput(

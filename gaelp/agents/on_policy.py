@@ -10,10 +10,10 @@ from torch import Tensor
 
 from gaelp.agents.actor_critic import ActorCritic
 from gaelp.agents.collection import Collected, Collection
-from gaelp.agents.gradient_step import OptimizerSpec, Outcome, Stepper
+from gaelp.agents.gradient_step import OptimizerSpec, Stepper, StepResult
 from gaelp.agents.learner import Spaces, Update, random_streams, refuse_other_state
 from gaelp.agents.networks import NetworkSpec
-from gaelp.agents.schedules import Constant, Schedule, refuse_negative
+from gaelp.agents.schedules import ConstantSchedule, Schedule, refuse_negative
 from gaelp.config.base import Frozen
 from gaelp.experience.collect import Step
 from gaelp.experience.saved import tensor_of
@@ -32,7 +32,7 @@ class OnPolicyConfig(Frozen):
     gamma: float = Field(default=0.99, ge=0, le=1)
     gae_lambda: float = Field(default=0.95, ge=0, le=1, description="0 trusts the critic, 1 the rewards")
     learning_rate: Schedule
-    entropy_weight: Schedule = Constant(start=0.0)
+    entropy_weight: Schedule = ConstantSchedule(start=0.0)
     value_weight: NonNegativeFloat = Field(default=0.5, description="of the critic's loss beside the policy's")
     max_gradient_norm: PositiveFloat = 0.5
     optimizer: OptimizerSpec
@@ -124,7 +124,7 @@ class Tally:
         self._applied: list[tuple[float, ...]] = []
         self.skipped = {"gradient": 0, "loss": 0}
 
-    def add(self, figures: Sequence[float], outcome: Outcome) -> None:
+    def add(self, figures: Sequence[float], outcome: StepResult) -> None:
         """Count a step: its figures in the order of the names if it was made, else why not."""
         if outcome.refused:
             self.skipped[outcome.refused] += 1

@@ -21,7 +21,7 @@ from gaelp.agents.on_policy import (
     Tally,
     with_normalised_advantages,
 )
-from gaelp.agents.schedules import Constant, Linear, Schedule
+from gaelp.agents.schedules import ConstantSchedule, LinearSchedule, Schedule
 from gaelp.agents.value_figures import explained_variance
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
@@ -76,12 +76,15 @@ class PpoConfig(OnPolicyConfig):
 
     steps_per_update: PositiveInt = Field(default=128, description="the paper's, for Atari")
     learning_rate: Schedule = Field(
-        default=Linear(start=1e-3, end=1e-4), description="rl-zoo's for the reference tasks, falling as in the paper"
+        default=LinearSchedule(start=1e-3, end=1e-4),
+        description="rl-zoo's for the reference tasks, falling as in the paper",
     )
     optimizer: OptimizerSpec = OptimizerSpec(kind="adam")
     epochs: PositiveInt = Field(default=3, description="the paper's for Atari, and enough on the market")
     minibatches: PositiveInt = Field(default=4, description="in each epoch; the paper's for Atari")
-    clip_range: Schedule = Field(default=Constant(start=0.2), description="of the probability ratio; the paper's best")
+    clip_range: Schedule = Field(
+        default=ConstantSchedule(start=0.2), description="of the probability ratio; the paper's best"
+    )
     value_clip: PositiveFloat | None = Field(
         default=None, description="how far a value may move in one update; none: it did not help, Andrychowicz 2021"
     )

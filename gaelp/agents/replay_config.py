@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from gaelp.agents.networks import NetworkSpec
-from gaelp.agents.schedules import Constant, Linear, Schedule, refuse_negative
+from gaelp.agents.schedules import ConstantSchedule, LinearSchedule, Schedule, refuse_negative
 from gaelp.config.base import Frozen
 from gaelp.experience.value_guard import OnRefused
 
@@ -25,7 +25,7 @@ class ReplayConfig(Frozen):
     network: NetworkSpec = Field(
         default=NetworkSpec(hidden=(256, 256)), description="of the actor and of each critic; Haarnoja et al. 2018"
     )
-    learning_rate: Schedule = Constant(start=3e-4)
+    learning_rate: Schedule = ConstantSchedule(start=3e-4)
     gamma: float = Field(default=0.99, ge=0, le=1)
     n_step: PositiveInt = Field(default=1, description="rewards summed before a target bootstraps")
     target_rate: float = Field(default=0.005, gt=0, le=1, description="share of the way a target moves; 1 copies")
@@ -71,7 +71,7 @@ class ValueBasedConfig(ReplayConfig):
     """
 
     network: NetworkSpec = NetworkSpec(hidden=(128, 128))
-    learning_rate: Schedule = Linear(start=1e-3, end=1e-4)
+    learning_rate: Schedule = LinearSchedule(start=1e-3, end=1e-4)
     n_step: PositiveInt = Field(default=3, description="Hessel et al. 2018")
     target_rate: float = Field(default=0.01, gt=0, le=1, description="share of the way; 1 copies: a hard target")
     batch_size: PositiveInt = 128
@@ -84,7 +84,7 @@ class ValueBasedConfig(ReplayConfig):
         " halved the speed on CartPole-v1",
     )
     dueling: bool = Field(default=False, description="meant for many similar actions; the reference tasks have 2 and 3")
-    epsilon: Schedule = Linear(start=1.0, end=0.02, until=0.2)
+    epsilon: Schedule = LinearSchedule(start=1.0, end=0.02, until=0.2)
     target_every: PositiveInt = Field(default=1, description="gradient steps between moves of the target network")
     huber_threshold: PositiveFloat = Field(default=1.0, description="errors beyond it count linearly; Mnih et al. 2015")
 

@@ -15,11 +15,11 @@ from gaelp.errors import BadInput
 from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
 from gaelp.experience.prioritized import PrioritizedReplay
-from gaelp.experience.replay import Replay, ReplayBuffer
-from gaelp.experience.saved import State, below, integer_of, prefixed
+from gaelp.experience.replay import ReplayBuffer, ReplaySource
+from gaelp.experience.saved import SavedState, below, integer_of, prefixed
 from gaelp.experience.value_guard import FieldSpec
 
-__all__ = ["Memory", "Minibatch"]
+__all__ = ["Minibatch", "ReplayMemory"]
 
 
 class Minibatch(NamedTuple):
@@ -34,7 +34,7 @@ class Minibatch(NamedTuple):
     indices: Tensor  # (B,) places in the replay buffer
 
 
-class Memory:
+class ReplayMemory:
     """Takes in steps of all rows and gives out minibatches; says when enough has come in to learn from."""
 
     def __init__(self, config: ReplayConfig, spaces: Spaces) -> None:
@@ -54,7 +54,7 @@ class Memory:
             on_refused=config.on_refused,
         )
         drawn = config.priorities
-        self.replay: Replay = (
+        self.replay: ReplaySource = (
             PrioritizedReplay(self._buffer, alpha=drawn.alpha, beta_start=drawn.beta_start) if drawn else self._buffer
         )
         self._normaliser = ObservationNormaliser((spaces.observation_size,)) if config.normalise_obs else None
@@ -114,14 +114,14 @@ class Memory:
         """How full the replay buffer is, and how many steps were left out of it for their values."""
         return {"replay_size": float(self.replay.size), "refused_steps": float(self._buffer.refused_steps)}
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """Everything remembered, as copies."""
-        state: State = {"waiting": self.waiting}
+        state: SavedState = {"waiting": self.waiting}
         for name, part in self.parts().items():
             state |= prefixed(name, part.state())
         return state
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue from `state`, which must come from a memory with the same settings."""
         waiting = integer_of(state, "waiting")
         wanted = {"waiting", *self.parts()}
@@ -134,7 +134,7 @@ class Memory:
             part.load_state(below(name, state))
         self.waiting = waiting
 
-    def parts(self) -> dict[str, Replay | ObservationNormaliser | RewardScaler]:
+    def parts(self) -> dict[str, ReplaySource | ObservationNormaliser | RewardScaler]:
         """By name, what saves and restores itself: all of the memory but `waiting`."""
         optional = {"normaliser": self._normaliser, "scaler": self._scaler}
         return {"replay": self.replay} | {name: part for name, part in optional.items() if part}

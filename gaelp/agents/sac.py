@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from gaelp.agents.guarded_adam import GuardedAdam
 from gaelp.agents.learner import Spaces, random_streams
 from gaelp.agents.networks import mlp, soft_update
-from gaelp.agents.off_policy import OffPolicyLearner, Turn, box_size
+from gaelp.agents.off_policy import OffPolicyLearner, StepInputs, box_size
 from gaelp.agents.replay_config import OffPolicyConfig
 from gaelp.agents.replay_memory import Minibatch
 from gaelp.agents.squashed import LOG_STD_HIGH, LOG_STD_LOW, Draw, draw_squashed, mean_and_log_std
@@ -94,7 +94,7 @@ class Sac(nn.Module):
         mean, log_std = mean_and_log_std(self.actor(obs), self._config.log_std_low)
         return draw_squashed(mean, log_std, torch.randn(mean.shape, generator=generator, dtype=mean.dtype))
 
-    def learn(self, batch: Minibatch, turn: Turn) -> Tensor | None:
+    def learn(self, batch: Minibatch, turn: StepInputs) -> Tensor | None:
         """One step of critics, actor, temperature and targets; all see the temperature from before it."""
         temperature = self.log_temperature.detach().exp()
         drawn = self.draw(batch.obs, turn.generator)
@@ -118,7 +118,7 @@ class Sac(nn.Module):
         next_values = self.targets(batch.next_obs, following.actions)
         return soft_targets(batch, next_values, following.log_probs, temperature)
 
-    def _improve(self, obs: Tensor, drawn: Draw, temperature: Tensor, turn: Turn) -> None:
+    def _improve(self, obs: Tensor, drawn: Draw, temperature: Tensor, turn: StepInputs) -> None:
         """Move the actor towards what the critics value, and the temperature towards the target entropy."""
         loss = actor_loss(self._opinions(obs, drawn.actions), drawn.log_probs, temperature)
         turn.tally.record("actor", self.optimisers["actor"].step(loss, turn.learning_rate))

@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue, PositiveFloat, create_model, model_valida
 
 from gaelp.agents.learner import Learner, Spaces
 from gaelp.agents.scaling import changed, scaled_schedule, shrunk
-from gaelp.agents.schedules import Constant, Schedule
+from gaelp.agents.schedules import ConstantSchedule, Schedule
 from gaelp.config.base import Frozen
 from gaelp.config.suggest import nearest
 from gaelp.errors import ComponentMissing, ConfigError, Refused
@@ -141,7 +141,7 @@ def build_sb3(spaces: Spaces, config: Sb3Config, *, seed: int) -> Learner:
 
 def scaled_sb3(config: Sb3Config, *, learning_rate: float, minibatch: float) -> Sb3Config:
     """The learning rate times a factor; the minibatch shrinks, for those that have one."""
-    rate = config.learning_rate or Constant(start=float(_default(config, "learning_rate")))
+    rate = config.learning_rate or ConstantSchedule(start=float(_default(config, "learning_rate")))
     arguments = dict(config.arguments)
     if minibatch < 1:
         size = arguments.get("batch_size", _default(config, "batch_size"))

@@ -12,7 +12,7 @@ from stable_baselines3.common.buffers import BaseBuffer
 from torch import Tensor
 
 from gaelp.errors import BadInput
-from gaelp.experience.saved import State, integer_of, number_of, tensor_of
+from gaelp.experience.saved import SavedState, integer_of, number_of, tensor_of
 
 __all__ = ["buffer_of", "load_model_state", "model_state"]
 
@@ -36,7 +36,7 @@ def buffer_of(model: BaseAlgorithm) -> BaseBuffer:
     return buffer
 
 
-def model_state(model: BaseAlgorithm) -> dict[str, State]:
+def model_state(model: BaseAlgorithm) -> dict[str, SavedState]:
     """Networks, optimisers, buffer, counters and the action space's generator, as copies."""
     parts = _torch_parts(model)
     networks = {f"{name}.{key}": value.clone() for name, part in parts.networks.items() for key, value in part.items()}
@@ -55,7 +55,7 @@ def model_state(model: BaseAlgorithm) -> dict[str, State]:
     }
 
 
-def load_model_state(model: BaseAlgorithm, state: Mapping[str, State]) -> Callable[[], None]:
+def load_model_state(model: BaseAlgorithm, state: Mapping[str, SavedState]) -> Callable[[], None]:
     """Checks that `state` fits; what is returned then puts it in place."""
     parts = _torch_parts(model)
     checked = {
@@ -93,7 +93,7 @@ def _torch_parts(model: BaseAlgorithm) -> _Torch:
     return _Torch(networks, {name: attrgetter(name)(model) for name in tensors}, optimisers)
 
 
-def _moments(saved: State, name: str, optimiser: torch.optim.Optimizer) -> dict[int, dict[str, Any]]:
+def _moments(saved: SavedState, name: str, optimiser: torch.optim.Optimizer) -> dict[int, dict[str, Any]]:
     """The saved moments of an optimiser by parameter, as copies; its rates are no part of them."""
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     found: dict[int, dict[str, Any]] = {}
@@ -112,13 +112,13 @@ def _arrays(buffer: BaseBuffer) -> dict[str, npt.NDArray[Any]]:
     return {name: value for name, value in vars(buffer).items() if isinstance(value, np.ndarray)}
 
 
-def _buffer_state(buffer: BaseBuffer) -> State:
+def _buffer_state(buffer: BaseBuffer) -> SavedState:
     size = buffer.size()
-    arrays: State = {name: torch.tensor(array[:size]) for name, array in _arrays(buffer).items()}
+    arrays: SavedState = {name: torch.tensor(array[:size]) for name, array in _arrays(buffer).items()}
     return arrays | {"size": size, "position": buffer.pos}
 
 
-def _buffer_filler(buffer: BaseBuffer, saved: State) -> Callable[[], None]:
+def _buffer_filler(buffer: BaseBuffer, saved: SavedState) -> Callable[[], None]:
     size = integer_of(saved, "size", at_most=buffer.buffer_size)
     position = integer_of(saved, "position", at_most=buffer.buffer_size)
     arrays = {name: tensor_of(saved, name, torch.as_tensor(array[:size])) for name, array in _arrays(buffer).items()}
@@ -132,13 +132,13 @@ def _buffer_filler(buffer: BaseBuffer, saved: State) -> Callable[[], None]:
     return fill
 
 
-def _space_state(model: BaseAlgorithm) -> State:
+def _space_state(model: BaseAlgorithm) -> SavedState:
     drawn: Any = model.action_space.np_random.bit_generator.state
-    words: State = {name: str(drawn["state"][name]) for name in _SPACE_WORDS}
+    words: SavedState = {name: str(drawn["state"][name]) for name in _SPACE_WORDS}
     return words | {name: int(drawn[name]) for name in ("has_uint32", "uinteger")}
 
 
-def _space_setter(model: BaseAlgorithm, saved: State) -> Callable[[], None]:
+def _space_setter(model: BaseAlgorithm, saved: SavedState) -> Callable[[], None]:
     words = {name: str(saved.get(name)) for name in _SPACE_WORDS}
     if not all(word.isdecimal() and int(word) < 2**128 for word in words.values()):
         raise BadInput(f"the saved generator of the action space is {words}, allowed are whole numbers of 128 bits")

@@ -9,7 +9,7 @@ from pydantic import Field, PositiveFloat
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 
-__all__ = ["Constant", "Cosine", "Linear", "Log", "Schedule", "refuse_negative"]
+__all__ = ["ConstantSchedule", "Cosine", "LinearSchedule", "Log", "Schedule", "refuse_negative"]
 
 Until = Annotated[float, Field(gt=0, le=1, description="share of training after which the end value holds")]
 
@@ -39,7 +39,7 @@ class _Ramp(Frozen):
         """The value when `share` of the way is done, 0 < share < 1."""
 
 
-class Constant(Frozen):
+class ConstantSchedule(Frozen):
     """The same value throughout."""
 
     kind: Literal["constant"] = "constant"
@@ -56,7 +56,7 @@ class Constant(Frozen):
         return self.start
 
 
-class Linear(_Ramp):
+class LinearSchedule(_Ramp):
     """Equal steps."""
 
     kind: Literal["linear"] = "linear"
@@ -86,13 +86,13 @@ class Log(_Ramp):
         return math.exp((1 - share) * math.log(self.start) + share * math.log(self.end))
 
 
-Schedule = Annotated[Constant | Linear | Cosine | Log, Field(discriminator="kind")]
+Schedule = Annotated[ConstantSchedule | LinearSchedule | Cosine | Log, Field(discriminator="kind")]
 
 
 def refuse_negative(config: Frozen) -> None:
     """ValueError if a schedule of this configuration begins or ends below zero."""
     for name, value in config:
-        if isinstance(value, Constant | _Ramp) and (least := min(value.ends)) < 0:
+        if isinstance(value, ConstantSchedule | _Ramp) and (least := min(value.ends)) < 0:
             raise ValueError(f"{name} reaches {least}, allowed is 0 and above: change its start or end")
 
 

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from gaelp.agents.guarded_adam import GuardedAdam
 from gaelp.agents.learner import Spaces, random_streams
 from gaelp.agents.networks import mlp, soft_update
-from gaelp.agents.off_policy import OffPolicyLearner, Turn, box_size
+from gaelp.agents.off_policy import OffPolicyLearner, StepInputs, box_size
 from gaelp.agents.replay_config import OffPolicyConfig
 from gaelp.agents.replay_memory import Minibatch
-from gaelp.agents.schedules import Constant, Schedule
+from gaelp.agents.schedules import ConstantSchedule, Schedule
 from gaelp.agents.twin_critics import TwinCritics, twin_loss
 
 __all__ = ["Td3", "Td3Config", "build_td3", "clipped_targets", "smoothed_actions"]
@@ -28,8 +28,10 @@ _ACTOR_GAIN = 0.01
 class Td3Config(OffPolicyConfig):
     """What TD3 can be told beside what it shares with SAC; the defaults are Fujimoto et al.'s."""
 
-    learning_rate: Schedule = Constant(start=1e-3)
-    exploration_noise: Schedule = Field(default=Constant(start=0.1), description="standard deviation of an action's")
+    learning_rate: Schedule = ConstantSchedule(start=1e-3)
+    exploration_noise: Schedule = Field(
+        default=ConstantSchedule(start=0.1), description="standard deviation of an action's"
+    )
     target_noise: NonNegativeFloat = Field(default=0.2, description="standard deviation, at the targets' actions")
     target_noise_clip: NonNegativeFloat = Field(default=0.5, description="the most it may be, either way")
     policy_delay: PositiveInt = Field(default=2, description="steps of the critics for one of actor and targets")
@@ -79,7 +81,7 @@ class Td3(nn.Module):
         noise = torch.randn(actions.shape, generator=generator) * self._config.exploration_noise.value(progress)
         return (actions + noise).clamp(-1, 1)
 
-    def learn(self, batch: Minibatch, turn: Turn) -> Tensor | None:
+    def learn(self, batch: Minibatch, turn: StepInputs) -> Tensor | None:
         """One step of the critics, and every `policy_delay` steps one of actor and targets."""
         targets = self._targets(batch, turn.generator)
         values: Tensor = self.critics(batch.obs, batch.actions)
@@ -101,7 +103,7 @@ class Td3(nn.Module):
         actions = smoothed_actions(self.actor_target(batch.next_obs), noise, self._config.target_noise_clip)
         return clipped_targets(batch, self.targets(batch.next_obs, actions))
 
-    def _improve(self, obs: Tensor, turn: Turn) -> None:
+    def _improve(self, obs: Tensor, turn: StepInputs) -> None:
         """Move the actor towards what the first critic values, and both targets a little."""
         loss = -self.critics.first(obs, self.actor(obs)).mean()
         turn.tally.record("actor", self.optimisers["actor"].step(loss, turn.learning_rate))

@@ -15,12 +15,12 @@ from gaelp.agents.guarded_adam import GradientStep, GuardedAdam
 from gaelp.agents.learner import DiscreteActions, Spaces, Update, random_streams, refuse_other_state
 from gaelp.agents.networks import soft_update
 from gaelp.agents.replay_config import ValueBasedConfig
-from gaelp.agents.replay_memory import Memory, Minibatch
+from gaelp.agents.replay_memory import Minibatch, ReplayMemory
 from gaelp.agents.value_figures import value_figures
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
 from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
-from gaelp.experience.replay import Replay
+from gaelp.experience.replay import ReplaySource
 from gaelp.experience.saved import copies, integer_of, number_of, tensors_of
 
 __all__ = ["Objective", "RowLosses", "ValueLearner"]
@@ -77,7 +77,7 @@ class ValueLearner:
         )
         self._target = copy.deepcopy(self.online).requires_grad_(requires_grad=False)
         self._optimizer = GuardedAdam(self.online.parameters(), max_norm=config.max_gradient_norm)
-        self._memory = Memory(config, spaces)
+        self._memory = ReplayMemory(config, spaces)
         self._progress = 0.0
         self._steps_made = 0  # gradient steps in all
 
@@ -182,6 +182,6 @@ class ValueLearner:
             generator.set_state(streams[name])
         self._progress, self._memory.waiting, self._steps_made = progress, waiting, steps_made
 
-    def _parts(self) -> dict[str, Replay | GuardedAdam | ObservationNormaliser | RewardScaler]:
+    def _parts(self) -> dict[str, ReplaySource | GuardedAdam | ObservationNormaliser | RewardScaler]:
         """What saves and restores itself."""
         return {**self._memory.parts(), "optimizer": self._optimizer}

@@ -16,7 +16,7 @@ from gaelp.config.base import Frozen
 from gaelp.config.settings import Settings
 from gaelp.observability import get_logger
 
-__all__ = ["EmergencyStop", "Standing", "StandingStop"]
+__all__ = ["EmergencyStop", "StandingStop", "StopStatus"]
 
 log = get_logger(__name__)
 
@@ -36,7 +36,7 @@ class StandingStop(Frozen):
     stands_in: tuple[Literal["latch", "fence"], ...]
 
 
-class Standing(Frozen):
+class StopStatus(Frozen):
     """Whether spending stands still; what cannot be read counts as stopped, and `detail` says what it was.
 
     `newest` is how the newest stop over this server stands, part by part, whether or not it was released since.
@@ -63,13 +63,13 @@ class EmergencyStop:
         """Stop now; the report says whether it has. Raises, TimeoutError for one, where that is not known."""
         return await within(_STOP_SECONDS, begin_at_any_price(lambda: self._stop(by, reason)))
 
-    async def standing(self) -> Standing:
+    async def standing(self) -> StopStatus:
         """What is in force; a database that does not answer leaves what the latch says."""
         try:
             state = await within(_READ_SECONDS, self._book_readers.begin(lambda: kill_switch(self._settings).state()))
         except Exception as problem:  # noqa: BLE001 - whatever keeps us from knowing, not knowing means stopped
             return await self._latch_alone(problem)
-        return Standing(
+        return StopStatus(
             stopped=state.is_stopped,
             readable=True,
             stops=_stops(state.latch, state.fence),
@@ -100,13 +100,13 @@ class EmergencyStop:
     def _newest_report(self) -> StopReport | None:
         return None if self._newest is None else self._newest.report()
 
-    async def _latch_alone(self, problem: Exception) -> Standing:
+    async def _latch_alone(self, problem: Exception) -> StopStatus:
         told = str(problem) or f"no answer within {_READ_SECONDS:g} s ({type(problem).__name__})"
         try:
             record = await within(_READ_SECONDS, self._latch_readers.begin(self._latch.read))
         except Exception:  # noqa: BLE001 - as above; the problem told is the one of both
             record = None
-        return Standing(
+        return StopStatus(
             stopped=True,
             readable=False,
             stops=_stops(record, None),

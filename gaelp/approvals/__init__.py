@@ -1,6 +1,6 @@
 """Ed25519-signed approvals bound to the exact action, and the hash-chained audit log."""
 
-from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.action import SignedAction, action_hash
 from gaelp.approvals.approval import Approval, Statement, sign, unsigned
 from gaelp.approvals.audit import AuditLog, AuditProblem, AuditRow
 from gaelp.approvals.authorise import Authorisation, require, state_of
@@ -14,7 +14,6 @@ from gaelp.approvals.store import ApprovalStore
 from gaelp.approvals.trust import Approver, Trust, load_trust
 
 __all__ = [
-    "Action",
     "Approval",
     "ApprovalPolicy",
     "ApprovalRequest",
@@ -25,6 +24,7 @@ __all__ = [
     "AuditRow",
     "Authorisation",
     "Mandate",
+    "SignedAction",
     "SigningKey",
     "Statement",
     "Trust",

@@ -18,13 +18,13 @@ from gaelp.config.base import Frozen
 from gaelp.config.names import Name, Slug
 from gaelp.money import Money
 
-__all__ = ["Action", "ActionKind", "World", "action_hash"]
+__all__ = ["LiveOrSandbox", "SignedAction", "SignedActionKind", "action_hash"]
 
-ActionKind = Literal["budget", "gate", "mandate", "release", "revive"]
-World = Literal["live", "sandbox"]
+SignedActionKind = Literal["budget", "gate", "mandate", "release", "revive"]
+LiveOrSandbox = Literal["live", "sandbox"]
 
 # What an action must say, or its approval would cover more than the person saw.
-_NEEDED: dict[ActionKind, tuple[str, ...]] = {
+_NEEDED: dict[SignedActionKind, tuple[str, ...]] = {
     "gate": ("gate", "attempt", "model_hash", "evidence_hash"),
     "release": ("attempt", "model_hash", "evidence_hash", "account", "currency", "campaigns", "limits_micros"),
     "mandate": ("subject", "mandate"),
@@ -33,7 +33,7 @@ _NEEDED: dict[ActionKind, tuple[str, ...]] = {
 }
 
 
-class Action(Frozen):
+class SignedAction(Frozen):
     """One thing to be done once; whatever differs in any field is another action and needs another approval.
 
     Two actions alike in everything are told apart by `attempt` or `subject`.
@@ -41,10 +41,10 @@ class Action(Frozen):
 
     model_config = ConfigDict(strict=True)
 
-    kind: ActionKind
+    kind: SignedActionKind
     run_id: Label
     requester: Name  # who asks; with four eyes, not among those who approve
-    world: World = "live"  # sandbox: no real money can move
+    world: LiveOrSandbox = "live"  # sandbox: no real money can move
     gate: Slug | None = None
     attempt: Count | None = None
     model_hash: Sha256 | None = None
@@ -87,6 +87,6 @@ class Action(Frozen):
         return self
 
 
-def action_hash(action: Action) -> str:
+def action_hash(action: SignedAction) -> str:
     """SHA-256 (hex) over every field of the action."""
     return digest("action", action.model_dump(mode="json"))

@@ -4,12 +4,12 @@ from pydantic import BaseModel
 
 from gaelp.approvals.action import action_hash
 from gaelp.approvals.approval import Approval
+from gaelp.approvals.approval_status import is_authentic
 from gaelp.approvals.audit import AuditRow
 from gaelp.approvals.authorise import Authorisation
 from gaelp.approvals.canonical import canonical, parse
 from gaelp.approvals.database import Session
 from gaelp.approvals.policy import ApprovalRequest
-from gaelp.approvals.standing import is_authentic
 from gaelp.approvals.tables import all_requests, approvals_of, request_of, use_of
 from gaelp.approvals.trust import Trust
 from gaelp.errors import Refused

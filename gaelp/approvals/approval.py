@@ -7,18 +7,18 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, ValidationError, model_validator
 
-from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.action import SignedAction, action_hash
 from gaelp.approvals.keys import SigningKey
 from gaelp.approvals.words import Instant, Nonce, Reason, Sha256, SignatureHex
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name
 from gaelp.errors import BadInput
 
-__all__ = ["APPROVAL_DOMAIN", "Approval", "Decision", "Statement", "new_nonce", "sign", "unsigned"]
+__all__ = ["APPROVAL_DOMAIN", "Approval", "ApprovalDecision", "Statement", "new_nonce", "sign", "unsigned"]
 
 APPROVAL_DOMAIN = "approval"
 
-Decision = Literal["approve", "reject"]
+ApprovalDecision = Literal["approve", "reject"]
 
 
 class Statement(Frozen):
@@ -28,7 +28,7 @@ class Statement(Frozen):
 
     action_hash: Sha256
     approver: Name
-    decision: Decision
+    decision: ApprovalDecision
     reason: Reason
     issued_at: Instant
     expires_at: Instant
@@ -58,10 +58,10 @@ def new_nonce() -> str:
 
 
 def sign(
-    action: Action,
+    action: SignedAction,
     key: SigningKey,
     *,
-    decision: Decision,
+    decision: ApprovalDecision,
     reason: str,
     at: datetime,
     valid_for: timedelta,
@@ -75,7 +75,7 @@ def sign(
 
 
 def unsigned(
-    action: Action, approver: str, *, decision: Decision, reason: str, at: datetime, valid_for: timedelta
+    action: SignedAction, approver: str, *, decision: ApprovalDecision, reason: str, at: datetime, valid_for: timedelta
 ) -> Approval:
     """A decision that rests on a name alone; only a sandbox policy accepts it."""
     statement = _statement(
@@ -85,7 +85,14 @@ def unsigned(
 
 
 def _statement(
-    action: Action, approver: str, *, decision: Decision, reason: str, at: datetime, valid_for: timedelta, nonce: str
+    action: SignedAction,
+    approver: str,
+    *,
+    decision: ApprovalDecision,
+    reason: str,
+    at: datetime,
+    valid_for: timedelta,
+    nonce: str,
 ) -> Statement:
     try:
         return Statement(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gaelp.approvals.canonical import canonical, digest, parse
-from gaelp.approvals.database import Database, Session
+from gaelp.approvals.database import ApprovalDatabase, Session
 from gaelp.approvals.words import require_aware
 from gaelp.errors import DataError
 
@@ -64,7 +64,7 @@ class AuditProblem:
 class AuditLog:
     """The log of one database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: ApprovalDatabase) -> None:
         self._database = database
 
     def append(self, kind: str, body: dict[str, Any], at: datetime) -> AuditRow:

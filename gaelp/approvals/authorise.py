@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
-from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.action import SignedAction, action_hash
 from gaelp.approvals.approval import Approval
+from gaelp.approvals.approval_status import ApprovalStatus, Circumstances, approval_status
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
-from gaelp.approvals.standing import Circumstances, Standing, standing
 from gaelp.approvals.trust import Trust
 from gaelp.approvals.words import Instant, Nonce, Sha256, require_aware
 from gaelp.config.base import Frozen
@@ -19,10 +19,19 @@ from gaelp.config.fingerprint import fingerprint
 from gaelp.config.names import Name, Slug
 from gaelp.errors import Refused
 
-__all__ = ["Authorisation", "Tally", "Terms", "check_granted", "missing_approvers", "require", "state_of", "tally"]
+__all__ = [
+    "ApprovalTally",
+    "ApprovalTerms",
+    "Authorisation",
+    "check_granted",
+    "missing_approvers",
+    "require",
+    "state_of",
+    "tally",
+]
 
 
-class Terms(Frozen):
+class ApprovalTerms(Frozen):
     """What the policy asked for, and the hash of the list of approvers: were they the true ones?"""
 
     model_config = ConfigDict(strict=True)
@@ -35,7 +44,7 @@ class Terms(Frozen):
     trust_hash: Sha256
 
     @classmethod
-    def of(cls, policy: ApprovalPolicy, trust: Trust) -> "Terms":
+    def of(cls, policy: ApprovalPolicy, trust: Trust) -> "ApprovalTerms":
         """The terms of a policy and a list."""
         asked = policy.model_dump(include={"quorum", "roles", "at_least", "four_eyes", "sandbox"})
         return cls(**asked, trust_hash=fingerprint(trust))
@@ -53,7 +62,7 @@ class Authorisation(Frozen):
     signed: bool  # False: rests on names alone, in a sandbox
     granted_at: Instant
     expires_at: Instant
-    terms: Terms | None = None  # None: was granted before they were kept
+    terms: ApprovalTerms | None = None  # None: was granted before they were kept
 
     @model_serializer(mode="wrap")
     def _as_it_was_written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -63,7 +72,7 @@ class Authorisation(Frozen):
             values.pop("terms", None)
         return values
 
-    def check(self, action: Action, at: datetime) -> None:
+    def check(self, action: SignedAction, at: datetime) -> None:
         """Refuse any other action, and any time at which not all of the approvals are in force."""
         if action_hash(action) != self.action_hash:
             raise Refused(
@@ -78,27 +87,27 @@ class Authorisation(Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ApprovalTally:
     """What the approvals at hand are worth together."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[ApprovalStatus, ...]
     missing: tuple[str, ...]  # what the policy still asks for, in words
 
-    def of(self, worth: str) -> tuple[Standing, ...]:
+    def of(self, worth: str) -> tuple[ApprovalStatus, ...]:
         """The approvals with that worth."""
         return tuple(entry for entry in self.standings if entry.worth == worth)
 
 
-def tally(approvals: Iterable[Approval], around: Circumstances) -> Tally:
+def tally(approvals: Iterable[Approval], around: Circumstances) -> ApprovalTally:
     """Hold every approval against the action and count those that are valid, each person once."""
-    standings = tuple(standing(approval, around) for approval in approvals)
+    standings = tuple(approval_status(approval, around) for approval in approvals)
     entries = _without_doubles(standings)
     who = {entry.approval.statement.approver for entry in entries if entry.worth == "approves"}
-    return Tally(entries, missing_approvers(who, around))
+    return ApprovalTally(entries, missing_approvers(who, around))
 
 
 def require(
-    action: Action,
+    action: SignedAction,
     approvals: Iterable[Approval],
     policy: ApprovalPolicy,
     trust: Trust,
@@ -121,12 +130,12 @@ def require(
         signed=all(entry.approval.signature is not None for entry in valid),
         granted_at=at,
         expires_at=min(entry.approval.statement.expires_at for entry in valid),
-        terms=Terms.of(policy, trust),
+        terms=ApprovalTerms.of(policy, trust),
     )
 
 
 def check_granted(
-    action: Action, granted: Authorisation, approvals: Iterable[Approval], policy: ApprovalPolicy, trust: Trust
+    action: SignedAction, granted: Authorisation, approvals: Iterable[Approval], policy: ApprovalPolicy, trust: Trust
 ) -> None:
     """Refuse an authorisation that these approvals do not give as of its own time: somebody wrote it by hand."""
     if action.world == "sandbox":
@@ -154,7 +163,7 @@ def state_of(
     return "escalate" if at >= request.escalates_at(policy) else "waiting"
 
 
-def _check_world(action: Action, policy: ApprovalPolicy) -> None:
+def _check_world(action: SignedAction, policy: ApprovalPolicy) -> None:
     if policy.sandbox and action.world != "sandbox":
         raise Refused(
             f"a {action.kind} of run {action.run_id!r} can move real money, and the policy is one for a sandbox:"
@@ -162,12 +171,12 @@ def _check_world(action: Action, policy: ApprovalPolicy) -> None:
         )
 
 
-def _without_doubles(standings: tuple[Standing, ...]) -> tuple[Standing, ...]:
+def _without_doubles(standings: tuple[ApprovalStatus, ...]) -> tuple[ApprovalStatus, ...]:
     """The same approval given twice is one; two different ones with one nonce are both void."""
     distinct = tuple({entry.approval: entry for entry in standings}.values())
     nonces = Counter(entry.approval.statement.nonce for entry in distinct)
     return tuple(
-        Standing(entry.approval, "void", "another approval has the same nonce")
+        ApprovalStatus(entry.approval, "void", "another approval has the same nonce")
         if nonces[entry.approval.statement.nonce] > 1
         else entry
         for entry in distinct
@@ -189,7 +198,7 @@ def _missing(who: set[str], around: Circumstances) -> Iterable[str]:
             yield f"{count - have} more with the role {role}"
 
 
-def _refusal(action: Action, found: Tally) -> str:
+def _refusal(action: SignedAction, found: ApprovalTally) -> str:
     what = f"{action.kind} of run {action.run_id!r} (action {action_hash(action)[:12]})"
     seen = "; ".join(f"{entry.approval.statement.approver}: {entry.worth} ({entry.why})" for entry in found.standings)
     if found.of("rejects"):

@@ -26,7 +26,7 @@ from gaelp.config.settings import Settings
 from gaelp.database.append_only import add_walls
 from gaelp.errors import Refused
 
-__all__ = ["STORE", "ApprovalsDamaged", "Database", "Session", "approvals_place", "is_begun", "open_database"]
+__all__ = ["STORE", "ApprovalDatabase", "ApprovalsDamaged", "Session", "approvals_place", "is_begun", "open_database"]
 
 
 class ApprovalsDamaged(layer.DatabaseDamaged, Refused):
@@ -108,7 +108,7 @@ class Session:
         return self.connection.exec_driver_sql(written, tuple(parameters))
 
 
-class Database:
+class ApprovalDatabase:
     """Where transactions on approvals and audit log come from."""
 
     def __init__(self, database: layer.Database) -> None:
@@ -136,9 +136,9 @@ def approvals_place(settings: Settings) -> layer.Place:
     return layer.place_of(settings, STORE.file_name)
 
 
-def open_database(place: layer.Place, *, create: bool = True) -> Database:
+def open_database(place: layer.Place, *, create: bool = True) -> ApprovalDatabase:
     """The database at a path, or at the URL of a PostgreSQL; tables are made if there are none, unless told not to."""
-    return Database(layer.open_database(place, STORE, create=create))
+    return ApprovalDatabase(layer.open_database(place, STORE, create=create))
 
 
 def is_begun(place: layer.Place) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from gaelp.approvals.action import Action, World
+from gaelp.approvals.action import LiveOrSandbox, SignedAction
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.authorise import Authorisation, require
 from gaelp.approvals.policy import ApprovalPolicy
@@ -14,9 +14,11 @@ from gaelp.gates import Verdict, check_replay
 __all__ = ["approve_gate", "check_gate_action", "gate_action"]
 
 
-def gate_action(verdict: Verdict, *, model_hash: str, requester: str, attempt: int, world: World = "live") -> Action:
+def gate_action(
+    verdict: Verdict, *, model_hash: str, requester: str, attempt: int, world: LiveOrSandbox = "live"
+) -> SignedAction:
     """The action of letting a run through a gate, bound to the verdict that people are shown."""
-    return Action.model_validate(
+    return SignedAction.model_validate(
         {
             "kind": "gate",
             "run_id": verdict.evidence.run_id,
@@ -30,7 +32,7 @@ def gate_action(verdict: Verdict, *, model_hash: str, requester: str, attempt: i
     )
 
 
-def check_gate_action(verdict: Verdict, action: Action) -> None:
+def check_gate_action(verdict: Verdict, action: SignedAction) -> None:
     """Refuse an action that is not about this verdict, and a verdict that is no pass or was changed."""
     check_replay(verdict)
     if verdict.outcome != "pass":
@@ -49,7 +51,7 @@ def check_gate_action(verdict: Verdict, action: Action) -> None:
 
 def approve_gate(
     verdict: Verdict,
-    action: Action,
+    action: SignedAction,
     approvals: Iterable[Approval],
     policy: ApprovalPolicy,
     trust: Trust,

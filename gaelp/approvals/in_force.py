@@ -2,13 +2,13 @@
 
 from datetime import datetime
 
-from gaelp.approvals.action import Action
+from gaelp.approvals.action import SignedAction
 from gaelp.approvals.agreement import check_agreement
+from gaelp.approvals.approval_status import Circumstances, is_authentic
 from gaelp.approvals.audit import has_row
 from gaelp.approvals.authorise import check_granted, missing_approvers
 from gaelp.approvals.database import Session
 from gaelp.approvals.policy import ApprovalPolicy
-from gaelp.approvals.standing import Circumstances, is_authentic
 from gaelp.approvals.tables import approvals_of, request_of, use_of
 from gaelp.approvals.trust import Trust
 from gaelp.errors import Refused
@@ -18,7 +18,7 @@ __all__ = ["REVOKED", "require_in_force"]
 REVOKED = "approval.revoked"
 
 
-def require_in_force(session: Session, wanted: str, policy: ApprovalPolicy, trust: Trust, at: datetime) -> Action:
+def require_in_force(session: Session, wanted: str, policy: ApprovalPolicy, trust: Trust, at: datetime) -> SignedAction:
     """The action with this hash; Refused unless enough people signed it whose keys are trusted still.
 
     The approvals must have been used, as the log records; they must have been enough then, and those of keys that are

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gaelp.approvals.action import Action, World
+from gaelp.approvals.action import LiveOrSandbox, SignedAction
 from gaelp.approvals.words import Instant
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
@@ -66,7 +66,7 @@ class ApprovalRequest(Frozen):
 
     model_config = ConfigDict(strict=True)
 
-    action: Action
+    action: SignedAction
     requested_at: Instant
 
     def escalates_at(self, policy: ApprovalPolicy) -> datetime:
@@ -92,12 +92,12 @@ def _strictness(policy: ApprovalPolicy) -> tuple[bool, int, int]:
     return not policy.sandbox, policy.quorum, -policy.valid_minutes_max
 
 
-def policy_for(settings: Settings, world: World) -> ApprovalPolicy:
+def policy_for(settings: Settings, world: LiveOrSandbox) -> ApprovalPolicy:
     """What holds for actions in a world: where real money can move, never a policy for the sandbox."""
     return load_policy(policy_name(settings, world))
 
 
-def policy_name(settings: Settings, world: World) -> str:
+def policy_name(settings: Settings, world: LiveOrSandbox) -> str:
     """What the policy for actions in a world is called, or its path."""
     named = settings.approvals.policy
     return LIVE if world == "live" and load_policy(named).sandbox else str(named)

@@ -7,7 +7,7 @@ somebody took out of the tables is missed.
 from collections.abc import Callable
 from datetime import datetime
 
-from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.action import SignedAction, action_hash
 from gaelp.approvals.agreement import (
     DECIDED,
     REQUESTED,
@@ -21,12 +21,12 @@ from gaelp.approvals.agreement import (
     used_body,
 )
 from gaelp.approvals.approval import Approval
+from gaelp.approvals.approval_status import Circumstances, approval_status
 from gaelp.approvals.audit import append, has_row
-from gaelp.approvals.authorise import Authorisation, Tally, check_granted, require, state_of, tally
-from gaelp.approvals.database import Database, Session, open_database
+from gaelp.approvals.authorise import ApprovalTally, Authorisation, check_granted, require, state_of, tally
+from gaelp.approvals.database import ApprovalDatabase, Session, open_database
 from gaelp.approvals.in_force import REVOKED, require_in_force
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
-from gaelp.approvals.standing import Circumstances, standing
 from gaelp.approvals.tables import (
     all_requests,
     approvals_of,
@@ -52,7 +52,7 @@ class ApprovalStore:
     """What was asked, what was decided, and what was used up."""
 
     def __init__(self, place: Place, clock: Clock, *, create: bool = True) -> None:
-        self._database: Database = open_database(place, create=create)
+        self._database: ApprovalDatabase = open_database(place, create=create)
         self._clock = clock
 
     @property
@@ -60,7 +60,7 @@ class ApprovalStore:
         """What the store takes the time from."""
         return self._clock
 
-    def request(self, action: Action) -> ApprovalRequest:
+    def request(self, action: SignedAction) -> ApprovalRequest:
         """Ask people to decide on an action; asking again changes nothing."""
         wanted = action_hash(action)
         with self._database.writing() as session:
@@ -87,7 +87,7 @@ class ApprovalStore:
                 return
             at = self._clock.now()
             around = Circumstances(request.action, policy, trust, at, used_nonces(session))
-            found = standing(approval, around)
+            found = approval_status(approval, around)
             if found.worth in ("idle", "void"):
                 raise Refused(
                     f"the decision of {said.approver} is not taken: {found.why}. Sign exactly this action anew."
@@ -99,35 +99,35 @@ class ApprovalStore:
             )
             append(session, DECIDED, decided_body(said.action_hash, approval), at)
 
-    def approvals(self, action: Action) -> tuple[Approval, ...]:
+    def approvals(self, action: SignedAction) -> tuple[Approval, ...]:
         """Every decision on an action that was taken in."""
         with self._database.reading() as session:
             return approvals_of(session, action_hash(action))
 
-    def state(self, action: Action, policy: ApprovalPolicy, trust: Trust) -> RequestState:
+    def state(self, action: SignedAction, policy: ApprovalPolicy, trust: Trust) -> RequestState:
         """Where the request for an action stands now."""
         with self._database.reading() as session:
             request = known_request(session, action)
             approvals = approvals_of(session, action_hash(action))
         return state_of(request, approvals, policy, trust, self._clock.now())
 
-    def tally(self, action: Action, policy: ApprovalPolicy, trust: Trust) -> Tally:
+    def tally(self, action: SignedAction, policy: ApprovalPolicy, trust: Trust) -> ApprovalTally:
         """What the decisions on an action are worth now, and what is missing."""
         return tally(self.approvals(action), Circumstances(action, policy, trust, self._clock.now()))
 
-    def use(self, action: Action) -> Authorisation | None:
+    def use(self, action: SignedAction) -> Authorisation | None:
         """What was granted when the approvals of an action were used up; None if they were not."""
         with self._database.reading() as session:
             found = use_of(session, action_hash(action))
         return found[1] if found else None
 
-    def consumer_of(self, action: Action) -> str | None:
+    def consumer_of(self, action: SignedAction) -> str | None:
         """What the approvals of an action were used up for; None if they were not."""
         with self._database.reading() as session:
             found = use_of(session, action_hash(action))
         return found[0] if found else None
 
-    def is_used(self, action: Action) -> bool:
+    def is_used(self, action: SignedAction) -> bool:
         """Whether the approvals of an action were used up."""
         return self.use(action) is not None
 
@@ -136,7 +136,7 @@ class ApprovalStore:
         with self._database.reading() as session:
             return frozenset(wanted for (wanted,) in session.execute("SELECT action_hash FROM uses"))
 
-    def consume(self, action: Action, policy: ApprovalPolicy, trust: Trust, *, consumer: str) -> Authorisation:
+    def consume(self, action: SignedAction, policy: ApprovalPolicy, trust: Trust, *, consumer: str) -> Authorisation:
         """Use the approvals of an action up, for good: the same consumer gets the same answer again, no other any.
 
         A use that is stored is believed only if the approvals of the action give it, as of its own time.
@@ -169,7 +169,7 @@ class ApprovalStore:
             append(session, USED, used_body(wanted, consumer, granted), at)
         return granted
 
-    def in_force(self, wanted: str, policy: ApprovalPolicy, trust: Trust) -> Action:
+    def in_force(self, wanted: str, policy: ApprovalPolicy, trust: Trust) -> SignedAction:
         """The action with this hash, if its approvals were used and it still holds now; Refused otherwise."""
         with self._database.reading() as session:
             return require_in_force(session, wanted, policy, trust, self._clock.now())
@@ -187,7 +187,7 @@ class ApprovalStore:
         with self._database.reading() as session:
             return has_row(session, REVOKED, wanted)
 
-    def note_refused(self, kind: str, action: Action, why: str) -> None:
+    def note_refused(self, kind: str, action: SignedAction, why: str) -> None:
         """Tell the log, once, that an action came to nothing after its approvals were used; not if they were not."""
         wanted = action_hash(action)
         with self._database.writing() as session:
@@ -206,7 +206,7 @@ class ApprovalStore:
                 " has taken them out"
             )
 
-    def weak_uses(self, policy_of: Callable[[Action], ApprovalPolicy], trust: Trust) -> tuple[WeakUse, ...]:
+    def weak_uses(self, policy_of: Callable[[SignedAction], ApprovalPolicy], trust: Trust) -> tuple[WeakUse, ...]:
         """Every use that the policy which should have held would not have granted."""
         with self._database.reading() as session:
             return tuple(weak_uses(session, policy_of, trust))

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.action import SignedAction, action_hash
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.authorise import Authorisation
 from gaelp.approvals.canonical import model_bytes, read_model
@@ -26,7 +26,7 @@ __all__ = [
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def known_request(session: Session, action: Action) -> ApprovalRequest:
+def known_request(session: Session, action: SignedAction) -> ApprovalRequest:
     """The request for an action; Refused if nobody asked for it."""
     request = request_of(session, action_hash(action))
     if request is None:

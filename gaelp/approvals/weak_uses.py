@@ -7,12 +7,12 @@ of its own time, by the files of whoever looks.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.action import SignedAction, action_hash
 from gaelp.approvals.agreement import USED
+from gaelp.approvals.approval_status import Circumstances
 from gaelp.approvals.authorise import Authorisation, tally
 from gaelp.approvals.database import Session
 from gaelp.approvals.policy import ApprovalPolicy
-from gaelp.approvals.standing import Circumstances
 from gaelp.approvals.tables import all_requests, approvals_of, use_of
 from gaelp.approvals.trust import Trust
 
@@ -24,7 +24,7 @@ class WeakUse:
     """A use that would not have been granted, the row that tells of it, and what it lacked."""
 
     seq: int
-    action: Action
+    action: SignedAction
     granted: Authorisation
     missing: tuple[str, ...]
 
@@ -39,7 +39,7 @@ class WeakUse:
         )
 
 
-def weak_uses(session: Session, policy_of: Callable[[Action], ApprovalPolicy], trust: Trust) -> Iterator[WeakUse]:
+def weak_uses(session: Session, policy_of: Callable[[SignedAction], ApprovalPolicy], trust: Trust) -> Iterator[WeakUse]:
     """Every use of a live action that its own approvals do not carry under the policy which is given for it."""
     for request in all_requests(session):
         action, wanted = request.action, action_hash(request.action)

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from gaelp.approvals import Action, ApprovalPolicy, load_policy
-from gaelp.approvals.action import World
+from gaelp.approvals import ApprovalPolicy, SignedAction, load_policy
+from gaelp.approvals.action import LiveOrSandbox
 from gaelp.approvals.policy import policy_name
 from gaelp.authority.audit_records import (
     check_approvals_know,
@@ -68,7 +68,7 @@ def lower(settings: Settings, ledger: Ledger, change: LimitChange, make: Callabl
 
 def change_with_authority(
     settings: Settings,
-    world: World,
+    world: LiveOrSandbox,
     ledger: Ledger,
     change: LimitChange,
     signer: Callable[[], Signer],
@@ -127,10 +127,10 @@ def _with_signatures(
     return made
 
 
-def _action(change: LimitChange) -> Action:
+def _action(change: LimitChange) -> SignedAction:
     try:
         # Nobody in person is the requester, so that everyone may approve and all of them sign the same action.
-        return Action(
+        return SignedAction(
             kind="budget",
             run_id="ledger",
             requester="ledger",

@@ -11,18 +11,18 @@ from datetime import date
 from pydantic import ValidationError
 
 from gaelp.approvals import (
-    Action,
     ApprovalPolicy,
     ApprovalStore,
     AuditLog,
     Mandate,
+    SignedAction,
     action_hash,
     approvals_place,
     load_policy,
     policy_for,
 )
 from gaelp.approvals import open_database as open_approvals_database
-from gaelp.approvals.action import World
+from gaelp.approvals.action import LiveOrSandbox
 from gaelp.approvals.policy import policy_name
 from gaelp.approvals.trust import Trust
 from gaelp.authority.audit_records import (
@@ -74,18 +74,18 @@ class MandateStatus:
     """A mandate by its id (the hash of its action), its state, who signed it, and what was used of it."""
 
     id: str
-    action: Action
+    action: SignedAction
     mandate: Mandate
     state: str
     signed_by: tuple[str, ...]
     use: MandateUse | None
 
 
-def mandate_action(mandate: Mandate, world: World) -> Action:
+def mandate_action(mandate: Mandate, world: LiveOrSandbox) -> SignedAction:
     """What people sign: the whole mandate. Nobody in person asks for it, so that everyone may approve it."""
     try:
         subject = f"mandate {mandate.name} until {mandate.last_day.isoformat()}"
-        return Action(
+        return SignedAction(
             kind="mandate", run_id="mandate", requester="mandate", world=world, subject=subject, mandate=mandate
         )
     except ValidationError as problem:
@@ -94,7 +94,7 @@ def mandate_action(mandate: Mandate, world: World) -> Action:
 
 
 def propose_mandate(
-    settings: Settings, ledger: Ledger, store: ApprovalStore, mandate: Mandate, world: World, trust: Trust
+    settings: Settings, ledger: Ledger, store: ApprovalStore, mandate: Mandate, world: LiveOrSandbox, trust: Trust
 ) -> str:
     """Ask people to sign a mandate, and return its id; proposing one again that is open changes nothing.
 
@@ -164,7 +164,7 @@ def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, manda
 
 
 def _confirm_in_force(
-    settings: Settings, ledger: Ledger, store: ApprovalStore, action: Action, trust: Trust, use: MandateUse
+    settings: Settings, ledger: Ledger, store: ApprovalStore, action: SignedAction, trust: Trust, use: MandateUse
 ) -> None:
     """Refuse unless a mandate that was opened is in force; what a crash kept from the audit log is added to it."""
     wanted, mandate, policy = action_hash(action), action.mandate, policy_for(settings, action.world)
@@ -200,7 +200,7 @@ def revoke_mandate(ledger: Ledger, store: ApprovalStore, mandate_id: str, reason
     return whole
 
 
-def find_mandate(store: ApprovalStore, mandate_id: str) -> tuple[Action, Mandate]:
+def find_mandate(store: ApprovalStore, mandate_id: str) -> tuple[SignedAction, Mandate]:
     """The only mandate whose id begins with these digits."""
     known = [request.action for request in store.requests() if request.action.mandate is not None]
     matches = [action for action in known if mandate_id and action_hash(action).startswith(mandate_id.lower())]
@@ -220,7 +220,7 @@ def mandate_statuses(settings: Settings, ledger: Ledger, store: ApprovalStore, t
 
 
 def _status(
-    settings: Settings, ledger: Ledger, store: ApprovalStore, trust: Trust, action: Action, mandate: Mandate
+    settings: Settings, ledger: Ledger, store: ApprovalStore, trust: Trust, action: SignedAction, mandate: Mandate
 ) -> MandateStatus:
     wanted = action_hash(action)
     policy = load_policy(policy_name(settings, action.world))
@@ -239,12 +239,14 @@ def _status(
     return MandateStatus(wanted, action, mandate, state, signed_by, use)
 
 
-def _is_of_old(ledger: Ledger, store: ApprovalStore, action: Action) -> bool:
+def _is_of_old(ledger: Ledger, store: ApprovalStore, action: SignedAction) -> bool:
     """Whether somebody signed it before the last release of a stop: then it cannot be put in force any more."""
     return signed_before_release(ledger, [given.statement.issued_at for given in store.approvals(action)])
 
 
-def _state_in_force(ledger: Ledger, store: ApprovalStore, action: Action, trust: Trust, policy: ApprovalPolicy) -> str:
+def _state_in_force(
+    ledger: Ledger, store: ApprovalStore, action: SignedAction, trust: Trust, policy: ApprovalPolicy
+) -> str:
     mandate = action.mandate
     if mandate is None or _today(ledger, known_account(ledger, mandate.account)) > mandate.last_day:
         return "expired"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gaelp.approvals import Action, ApprovalStore, Trust, action_hash, approvals_place, is_begun, policy_for
+from gaelp.approvals import ApprovalStore, SignedAction, Trust, action_hash, approvals_place, is_begun, policy_for
 from gaelp.approvals.policy import ApprovalRequest
 from gaelp.authority.audit_records import check_approvals_kept
 from gaelp.clock import SystemClock
@@ -22,7 +22,7 @@ _LISTED_MAX = 10
 class RequestStatus:
     """A request with its state (used, waiting, ...), who has decided on it, and when it expires."""
 
-    action: Action
+    action: SignedAction
     action_hash: str
     state: str
     signed_by: tuple[str, ...]

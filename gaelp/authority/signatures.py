@@ -9,17 +9,17 @@ from datetime import timedelta
 from itertools import count
 
 from gaelp.approvals import (
-    Action,
     ApprovalPolicy,
     ApprovalStore,
     Authorisation,
+    SignedAction,
     SigningKey,
     Trust,
     action_hash,
     sign,
 )
-from gaelp.approvals.approval import Decision
-from gaelp.approvals.authorise import Tally
+from gaelp.approvals.approval import ApprovalDecision
+from gaelp.approvals.authorise import ApprovalTally
 from gaelp.approvals.policy import RequestState
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 
@@ -40,10 +40,10 @@ class Signer:
 
 def submit_decision(
     store: ApprovalStore,
-    action: Action,
+    action: SignedAction,
     policy: ApprovalPolicy,
     signer: Signer,
-    decision: Decision = "approve",
+    decision: ApprovalDecision = "approve",
     *,
     valid_for: timedelta | None = None,
 ) -> RequestState:
@@ -65,7 +65,7 @@ def submit_decision(
 
 def require_signed(
     store: ApprovalStore,
-    action: Action,
+    action: SignedAction,
     policy: ApprovalPolicy,
     signer: Signer,
     describe: Callable[[int], str],
@@ -91,7 +91,7 @@ def require_signed(
     return granted
 
 
-def _sign_if_open(store: ApprovalStore, action: Action, policy: ApprovalPolicy, signer: Signer) -> None:
+def _sign_if_open(store: ApprovalStore, action: SignedAction, policy: ApprovalPolicy, signer: Signer) -> None:
     """Sign unless there is no key; where another signer has used the approvals meanwhile, no signature is needed."""
     if signer.key is None:
         return
@@ -102,7 +102,7 @@ def _sign_if_open(store: ApprovalStore, action: Action, policy: ApprovalPolicy, 
             raise
 
 
-def describe_missing(given: Tally) -> str:
+def describe_missing(given: ApprovalTally) -> str:
     """Who has approved, which signatures do not count and why, and what the policy still asks for."""
     who = sorted({entry.approval.statement.approver for entry in given.of("approves")})
     idle = [f"{entry.approval.statement.approver} ({entry.why})" for entry in (*given.of("idle"), *given.of("void"))]
@@ -112,13 +112,13 @@ def describe_missing(given: Tally) -> str:
 
 def next_open_attempt(
     store: ApprovalStore,
-    action: Action,
+    action: SignedAction,
     policy: ApprovalPolicy,
     trust: Trust,
     done: Container[str],
     *,
     used_for: str,
-) -> Action:
+) -> SignedAction:
     """The action with the lowest attempt number that is still open, requested: what is done twice is signed twice.
 
     `done` are the hashes of actions that took effect. One whose approvals were used up without taking effect is open
@@ -139,6 +139,6 @@ def next_open_attempt(
     raise Refused("no attempt is left")
 
 
-def _consumer(action: Action, used_for: str) -> str:
+def _consumer(action: SignedAction, used_for: str) -> str:
     """What the approvals are used up for: the same again gets the same answer, anything else is refused."""
     return f"{used_for}{action.kind} {action.subject}"[:_CONSUMER_MAX]

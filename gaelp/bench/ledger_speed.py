@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from multiprocessing.queues import Queue
     from multiprocessing.synchronize import Barrier
 
-__all__ = ["Figures", "LedgerSpeed", "PostgresFigures", "measure_ledger", "time_transfers"]
+__all__ = ["LedgerFigures", "LedgerSpeed", "PostgresFigures", "measure_ledger", "time_transfers"]
 
 _ACCOUNT = "bench"
 _CAPS = (
@@ -56,7 +56,7 @@ _PROCESSES = 8
 _START_SECONDS = 120.0
 
 
-class Figures(Frozen):
+class LedgerFigures(Frozen):
     """Transfers per second of all processes together, and what one transfer takes."""
 
     transfers_per_s: float
@@ -66,16 +66,16 @@ class Figures(Frozen):
     transfers: int
 
 
-class PostgresFigures(Figures):
+class PostgresFigures(LedgerFigures):
     """Postgres: one process, and eight."""
 
-    eight_processes: Figures
+    eight_processes: LedgerFigures
 
 
-class LedgerSpeed(Figures):
+class LedgerSpeed(LedgerFigures):
     """SQLite with one process; the others beside it, and how many synced writes per second the disk takes."""
 
-    eight_processes: Figures
+    eight_processes: LedgerFigures
     postgres: PostgresFigures | None
     disk_syncs_per_s: float
 
@@ -108,7 +108,7 @@ def time_transfers(ledger: Ledger, transfers: int, *, name: str) -> list[float]:
 
 def _measure(
     place: Path | str, folder: Path, transfers: int, what: str, report: Callable[[str], None]
-) -> tuple[Figures, Figures]:
+) -> tuple[LedgerFigures, LedgerFigures]:
     """One process, then eight, on a new ledger whose books have to balance afterwards."""
     latch = Latch(folder / LATCH_NAME)
     ledger = create_ledger(place, latch)
@@ -129,7 +129,7 @@ def _measure(
     return one, eight
 
 
-def _by_eight(place: Path | str, latch: Latch, transfers_each: int) -> Figures:
+def _by_eight(place: Path | str, latch: Latch, transfers_each: int) -> LedgerFigures:
     """All begin together; the clock stops with the last."""
     # No connection is open here and no thread runs, so that a fork is safe; it spares eight times all the imports.
     forked = multiprocessing.get_context("fork")
@@ -158,9 +158,9 @@ def _worker(
     ledger.close()
 
 
-def _figures(seconds: list[float], wall_seconds: float) -> Figures:
+def _figures(seconds: list[float], wall_seconds: float) -> LedgerFigures:
     in_order = sorted(seconds)
-    return Figures(
+    return LedgerFigures(
         transfers_per_s=len(seconds) / wall_seconds,
         p50_ms=statistics.median(in_order) * 1e3,
         p99_ms=in_order[min(len(in_order) - 1, int(len(in_order) * 0.99))] * 1e3,

@@ -9,12 +9,12 @@ from gaelp.bench.market_peers import measure_peer
 from gaelp.config.base import Frozen
 from gaelp.market.market import Market
 
-__all__ = ["Turn", "Turns", "measure_in_turns"]
+__all__ = ["TimedTurn", "Turns", "measure_in_turns"]
 
 _PEER_SECONDS = 3.0
 
 
-class Turn(Frozen):
+class TimedTurn(Frozen):
     """One pair of timings in steps per CPU-second: the market with arrays, the market with vectors, the peer."""
 
     campaign_steps_per_s: float
@@ -25,7 +25,7 @@ class Turn(Frozen):
 class Turns(Frozen):
     """All pairs with one peer; ratios are medians over the pairs."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[TimedTurn, ...]
 
     @property
     def ratio(self) -> float:
@@ -39,7 +39,7 @@ class Turns(Frozen):
 
 
 def measure_in_turns(
-    market: Market, campaigns: int, peer: str, bench: Path, *, turns: int, report: Callable[[Turn], None]
+    market: Market, campaigns: int, peer: str, bench: Path, *, turns: int, report: Callable[[TimedTurn], None]
 ) -> Turns | None:
     """Time the market and one peer alternately; None where the peer is not installed."""
     timed = []
@@ -49,7 +49,7 @@ def measure_in_turns(
             return None
         ours = measure_batch(market, campaigns, repetitions=2)
         timed.append(
-            Turn(
+            TimedTurn(
                 campaign_steps_per_s=ours.campaign_steps_per_s,
                 env_steps_per_s=ours.env_steps_per_s,
                 peer_steps_per_s=speed,

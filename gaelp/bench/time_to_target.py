@@ -22,9 +22,19 @@ from gaelp.market.baselines.tuned import TunedRules
 from gaelp.market.market import Market
 from gaelp.training.assemble import RunPlace, assemble, ground_of
 from gaelp.training.recipe import Recipe
-from gaelp.training.reports import Report, RoundDone, Stopped
+from gaelp.training.reports import RoundDone, TrainingReport, TrainingStopped
 
-__all__ = ["Finish", "Judge", "Look", "OwnRun", "RaceSpec", "Runner", "half_way", "run_race", "seconds_ratio"]
+__all__ = [
+    "Finish",
+    "OwnRun",
+    "RaceSpec",
+    "RewardAt",
+    "Runner",
+    "ValidationJudge",
+    "half_way",
+    "run_race",
+    "seconds_ratio",
+]
 
 HEADROOM_SHARE = 0.5
 
@@ -36,7 +46,7 @@ class RaceSpec(Frozen):
     look_every_seconds: float = 2.0
 
 
-class Look(NamedTuple):
+class RewardAt(NamedTuple):
     """The reward after so much training."""
 
     seconds: float
@@ -51,7 +61,7 @@ class Finish(Frozen):
     seconds: float
     cpu_seconds: float
     best_reward: float
-    curve: tuple[Look, ...]
+    curve: tuple[RewardAt, ...]
 
 
 class Runner(Protocol):
@@ -66,7 +76,7 @@ class Runner(Protocol):
         ...
 
 
-class Judge:
+class ValidationJudge:
     """Mean reward on the validation episodes, on a market of its own so that training is not disturbed."""
 
     def __init__(self, market: Market, *, episodes: int, seed: int) -> None:
@@ -77,18 +87,22 @@ class Judge:
         return float(play(self._market, policy, self._seeds).reward.mean())
 
 
-def half_way(judge: Judge, tuned: TunedRules) -> tuple[float, float]:
+def half_way(judge: ValidationJudge, tuned: TunedRules) -> tuple[float, float]:
     """The constant bid's reward, and the reward that covers half of the way from there to the optimum, which is 1."""
     constant = judge(tuned.constant())
     return constant, constant + HEADROOM_SHARE * (1.0 - constant)
 
 
 def run_race(
-    runner: Runner, judge: Judge, target: float, spec: RaceSpec, report: Callable[[Look], None] = lambda _: None
+    runner: Runner,
+    judge: ValidationJudge,
+    target: float,
+    spec: RaceSpec,
+    report: Callable[[RewardAt], None] = lambda _: None,
 ) -> Finish:
     """Train until the target is reached, the cap is passed or the runner has come to its end."""
     wall = cpu = looked = 0.0
-    curve: list[Look] = []
+    curve: list[RewardAt] = []
     going = True
     while going:
         wall_begin, cpu_begin = time.perf_counter(), time.process_time()
@@ -99,7 +113,7 @@ def run_race(
         if going and wall - looked < spec.look_every_seconds:
             continue
         looked = wall
-        curve.append(Look(wall, cpu, judge(runner.policy())))
+        curve.append(RewardAt(wall, cpu, judge(runner.policy())))
         report(curve[-1])
         if curve[-1].reward >= target:
             break
@@ -135,7 +149,7 @@ class OwnRun:
         timed = recipe.model_copy(update={"loop": loop})
         training = assemble(timed, ground, seed=seed, validation_seed=seed, place=place)
         self._arena, self._loop = training.arena, training.loop
-        self._reports: Iterator[Report] = self._loop.run()
+        self._reports: Iterator[TrainingReport] = self._loop.run()
         next(self._reports)  # the unchanged rule is played and the first checkpoint written: nothing is learned yet
 
     def update(self) -> bool:
@@ -143,7 +157,7 @@ class OwnRun:
         for report in self._reports:
             if isinstance(report, RoundDone):
                 return report.round < report.rounds
-            if isinstance(report, Stopped):
+            if isinstance(report, TrainingStopped):
                 break
         return False
 

@@ -11,7 +11,16 @@ from typing import Any
 import torch
 
 from gaelp.bench.frame_speed import FrameSpeed, MatmulShare, OwnTraining, Training, compare_frames, matmul_share
-from gaelp.bench.time_to_target import Finish, Judge, Look, OwnRun, RaceSpec, half_way, run_race, seconds_ratio
+from gaelp.bench.time_to_target import (
+    Finish,
+    OwnRun,
+    RaceSpec,
+    RewardAt,
+    ValidationJudge,
+    half_way,
+    run_race,
+    seconds_ratio,
+)
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.tuned import TunedRules, load_tuned
 from gaelp.market.build import build_market, load_market_spec
@@ -23,7 +32,7 @@ from gaelp.training.segment_env import SegmentEnv
 
 __all__ = ["FULL", "QUICK", "BenchSizes", "Race", "TrainSpeed", "measure_training"]
 
-Report = Callable[[str], None]
+ReportLine = Callable[[str], None]
 
 _PEER = "stable_baselines3"
 _SEED, _JUDGING_SEED = 21, 11  # neither is one that the recipes were tried with while they were chosen
@@ -102,7 +111,7 @@ def measure_training(
     personas: PersonaTable,
     sizes: BenchSizes,
     cap_seconds: float,
-    report: Report,
+    report: ReportLine,
 ) -> TrainSpeed:
     """Time frames of recipe `ppo` on a market, and how soon recipe `ppo-plain` learns market `signals`."""
     frames_on, race_on = (build_market(load_market_spec(name), personas) for name in (market, "signals"))
@@ -145,7 +154,7 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _frames(market: Market, recipe: Recipe, sizes: BenchSizes, report: Report) -> tuple[FrameSpeed, MatmulShare]:
+def _frames(market: Market, recipe: Recipe, sizes: BenchSizes, report: ReportLine) -> tuple[FrameSpeed, MatmulShare]:
     rows = sizes.rows or recipe.arena.rows
     report(
         f"Frames on market {market.spec.name}: {rows} rows, {sizes.repetitions} x {sizes.updates} updates in turns ..."
@@ -166,9 +175,9 @@ def _env(market: Market, recipe: Recipe, rows: int) -> SegmentEnv:
     return SegmentEnv(own, rule, recipe.arena.residual, campaigns=rows // own.spec.segments)
 
 
-def _race(market: Market, recipe: Recipe, sizes: BenchSizes, cap_seconds: float, report: Report) -> Race:
+def _race(market: Market, recipe: Recipe, sizes: BenchSizes, cap_seconds: float, report: ReportLine) -> Race:
     tuned = load_tuned(market)
-    judge = Judge(build_market(market.spec, market.personas), episodes=sizes.episodes, seed=_JUDGING_SEED)
+    judge = ValidationJudge(build_market(market.spec, market.personas), episodes=sizes.episodes, seed=_JUDGING_SEED)
     constant, target = half_way(judge, tuned)
     report(f"Race on market {market.spec.name}: constant bid {constant:.4f}, target {target:.4f} ...")
     spec = RaceSpec(cap_seconds=cap_seconds, look_every_seconds=sizes.look_every_seconds)
@@ -197,10 +206,10 @@ def _own_finish(
     market: Market,
     tuned: TunedRules,
     seed: int,
-    judge: Judge,
+    judge: ValidationJudge,
     target: float,
     spec: RaceSpec,
-    report: Report,
+    report: ReportLine,
 ) -> Finish:
     run = OwnRun(recipe, market, tuned, seed=seed)
     try:
@@ -209,5 +218,5 @@ def _own_finish(
         run.close()
 
 
-def _line(who: str, look: Look) -> str:
+def _line(who: str, look: RewardAt) -> str:
     return f"  {who}: {look.reward:.4f} after {look.seconds:.1f} s ({look.cpu_seconds:.1f} s of CPU)"

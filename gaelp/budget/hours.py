@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import AwareDatetime, Field, NonNegativeInt, PositiveInt
 
-from gaelp.budget.rules import Reading
+from gaelp.budget.rules import RuleReading
 from gaelp.config.base import Frozen
 from gaelp.money import Micros
 
@@ -103,12 +103,12 @@ class SpendWindow:
         self._planned_left, self._day_planned = hour.planned_left_micros, hour.day_planned_micros
         self._last_hour_end = ended_at
 
-    def readings(self) -> dict[str, Reading]:
+    def readings(self) -> dict[str, RuleReading]:
         """The figures as of the last hour observed; none before the first, so that their rules hold."""
         at = self._last_hour_end
         if at is None:
             return {}
-        return {name: Reading(value, at) for name, value in self._figures().items()}
+        return {name: RuleReading(value, at) for name, value in self._figures().items()}
 
     def _figures(self) -> dict[str, Micros | float]:
         value = self._week_conversions * self._caps.conversion_value_micros

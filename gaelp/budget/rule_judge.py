@@ -9,25 +9,25 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
-from gaelp.budget.rules import Decision, Reading, Rule, RuleSet, ShareOf
+from gaelp.budget.rules import BudgetRule, RuleDecision, RuleReading, RuleSet, ShareOf
 from gaelp.checks import Limit
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 from gaelp.observability.alerts import Severity
 
-__all__ = ["RuleResult", "RuleVerdict", "decide", "judge_rules", "worst"]
+__all__ = ["BudgetRuleResult", "RuleVerdict", "decide", "judge_rules", "worst"]
 
 _CLOCKS_DIFFER = timedelta(minutes=1)  # between the machine that measured and the one that judges
-_ORDER: tuple[Decision, ...] = ("allow", "hold", "kill")
+_ORDER: tuple[RuleDecision, ...] = ("allow", "hold", "kill")
 _NUMBERS = (int, float)  # exact types: bool is an int to Python, and numpy's integers wrap around silently
 _LARGEST = 2**63
 
 
-class RuleResult(Frozen):
+class BudgetRuleResult(Frozen):
     """How one rule went; a figure that is missing or not finite is None, and the reason says which."""
 
     rule_id: str
-    decision: Decision
+    decision: RuleDecision
     severity: Severity | None  # none: nobody needs to hear of it
     value: int | float | None
     limit: int | float | None
@@ -38,24 +38,24 @@ class RuleResult(Frozen):
 class RuleVerdict(Frozen):
     """What the rules say together, with every rule that was looked at."""
 
-    decision: Decision
+    decision: RuleDecision
     reason: str
     rule_set: str
-    results: tuple[RuleResult, ...]  # in the order of the rule set
+    results: tuple[BudgetRuleResult, ...]  # in the order of the rule set
     judged_at: datetime
 
     @property
-    def alerts(self) -> tuple[RuleResult, ...]:
+    def alerts(self) -> tuple[BudgetRuleResult, ...]:
         """The results somebody should hear of."""
         return tuple(result for result in self.results if result.severity is not None)
 
 
-def worst(decisions: Iterable[Decision]) -> Decision:
+def worst(decisions: Iterable[RuleDecision]) -> RuleDecision:
     """Kill wins over hold, which wins over allow; of nothing at all, nothing is allowed."""
     return max(decisions, key=_ORDER.index, default="hold")
 
 
-def judge_rules(rules: RuleSet, readings: Mapping[str, Reading], now: datetime) -> RuleVerdict:
+def judge_rules(rules: RuleSet, readings: Mapping[str, RuleReading], now: datetime) -> RuleVerdict:
     """Hold every rule against the readings; `now` is an aware instant, such as a clock gives."""
     if now.utcoffset() is None:
         raise BadInput(f"{now.isoformat()} has no time zone: give an aware datetime, such as clock.now() returns")
@@ -71,9 +71,9 @@ def judge_rules(rules: RuleSet, readings: Mapping[str, Reading], now: datetime) 
     )
 
 
-def _result(rule: Rule, readings: Mapping[str, Reading], now: datetime) -> RuleResult:
+def _result(rule: BudgetRule, readings: Mapping[str, RuleReading], now: datetime) -> BudgetRuleResult:
     decision, alert, reason = decide(rule, readings, now)
-    return RuleResult(
+    return BudgetRuleResult(
         rule_id=rule.id,
         decision=decision,
         severity=_severity(rule, decision) if alert else None,
@@ -84,11 +84,11 @@ def _result(rule: Rule, readings: Mapping[str, Reading], now: datetime) -> RuleR
     )
 
 
-def _severity(rule: Rule, decision: Decision) -> Severity:
+def _severity(rule: BudgetRule, decision: RuleDecision) -> Severity:
     return rule.alert_severity if decision == "allow" else "critical" if decision == "kill" else "warning"
 
 
-def decide(rule: Rule, readings: Mapping[str, Reading], now: datetime) -> tuple[Decision, bool, str]:
+def decide(rule: BudgetRule, readings: Mapping[str, RuleReading], now: datetime) -> tuple[RuleDecision, bool, str]:
     """What one rule says: its decision, whether somebody should hear of it, and why it was not compared, if so."""
     for name in rule.figures:
         if doubt := _doubt(name, readings.get(name), rule, now):
@@ -104,7 +104,7 @@ def decide(rule: Rule, readings: Mapping[str, Reading], now: datetime) -> tuple[
     return ("allow" if rule.breach == "alert" else rule.breach), True, ""
 
 
-def _kept(rule: Rule, readings: Mapping[str, Reading]) -> bool:
+def _kept(rule: BudgetRule, readings: Mapping[str, RuleReading]) -> bool:
     value, threshold = _number(readings[rule.figure]), rule.threshold
     if not isinstance(threshold, ShareOf):
         return Limit(rule.bound, threshold).holds(value)
@@ -112,7 +112,7 @@ def _kept(rule: Rule, readings: Mapping[str, Reading]) -> bool:
     return Limit(rule.bound, limit).holds(hundredfold)
 
 
-def _comparison(rule: Rule, readings: Mapping[str, Reading]) -> str:
+def _comparison(rule: BudgetRule, readings: Mapping[str, RuleReading]) -> str:
     share = rule.share
     asked = (
         f"{rule.threshold:.12g}"
@@ -134,7 +134,7 @@ def _multiplied_out(value: float, limit: float, percent: int) -> tuple[Fraction 
     return Fraction(value) * 100, Fraction(limit) * percent
 
 
-def _doubt(name: str, reading: Reading | None, rule: Rule, now: datetime) -> str | None:
+def _doubt(name: str, reading: RuleReading | None, rule: BudgetRule, now: datetime) -> str | None:
     """Why a figure cannot be relied on; None if it can."""
     if reading is None or reading.value is None:
         return f"{name} is missing: what is not known is not allowed"
@@ -147,7 +147,7 @@ def _doubt(name: str, reading: Reading | None, rule: Rule, now: datetime) -> str
     return _doubt_of_time(name, reading.measured_at, rule, now)
 
 
-def _doubt_of_time(name: str, measured_at: datetime, rule: Rule, now: datetime) -> str | None:
+def _doubt_of_time(name: str, measured_at: datetime, rule: BudgetRule, now: datetime) -> str | None:
     if measured_at.utcoffset() is None:
         return f"{name} was measured at {measured_at.isoformat()}, which has no time zone"
     age = now - measured_at
@@ -158,7 +158,7 @@ def _doubt_of_time(name: str, measured_at: datetime, rule: Rule, now: datetime) 
     return None
 
 
-def _limit(rule: Rule, readings: Mapping[str, Reading]) -> int | float | None:
+def _limit(rule: BudgetRule, readings: Mapping[str, RuleReading]) -> int | float | None:
     threshold = rule.threshold
     if not isinstance(threshold, ShareOf):
         return threshold
@@ -166,11 +166,11 @@ def _limit(rule: Rule, readings: Mapping[str, Reading]) -> int | float | None:
     return None if whole is None else whole * threshold.percent / 100
 
 
-def _number(reading: Reading) -> int | float:
+def _number(reading: RuleReading) -> int | float:
     assert reading.value is not None  # noqa: S101 - _doubt has seen it
     return reading.value
 
 
-def _finite(reading: Reading | None) -> int | float | None:
+def _finite(reading: RuleReading | None) -> int | float | None:
     value = None if reading is None else reading.value
     return value if type(value) in _NUMBERS and value is not None and -_LARGEST <= value <= _LARGEST else None

@@ -1,13 +1,13 @@
 """What a verdict of the money rules becomes: alerts for people, violations for the record."""
 
-from gaelp.budget.rule_judge import RuleResult, RuleVerdict
-from gaelp.budget.rules import Decision
+from gaelp.budget.rule_judge import BudgetRuleResult, RuleVerdict
+from gaelp.budget.rules import RuleDecision
 from gaelp.budget.violations import Violation
 from gaelp.observability.alerts import Alert
 
 __all__ = ["alerts_of", "violations_of"]
 
-_IN_WORDS: dict[Decision, str] = {"allow": "notice", "hold": "held", "kill": "stopped"}
+_IN_WORDS: dict[RuleDecision, str] = {"allow": "notice", "hold": "held", "kill": "stopped"}
 _SOURCE = "budget"
 
 
@@ -44,5 +44,5 @@ def violations_of(verdict: RuleVerdict, scope: str) -> tuple[Violation, ...]:
     )
 
 
-def _context(verdict: RuleVerdict, result: RuleResult) -> dict[str, str | int | float | None]:
+def _context(verdict: RuleVerdict, result: BudgetRuleResult) -> dict[str, str | int | float | None]:
     return {"rule_set": verdict.rule_set, "decision": result.decision, "value": result.value, "limit": result.limit}

@@ -17,14 +17,24 @@ from gaelp.config.load import load_model
 from gaelp.config.names import Slug
 from gaelp.money import Micros
 
-__all__ = ["Condition", "Decision", "FigureName", "OnBreach", "Reading", "Rule", "RuleSet", "ShareOf", "load_rules"]
+__all__ = [
+    "BudgetRule",
+    "Condition",
+    "FigureName",
+    "OnBreach",
+    "RuleDecision",
+    "RuleReading",
+    "RuleSet",
+    "ShareOf",
+    "load_rules",
+]
 
-Decision = Literal["allow", "hold", "kill"]
+RuleDecision = Literal["allow", "hold", "kill"]
 OnBreach = Literal["alert", "hold", "kill"]
 FigureName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_]*$")]
 
 
-class Reading:
+class RuleReading:
     """One figure and when it was measured; the value may be anything a source reports, None and NaN among it.
 
     Plain and not checked on purpose: a bad value must reach the judge, who names it and holds.
@@ -53,7 +63,7 @@ class Condition(Limited):
     figure: FigureName
 
 
-class Rule(Frozen):
+class BudgetRule(Frozen):
     """One rule: a figure, the bound it must keep, and what follows if it does not or cannot be known."""
 
     id: Slug
@@ -126,7 +136,7 @@ class RuleSet(Frozen):
     """The rules that all hold for one campaign, account or episode."""
 
     name: Slug
-    rules: tuple[Rule, ...] = Field(min_length=1, max_length=64)
+    rules: tuple[BudgetRule, ...] = Field(min_length=1, max_length=64)
 
     @model_validator(mode="after")
     def _each_id_stands_once(self) -> Self:

@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt, Pos
 
 from gaelp.budget.anomaly import Drift, DriftSettings, DriftState, RobustZ, RobustZSettings, RobustZState
 from gaelp.budget.hours import HourCounts
-from gaelp.budget.rules import Reading
+from gaelp.budget.rules import RuleReading
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 
@@ -141,7 +141,7 @@ class CampaignWatch:
         self._remember(hour)
         self._last_hour_end = ended_at
 
-    def readings(self) -> dict[str, Reading]:
+    def readings(self) -> dict[str, RuleReading]:
         """The figures as of the last hour observed; none before the first, so that their rules hold."""
         at = self._last_hour_end
         if at is None:
@@ -154,7 +154,7 @@ class CampaignWatch:
             figures[f"{name}_z"] = watched.score
             figures[f"{name}_points"] = watched.points
             figures[f"{name}_drift"] = watched.drift_at(at)
-        return {name: Reading(value, at) for name, value in figures.items()}
+        return {name: RuleReading(value, at) for name, value in figures.items()}
 
     def _remember(self, hour: HourCounts) -> None:
         self._spend_sum = self._spend_sum * self._keep + hour.spend_micros

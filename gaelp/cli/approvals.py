@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gaelp.approvals import action_hash, policy_for
-from gaelp.approvals.approval import Decision
+from gaelp.approvals.approval import ApprovalDecision
 from gaelp.authority.requests import existing_approvals, find_request, request_statuses
 from gaelp.authority.signatures import Signer, submit_decision
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
@@ -118,7 +118,7 @@ def reject(
     _decide(settings, action, "reject", signer, as_json=as_json)
 
 
-def _decide(settings: Settings, digits: str, decision: Decision, signer: Signer, *, as_json: bool) -> None:
+def _decide(settings: Settings, digits: str, decision: ApprovalDecision, signer: Signer, *, as_json: bool) -> None:
     if len(digits) < _DIGITS_MIN:
         raise BadInput(f"ACTION {digits!r} has {len(digits)} digits; to decide, give {_DIGITS_MIN} or more of its hash")
     store = existing_approvals(settings)

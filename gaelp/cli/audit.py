@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from gaelp.approvals import (
-    Action,
     ApprovalPolicy,
     ApprovalStore,
     AuditLog,
     AuditRow,
+    SignedAction,
     Trust,
     approvals_place,
     check_heads,
@@ -158,7 +158,7 @@ def _check(rows: tuple[AuditRow, ...], settings: Settings, heads: Path | None, t
 def _refuse_weak_uses(settings: Settings, trusted: Trust) -> None:
     """Name every use that the policy in force here would not have granted."""
 
-    def policy_of(action: Action) -> ApprovalPolicy:
+    def policy_of(action: SignedAction) -> ApprovalPolicy:
         return load_policy(LIVE) if action.kind == "revive" else policy_for(settings, action.world)
 
     found = ApprovalStore(approvals_place(settings), SystemClock(), create=False).weak_uses(policy_of, trusted)

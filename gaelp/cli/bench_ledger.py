@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gaelp.bench.ledger_speed import Figures, measure_ledger
+from gaelp.bench.ledger_speed import LedgerFigures, measure_ledger
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table
 from gaelp.cli.startup import prepare
@@ -36,7 +36,7 @@ def ledger(
     if as_json:
         show_json(found.model_dump(mode="json"))
         return
-    measured: dict[str, Figures] = {"SQLite, 1 process": found, "SQLite, 8 processes": found.eight_processes}
+    measured: dict[str, LedgerFigures] = {"SQLite, 1 process": found, "SQLite, 8 processes": found.eight_processes}
     if found.postgres is not None:
         measured |= {"Postgres, 1 process": found.postgres, "Postgres, 8 processes": found.postgres.eight_processes}
     columns = ("two-phase transfers, 4 caps", "per second", "p50 ms", "p99 ms", "max ms")

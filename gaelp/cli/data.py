@@ -31,7 +31,7 @@ __all__ = ["app", "calibrate_market"]
 
 app = typer.Typer(no_args_is_help=True)
 
-LogFormat = Literal["columns", "ipinyou"]
+AuctionLogFormat = Literal["columns", "ipinyou"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def calibrate_market(
     base: Annotated[
         str, typer.Option("--base", help="The market whose values stay where the log is too thin.")
     ] = "cal",
-    log_format: Annotated[LogFormat, typer.Option("--format", help="How the rows are written.")] = "columns",
+    log_format: Annotated[AuctionLogFormat, typer.Option("--format", help="How the rows are written.")] = "columns",
     utc_offset_hours: Annotated[
         float, typer.Option("--utc-offset-hours", help="The market's clock against UTC, -12 to 14.")
     ] = 0.0,
@@ -124,7 +124,7 @@ def _check_out(path: Path, *, given: bool) -> None:
         raise BadInput(f"--out: the folder {path.parent} does not exist; allowed: one that does. Make it first.")
 
 
-def _read(log: Path, log_format: LogFormat, utc_offset_hours: float) -> BidLog:
+def _read(log: Path, log_format: AuctionLogFormat, utc_offset_hours: float) -> BidLog:
     if log_format == "ipinyou" and utc_offset_hours != 0:
         raise BadInput(
             f"saw --utc-offset-hours {utc_offset_hours:g} with --format ipinyou; allowed: 0, for its times are already"

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import typer
 
-from gaelp.cli.doctor_checks import Check, check_disk, check_home_folder, check_port, check_python
+from gaelp.cli.doctor_checks import DoctorCheck, check_disk, check_home_folder, check_port, check_python
 from gaelp.cli.doctor_packages import COMPONENTS, check_component, check_packages, check_peer
 from gaelp.cli.installation import required_packages
 from gaelp.cli.options import ConfigOption, JsonOption
@@ -39,7 +39,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-def _checks(settings: Settings) -> Iterator[Check]:
+def _checks(settings: Settings) -> Iterator[DoctorCheck]:
     yield check_python()
     yield check_home_folder(settings.home)
     yield check_disk(settings.home)
@@ -49,16 +49,16 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield check_peer(repository_root() / "bench" / ".peers")
 
 
-def _package_checks() -> Iterator[Check]:
+def _package_checks() -> Iterator[DoctorCheck]:
     pins = pins_file()
     if not pins.is_file():
-        yield Check(
+        yield DoctorCheck(
             "pins", "warning", f"{pins} is not there: only the allowed ranges are checked", "work in a checkout"
         )
     yield from check_packages(required_packages(), read_pins(pins) if pins.is_file() else {})
 
 
-def _show(checks: Sequence[Check], *, ok: bool, as_json: bool) -> None:
+def _show(checks: Sequence[DoctorCheck], *, ok: bool, as_json: bool) -> None:
     if as_json:
         show_json({"ok": ok, "checks": [asdict(check) for check in checks]})
         return

@@ -17,9 +17,9 @@ from gaelp.config.home import existing_part
 from gaelp.config.places import repository_root
 from gaelp.errors import ConfigError
 
-__all__ = ["Check", "Status", "check_disk", "check_home_folder", "check_port", "check_python"]
+__all__ = ["DoctorCheck", "DoctorStatus", "check_disk", "check_home_folder", "check_port", "check_python"]
 
-Status = Literal["ok", "warning", "absent", "broken"]
+DoctorStatus = Literal["ok", "warning", "absent", "broken"]
 
 DISK_BYTES_MIN = 1_000_000_000
 DISK_BYTES_COMFORTABLE = 5_000_000_000
@@ -27,58 +27,60 @@ PROBE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """One finding: broken stops a run, a warning does not, absent is an optional part that is not installed."""
 
     name: str
-    status: Status
+    status: DoctorStatus
     detail: str
     way_out: str = ""
 
 
-def check_python(version: str | None = None) -> Check:
+def check_python(version: str | None = None) -> DoctorCheck:
     """The Python that runs this, against what the package asks for."""
     seen = version or platform.python_version()
     wanted = required_python()
     if SpecifierSet(wanted).contains(seen, prereleases=True):
-        return Check("Python", "ok", f"{seen}, needs {wanted}")
+        return DoctorCheck("Python", "ok", f"{seen}, needs {wanted}")
     anew = shlex.join(["make", "-C", str(repository_root()), "clean", "test"])
-    return Check("Python", "broken", f"{seen}, needs {wanted}", f"install it and build the environment anew: {anew}")
+    return DoctorCheck(
+        "Python", "broken", f"{seen}, needs {wanted}", f"install it and build the environment anew: {anew}"
+    )
 
 
-def check_home_folder(home: Path) -> Check:
+def check_home_folder(home: Path) -> DoctorCheck:
     """Whether a run can write to its home."""
     try:
         check_home(home)
     except ConfigError as error:
-        return Check("home", "broken", str(error), "set GAELP_HOME to a folder that can be written")
+        return DoctorCheck("home", "broken", str(error), "set GAELP_HOME to a folder that can be written")
     place = existing_part(home)
-    return Check(
+    return DoctorCheck(
         "home", "ok", f"{home} can be written" if place.name == home.name else f"{home} can be made in {place}"
     )
 
 
-def check_disk(home: Path, free_bytes: int | None = None) -> Check:
+def check_disk(home: Path, free_bytes: int | None = None) -> DoctorCheck:
     """Whether there is room where the home is."""
     place = existing_part(home)
     free = shutil.disk_usage(place).free if free_bytes is None else free_bytes
     detail = f"{free / 1e9:.1f} GB free at {place}"
     if free < DISK_BYTES_MIN:
         wanted = f"free at least {DISK_BYTES_MIN / 1e9:.0f} GB, or set GAELP_HOME to a folder on another disk"
-        return Check("disk", "broken", detail, wanted)
+        return DoctorCheck("disk", "broken", detail, wanted)
     if free < DISK_BYTES_COMFORTABLE:
-        return Check("disk", "warning", detail, f"long runs want {DISK_BYTES_COMFORTABLE / 1e9:.0f} GB")
-    return Check("disk", "ok", detail)
+        return DoctorCheck("disk", "warning", detail, f"long runs want {DISK_BYTES_COMFORTABLE / 1e9:.0f} GB")
+    return DoctorCheck("disk", "ok", detail)
 
 
-def check_port(port: int, purpose: str, health_path: str) -> Check:
+def check_port(port: int, purpose: str, health_path: str) -> DoctorCheck:
     """A port is right if it is free, or if what listens there answers as the service it is meant for."""
     name = f"port {port}"
     if not _listens(port):
-        return Check(name, "ok", f"free for {purpose}")
+        return DoctorCheck(name, "ok", f"free for {purpose}")
     if _answers(port, health_path):
-        return Check(name, "ok", f"{purpose} already answers there")
-    return Check(
+        return DoctorCheck(name, "ok", f"{purpose} already answers there")
+    return DoctorCheck(
         name, "warning", f"taken by something that is not {purpose}", f"stop it, or give {purpose} another port"
     )
 

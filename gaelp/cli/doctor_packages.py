@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from gaelp.cli.doctor_checks import Check
+from gaelp.cli.doctor_checks import DoctorCheck
 from gaelp.cli.installation import install_command, package_version, pip_command
 from gaelp.config.places import repository_root, shown
 
@@ -53,7 +53,7 @@ COMPONENTS = (
 )
 
 
-def check_packages(required: Iterable[Requirement], pins: Mapping[str, str]) -> list[Check]:
+def check_packages(required: Iterable[Requirement], pins: Mapping[str, str]) -> list[DoctorCheck]:
     """One finding for all that is right, one for each package that is missing, too old, too new or not as pinned."""
     required = tuple(required)
     broken = [finding for item in required if (finding := _unusable(item))]
@@ -62,40 +62,44 @@ def check_packages(required: Iterable[Requirement], pins: Mapping[str, str]) -> 
     if not broken:
         exact = sum(_is_pinned(*entry) for entry in installed)
         detail = f"{len(required)} required are here; {exact} installed as pinned, {len(installed) - exact} otherwise"
-        findings.insert(0, Check("packages", "ok", detail))
+        findings.insert(0, DoctorCheck("packages", "ok", detail))
     return findings
 
 
-def check_component(component: Component) -> Check:
+def check_component(component: Component) -> DoctorCheck:
     """Whether an optional part is installed and can be imported, tried in a process of its own."""
     missing = [name for name in component.packages if package_version(name) is None]
     if missing:
-        return Check(component.name, "absent", f"not installed: {', '.join(missing)}", component.install)
+        return DoctorCheck(component.name, "absent", f"not installed: {', '.join(missing)}", component.install)
     failure = _import_failure(sys.executable, component.modules)
     if failure:
-        return Check(component.name, "warning", f"installed but not usable: {failure}", component.install)
-    return Check(component.name, "ok", ", ".join(f"{name} {package_version(name)}" for name in component.packages))
+        return DoctorCheck(component.name, "warning", f"installed but not usable: {failure}", component.install)
+    return DoctorCheck(
+        component.name, "ok", ", ".join(f"{name} {package_version(name)}" for name in component.packages)
+    )
 
 
-def check_peer(folder: Path) -> Check:
+def check_peer(folder: Path) -> DoctorCheck:
     """Whether RTBGym, which needs old versions of everything, stands in an environment of its own."""
     name = "RTBGym (bench peer)"
     pythons = sorted(folder.glob("*/bin/python"))
     way_out = shlex.join(["make", "-C", str(repository_root()), "bench-peers"])
     if not pythons:
-        return Check(name, "absent", f"no environment in {shown(folder)}", way_out)
+        return DoctorCheck(name, "absent", f"no environment in {shown(folder)}", way_out)
     failures = [_import_failure(str(python), ("rtbgym",)) for python in pythons]
     if all(failures):
-        return Check(name, "warning", f"not usable: {failures[0]}", way_out)
-    return Check(name, "ok", f"usable in {shown(folder)}")
+        return DoctorCheck(name, "warning", f"not usable: {failures[0]}", way_out)
+    return DoctorCheck(name, "ok", f"usable in {shown(folder)}")
 
 
-def _unusable(item: Requirement) -> Check | None:
+def _unusable(item: Requirement) -> DoctorCheck | None:
     seen = package_version(item.name)
     if seen is None:
-        return Check(item.name, "broken", f"not installed, needs {item.specifier or 'any version'}", install_command())
+        return DoctorCheck(
+            item.name, "broken", f"not installed, needs {item.specifier or 'any version'}", install_command()
+        )
     if not item.specifier.contains(seen, prereleases=True):
-        return Check(item.name, "broken", f"{seen}, needs {item.specifier}", install_command())
+        return DoctorCheck(item.name, "broken", f"{seen}, needs {item.specifier}", install_command())
     return None
 
 
@@ -104,8 +108,8 @@ def _is_pinned(_name: str, seen: str, pin: str) -> bool:
     return SpecifierSet(f"=={pin}").contains(seen, prereleases=True)
 
 
-def _differs(name: str, seen: str, pin: str) -> Check:
-    return Check(name, "warning", f"{seen}, pinned {pin}", pip_command(f"{name}=={pin}"))
+def _differs(name: str, seen: str, pin: str) -> DoctorCheck:
+    return DoctorCheck(name, "warning", f"{seen}, pinned {pin}", pip_command(f"{name}=={pin}"))
 
 
 def _installed(pins: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

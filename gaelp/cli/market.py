@@ -34,7 +34,7 @@ app = typer.Typer(no_args_is_help=True)
 _SUITE = ("calm", "cal", "cal-first", "signals")
 _TRIALS_MAX = 10_000  # ten hours of search
 
-Progress = Callable[[str, int, int], None]
+ShowProgress = Callable[[str, int, int], None]
 
 
 @app.command("compare")
@@ -242,7 +242,7 @@ def _market(name: str, settings: Settings) -> Market:
 
 
 @contextmanager
-def _progress(title: str, bidders: int) -> Iterator[Progress]:
+def _progress(title: str, bidders: int) -> Iterator[ShowProgress]:
     """A bar on stderr, over all bidders; outside a terminal one line says that work has begun."""
     console = Console(stderr=True)
     if not console.is_terminal:

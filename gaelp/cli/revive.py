@@ -1,6 +1,6 @@
 """`gaelp revive`: release the emergency stop, with signed approvals."""
 
-from gaelp.approvals import Action, load_policy
+from gaelp.approvals import SignedAction, load_policy
 from gaelp.approvals.policy import LIVE
 from gaelp.authority.audit_records import open_approvals
 from gaelp.authority.signatures import Signer, require_signed
@@ -61,7 +61,7 @@ def _require_approval(state: StopState, settings: Settings, signer: Signer) -> N
     # Always as if real money could move: the switch does not know what it has stopped. Nobody in person is the one who
     # asks, so that everyone may approve and all of them sign the same action.
     policy, stops = load_policy(LIVE), ", ".join(state.stop_ids)
-    action = Action(kind="revive", run_id="kill-switch", requester="kill-switch", subject=stops)
+    action = SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject=stops)
     try:
         store = open_approvals(settings)
         require_signed(store, action, policy, signer, lambda given: _what_is_needed(state, given, policy.quorum))

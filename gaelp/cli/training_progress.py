@@ -7,13 +7,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gaelp.training.report_text import as_text, round_text
-from gaelp.training.reports import Report, RoundDone
+from gaelp.training.reports import RoundDone, TrainingReport
 
 __all__ = ["shown_progress"]
 
 
 @contextmanager
-def shown_progress() -> Iterator[Callable[[Report], None]]:
+def shown_progress() -> Iterator[Callable[[TrainingReport], None]]:
     """A listener that moves the bar; outside a terminal there is only a line for each validation."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.completed}/{task.total}"), BarColumn(20), TimeRemainingColumn())
@@ -22,7 +22,7 @@ def shown_progress() -> Iterator[Callable[[Report], None]]:
     ) as bar:
         task = bar.add_task("starting", total=None)
 
-        def show(report: Report) -> None:
+        def show(report: TrainingReport) -> None:
             if isinstance(report, RoundDone):
                 bar.update(task, completed=report.round, total=report.rounds, description=round_text(report))
             elif text := as_text(report):

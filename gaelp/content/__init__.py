@@ -3,20 +3,20 @@
 from gaelp.content.check import ContentChecker, load_checker
 from gaelp.content.creative import Audience, Creative, creative_hash
 from gaelp.content.creative_file import read_creatives
-from gaelp.content.policy import Brand, Policy, load_brand, load_policy
-from gaelp.content.review_queue import Decision, QueuedCase, ReviewQueue
-from gaelp.content.verdict import ContentVerdict, Finding
+from gaelp.content.policy import Brand, ContentPolicy, load_brand, load_policy
+from gaelp.content.review_queue import QueuedCase, ReviewDecision, ReviewQueue
+from gaelp.content.verdict import ContentFinding, ContentVerdict
 
 __all__ = [
     "Audience",
     "Brand",
     "ContentChecker",
+    "ContentFinding",
+    "ContentPolicy",
     "ContentVerdict",
     "Creative",
-    "Decision",
-    "Finding",
-    "Policy",
     "QueuedCase",
+    "ReviewDecision",
     "ReviewQueue",
     "creative_hash",
     "load_brand",

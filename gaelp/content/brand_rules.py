@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from gaelp.content.creative import Creative
 from gaelp.content.folding import fold
 from gaelp.content.look_alikes import LookAlikes
-from gaelp.content.policy import Brand, Disclaimer, NamedTerms, Rule, Tone
+from gaelp.content.policy import Brand, ContentRule, Disclaimer, NamedTerms, Tone
 from gaelp.content.terms import compile_terms
-from gaelp.content.text_rules import Look, apply_rules, compile_rule
-from gaelp.content.verdict import Finding
+from gaelp.content.text_rules import FoldedReading, apply_rules, compile_rule
+from gaelp.content.verdict import ContentFinding
 
 __all__ = ["check_brand", "unknown_brand"]
 
@@ -18,8 +18,8 @@ _JOINER = "\u200d"
 
 
 def check_brand(
-    creative: Creative, brand: Brand, fields: Mapping[str, Sequence[Look]], look_alikes: LookAlikes
-) -> list[Finding]:
+    creative: Creative, brand: Brand, fields: Mapping[str, Sequence[FoldedReading]], look_alikes: LookAlikes
+) -> list[ContentFinding]:
     """Forbidden names and words, missing disclaimers, and a tone louder than the brand's."""
     named = {"competitor": brand.competitors, "brand-word": brand.forbidden}
     rules = [compile_rule(_as_rule(name, terms), look_alikes) for name, terms in named.items() if terms]
@@ -30,9 +30,9 @@ def check_brand(
     ]
 
 
-def unknown_brand(advertiser: str, reason: str) -> Finding:
+def unknown_brand(advertiser: str, reason: str) -> ContentFinding:
     """An advertiser without rules of its own: nobody has said what it may say."""
-    return Finding(
+    return ContentFinding(
         rule="unknown-advertiser",
         category="brand",
         severity="review",
@@ -42,18 +42,18 @@ def unknown_brand(advertiser: str, reason: str) -> Finding:
     )
 
 
-def _as_rule(name: str, named: NamedTerms) -> Rule:
-    return Rule(id=name, category="brand", severity=named.severity, terms=named.terms, why=named.why)
+def _as_rule(name: str, named: NamedTerms) -> ContentRule:
+    return ContentRule(id=name, category="brand", severity=named.severity, terms=named.terms, why=named.why)
 
 
 def _disclaimer(
-    wanted: Disclaimer, creative: Creative, fields: Mapping[str, Sequence[Look]], look_alikes: LookAlikes
-) -> Iterator[Finding]:
+    wanted: Disclaimer, creative: Creative, fields: Mapping[str, Sequence[FoldedReading]], look_alikes: LookAlikes
+) -> Iterator[ContentFinding]:
     triggers = compile_terms(wanted.when, look_alikes)
     due = not triggers or any(True for looks in fields.values() for look in looks for _ in look.find(triggers, ()))
     text = fold(getattr(creative, wanted.field), look_alikes.shapes).text
     if due and _squeezed(fold(wanted.text, look_alikes.shapes).text) not in _squeezed(text):
-        yield Finding(
+        yield ContentFinding(
             rule="disclaimer",
             category="brand",
             severity="block",
@@ -73,7 +73,7 @@ def _emoji(text: str) -> int:
     return sum(text[place - 1 : place] != _JOINER for place in pictures)
 
 
-def _tone(creative: Creative, tone: Tone) -> Iterator[Finding]:
+def _tone(creative: Creative, tone: Tone) -> Iterator[ContentFinding]:
     text = f"{creative.headline} {creative.description} {creative.call_to_action}"
     counted = {
         "exclamation marks": (
@@ -85,7 +85,7 @@ def _tone(creative: Creative, tone: Tone) -> Iterator[Finding]:
     }
     for name, (count, limit) in counted.items():
         if limit is not None and count > limit:
-            yield Finding(
+            yield ContentFinding(
                 rule="tone",
                 category="brand",
                 severity="review",

@@ -10,12 +10,12 @@ from gaelp.content.creative import Creative, creative_hash
 from gaelp.content.destination import check_destination
 from gaelp.content.links import check_links
 from gaelp.content.look_alikes import LookAlikes, load_look_alikes
-from gaelp.content.policy import Brand, Policy, load_brand, load_policy
+from gaelp.content.policy import Brand, ContentPolicy, load_brand, load_policy
 from gaelp.content.profanity import ProfanityScorer, load_scorer, score_profanity
 from gaelp.content.quality import score_quality
 from gaelp.content.terms import compile_exception
 from gaelp.content.text_rules import CompiledRule, apply_rules, compile_rules, fold_fields, fold_unseen
-from gaelp.content.verdict import ContentVerdict, Finding, QualityPart, Severity, case_of, overall
+from gaelp.content.verdict import ContentFinding, ContentSeverity, ContentVerdict, QualityPart, case_of, overall
 from gaelp.errors import BadInput, ComponentMissing
 
 __all__ = ["ContentChecker", "load_checker"]
@@ -25,7 +25,7 @@ __all__ = ["ContentChecker", "load_checker"]
 class _Draft:
     """What is known so far about one creative."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ContentFinding] = field(default_factory=list)
     profanity: float | None = None
     quality: float | None = None
     parts: tuple[QualityPart, ...] = ()
@@ -36,7 +36,7 @@ class ContentChecker:
 
     def __init__(
         self,
-        policy: Policy,
+        policy: ContentPolicy,
         look_alikes: LookAlikes,
         *,
         brand_of: Callable[[str], Brand] = load_brand,
@@ -132,8 +132,8 @@ def load_checker(policy: str = "policy") -> ContentChecker:
     return ContentChecker(load_policy(policy), load_look_alikes())
 
 
-def _failure(part: str, problem: Exception, severity: Severity = "block") -> Finding:
-    return Finding(
+def _failure(part: str, problem: Exception, severity: ContentSeverity = "block") -> ContentFinding:
+    return ContentFinding(
         rule=f"{part}-not-checked",
         category="completeness",
         severity=severity,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gaelp.content.creative import PRINTED_FIELDS, TEXT_FIELDS, Creative
 from gaelp.content.folding import is_hidden
 from gaelp.content.language import check_language, script_of
-from gaelp.content.policy import AudienceLimits, Policy
+from gaelp.content.policy import AudienceLimits, ContentPolicy
 from gaelp.content.unveiling import as_written, decode, is_still_encoded
-from gaelp.content.verdict import Finding
+from gaelp.content.verdict import ContentFinding
 
 __all__ = ["check_form"]
 
@@ -26,7 +26,7 @@ _MARKUP = re.compile(
 )
 
 
-def check_form(creative: Creative, policy: Policy) -> list[Finding]:
+def check_form(creative: Creative, policy: ContentPolicy) -> list[ContentFinding]:
     """Missing fields, a language the rules do not know, hidden or mixed letters, an audience too young or unknown."""
     return [
         *_missing(creative),
@@ -39,10 +39,10 @@ def check_form(creative: Creative, policy: Policy) -> list[Finding]:
     ]
 
 
-def _missing(creative: Creative) -> Iterator[Finding]:
+def _missing(creative: Creative) -> Iterator[ContentFinding]:
     for field in _REQUIRED:
         if not getattr(creative, field).strip():
-            yield Finding(
+            yield ContentFinding(
                 rule="missing-field",
                 category="completeness",
                 severity="review" if field == "landing_text" else "block",
@@ -51,13 +51,13 @@ def _missing(creative: Creative) -> Iterator[Finding]:
             )
 
 
-def _hidden(creative: Creative) -> Iterator[Finding]:
+def _hidden(creative: Creative) -> Iterator[ContentFinding]:
     """Invisible characters between letters; one that joins two emoji is how those are written."""
     for field in TEXT_FIELDS:
         text = getattr(creative, field)
         for place, character in enumerate(text):
             if is_hidden(character) and unicodedata.category(character) != "Mn" and _beside_letter(text, place):
-                yield Finding(
+                yield ContentFinding(
                     rule="hidden-character",
                     category="obfuscation",
                     severity="review",
@@ -71,13 +71,13 @@ def _hidden(creative: Creative) -> Iterator[Finding]:
                 break
 
 
-def _markup(creative: Creative) -> Iterator[Finding]:
+def _markup(creative: Creative) -> Iterator[ContentFinding]:
     """Tags, encoded characters and other markup in a text that platforms print as it is."""
     for field in PRINTED_FIELDS:
         text = getattr(creative, field)
         plain = decode(as_written(text)).text
         if plain != text or _MARKUP.search(text):
-            yield Finding(
+            yield ContentFinding(
                 rule="markup",
                 category="obfuscation",
                 severity="review",
@@ -89,12 +89,12 @@ def _markup(creative: Creative) -> Iterator[Finding]:
             )
 
 
-def _over_encoded(creative: Creative) -> Iterator[Finding]:
+def _over_encoded(creative: Creative) -> Iterator[ContentFinding]:
     """Texts and addresses that hold encodings within encodings beyond what is undone."""
     for field in (*TEXT_FIELDS, "landing_url"):
         text = getattr(creative, field)
         if is_still_encoded(text):
-            yield Finding(
+            yield ContentFinding(
                 rule="over-encoded",
                 category="obfuscation",
                 severity="review",
@@ -109,12 +109,12 @@ def _beside_letter(text: str, place: int) -> bool:
     return any(neighbour.isalnum() for neighbour in text[max(0, place - 1) : place] + text[place + 1 : place + 2])
 
 
-def _mixed_scripts(creative: Creative) -> Iterator[Finding]:
+def _mixed_scripts(creative: Creative) -> Iterator[ContentFinding]:
     for field in TEXT_FIELDS:
         for word in re.finditer(r"[^\W\d_]{2,}", getattr(creative, field)):
             scripts = {script_of(letter) for letter in word[0]}
             if "LATIN" in scripts and scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "LISU"}:
-                yield Finding(
+                yield ContentFinding(
                     rule="mixed-scripts",
                     category="obfuscation",
                     severity="review",
@@ -127,7 +127,7 @@ def _mixed_scripts(creative: Creative) -> Iterator[Finding]:
                 )
 
 
-def _audience(creative: Creative, limits: AudienceLimits) -> Iterator[Finding]:
+def _audience(creative: Creative, limits: AudienceLimits) -> Iterator[ContentFinding]:
     ages = creative.audience
     if ages.min_age is None:
         severity, seen = "review", "The lowest age of the audience is not given."
@@ -142,7 +142,7 @@ def _audience(creative: Creative, limits: AudienceLimits) -> Iterator[Finding]:
         )
     else:
         return
-    yield Finding(
+    yield ContentFinding(
         rule="audience-age",
         category="minors",
         severity="block" if severity == "block" else "review",

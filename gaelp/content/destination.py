@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 from gaelp.content.creative import Creative
 from gaelp.content.policy import Brand
 from gaelp.content.unveiling import as_written, decode
-from gaelp.content.verdict import Finding, Severity
+from gaelp.content.verdict import ContentFinding, ContentSeverity
 
 __all__ = ["check_destination", "home_of", "host_of", "is_within"]
 
@@ -27,7 +27,7 @@ _SENDING = re.compile(
 _FILE = re.compile(r"\.(?:html?|php|aspx?|jsp|jpe?g|png|gif|pdf)$")
 
 
-def check_destination(creative: Creative, brand: Brand | None) -> list[Finding]:
+def check_destination(creative: Creative, brand: Brand | None) -> list[ContentFinding]:
     """Addresses that cannot be read, imitate another, differ, lie outside the allowed domains or lead on from there."""
     urls = {field: getattr(creative, field) for field in ("display_url", "landing_url")}
     hosts = {field: host_of(url) for field, url in urls.items() if url.strip()}
@@ -69,13 +69,13 @@ def _parts(url: str) -> SplitResult:
 _UNREADABLE = "The address is not a plain web address with a host of ASCII letters: nobody can tell where it leads."
 
 
-def _without_scheme(url: str, host: str) -> Iterator[Finding]:
+def _without_scheme(url: str, host: str) -> Iterator[ContentFinding]:
     if host and not re.match(r"https?://", url.strip(), re.IGNORECASE):
         why = "The landing address does not say how it is opened; allowed: https://. Write it in front of the host."
         yield _finding("landing_url", url, why)
 
 
-def _invisible(urls: dict[str, str]) -> Iterator[Finding]:
+def _invisible(urls: dict[str, str]) -> Iterator[ContentFinding]:
     """Control characters, which browsers drop: what is judged would not be what is opened."""
     for field, url in urls.items():
         unseen = [one for one in url.strip() if unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp")]
@@ -84,27 +84,27 @@ def _invisible(urls: dict[str, str]) -> Iterator[Finding]:
             yield _finding(field, url, why)
 
 
-def _imitations(hosts: dict[str, str]) -> Iterator[Finding]:
+def _imitations(hosts: dict[str, str]) -> Iterator[ContentFinding]:
     for field, host in hosts.items():
         if any(label.startswith("xn--") for label in host.split(".")):
             yield _finding(field, host, "An encoded (xn--) host may be drawn like another's. A person has to look.")
 
 
-def _mismatch(hosts: dict[str, str]) -> Iterator[Finding]:
+def _mismatch(hosts: dict[str, str]) -> Iterator[ContentFinding]:
     display, landing = (hosts.get(field, "") for field in ("display_url", "landing_url"))
     if display and landing and not (is_within(landing, _bare(display)) or is_within(display, _bare(landing))):
         why = f"The advert shows {display} and leads to {landing}: platforms refuse a destination that differs."
         yield _finding("landing_url", landing, why)
 
 
-def _foreign(hosts: dict[str, str], brand: Brand | None) -> Iterator[Finding]:
+def _foreign(hosts: dict[str, str], brand: Brand | None) -> Iterator[ContentFinding]:
     for field, host in hosts.items():
         if brand and host and not any(is_within(host, domain) for domain in brand.allowed_domains):
             allowed = ", ".join(brand.allowed_domains)
             yield _finding(field, host, f"The host is none of {brand.advertiser}'s; allowed: {allowed}.")
 
 
-def _unusual(urls: dict[str, str], hosts: dict[str, str]) -> Iterator[Finding]:
+def _unusual(urls: dict[str, str], hosts: dict[str, str]) -> Iterator[ContentFinding]:
     """Of addresses that can be read: those without encryption, or at a door of their own."""
     for field in (field for field, host in hosts.items() if host):
         parts = _parts(urls[field])
@@ -116,7 +116,7 @@ def _unusual(urls: dict[str, str], hosts: dict[str, str]) -> Iterator[Finding]:
             yield _finding(field, urls[field], why, severity="review")
 
 
-def _leads_on(url: str, landing: str, home: tuple[str, ...]) -> Iterator[Finding]:
+def _leads_on(url: str, landing: str, home: tuple[str, ...]) -> Iterator[ContentFinding]:
     """Other hosts named behind the landing host, which may send a visitor there: /r?u=https://elsewhere.test."""
     if not landing:
         return
@@ -148,7 +148,7 @@ def _bare(host: str) -> str:
     return host.removeprefix("www.")
 
 
-def _finding(field: str, excerpt: str, why: str, *, severity: Severity = "block") -> Finding:
-    return Finding(
+def _finding(field: str, excerpt: str, why: str, *, severity: ContentSeverity = "block") -> ContentFinding:
+    return ContentFinding(
         rule="destination", category="destination", severity=severity, field=field, excerpt=excerpt[:200], why=why
     )

@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Iterator
 
 from gaelp.content.creative import Creative
-from gaelp.content.policy import Policy
-from gaelp.content.verdict import Finding
+from gaelp.content.policy import ContentPolicy
+from gaelp.content.verdict import ContentFinding
 
 __all__ = ["check_language", "script_of"]
 
@@ -16,7 +16,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _FOREIGN_WORDS_MIN = 2
 
 
-def check_language(creative: Creative, policy: Policy) -> list[Finding]:
+def check_language(creative: Creative, policy: ContentPolicy) -> list[ContentFinding]:
     """A label the rules do not know, a script they are not written in, words of another language than the label's."""
     return [
         *_unknown_label(creative, policy),
@@ -34,9 +34,9 @@ def _primary(creative: Creative) -> str:
     return creative.language.split("-")[0].lower()
 
 
-def _unknown_label(creative: Creative, policy: Policy) -> Iterator[Finding]:
+def _unknown_label(creative: Creative, policy: ContentPolicy) -> Iterator[ContentFinding]:
     if creative.language.strip() and _primary(creative) not in policy.languages:
-        yield Finding(
+        yield ContentFinding(
             rule="unknown-language",
             category="completeness",
             severity="review",
@@ -46,7 +46,7 @@ def _unknown_label(creative: Creative, policy: Policy) -> Iterator[Finding]:
         )
 
 
-def _foreign_script(creative: Creative) -> Iterator[Finding]:
+def _foreign_script(creative: Creative) -> Iterator[ContentFinding]:
     for field in ("headline", "description"):
         text = getattr(creative, field)
         letters = [character for character in text if character.isalpha()]
@@ -56,7 +56,7 @@ def _foreign_script(creative: Creative) -> Iterator[Finding]:
             yield _finding("foreign-script", field, text, why)
 
 
-def _mislabelled(creative: Creative, policy: Policy) -> Iterator[Finding]:
+def _mislabelled(creative: Creative, policy: ContentPolicy) -> Iterator[ContentFinding]:
     """Texts that hold more common words of another language than of their own; other labels are a finding already."""
     own = _primary(creative)
     if own not in policy.languages:
@@ -74,7 +74,7 @@ def _mislabelled(creative: Creative, policy: Policy) -> Iterator[Finding]:
             yield _finding("mislabelled-language", field, text, why)
 
 
-def _finding(rule: str, field: str, text: str, why: str) -> Finding:
-    return Finding(
+def _finding(rule: str, field: str, text: str, why: str) -> ContentFinding:
+    return ContentFinding(
         rule=rule, category="completeness", severity="review", field=field, end=len(text), excerpt=text[:200], why=why
     )

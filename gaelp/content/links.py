@@ -7,9 +7,9 @@ from gaelp.content.creative import PRINTED_FIELDS, Creative
 from gaelp.content.destination import home_of, host_of, is_within
 from gaelp.content.folding import Folded, fold
 from gaelp.content.look_alikes import LookAlikes
-from gaelp.content.policy import Brand, Policy
-from gaelp.content.unveiling import Reading, as_written, decode
-from gaelp.content.verdict import Finding
+from gaelp.content.policy import Brand, ContentPolicy
+from gaelp.content.unveiling import TextReading, as_written, decode
+from gaelp.content.verdict import ContentFinding
 
 __all__ = ["check_links"]
 
@@ -24,7 +24,9 @@ _ADDRESS = re.compile(
 _NUMBERS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 
 
-def check_links(creative: Creative, brand: Brand | None, policy: Policy, look_alikes: LookAlikes) -> list[Finding]:
+def check_links(
+    creative: Creative, brand: Brand | None, policy: ContentPolicy, look_alikes: LookAlikes
+) -> list[ContentFinding]:
     """Every address in headline, description and call to action that is none of the advertiser's."""
     home = home_of(creative, brand)
     return [
@@ -35,7 +37,9 @@ def check_links(creative: Creative, brand: Brand | None, policy: Policy, look_al
     ]
 
 
-def _foreign(text: str, home: Sequence[str], policy: Policy, look_alikes: LookAlikes) -> Iterator[tuple[int, int]]:
+def _foreign(
+    text: str, home: Sequence[str], policy: ContentPolicy, look_alikes: LookAlikes
+) -> Iterator[tuple[int, int]]:
     """Where foreign addresses stand, as written and as decoded; half-open ranges of the text."""
     written = as_written(text)
     for reading in (written, decode(written)):
@@ -48,7 +52,7 @@ def _foreign(text: str, home: Sequence[str], policy: Policy, look_alikes: LookAl
                 yield _span(reading, folded, found)
 
 
-def _host(found: re.Match[str], folded: Folded, policy: Policy) -> str | None:
+def _host(found: re.Match[str], folded: Folded, policy: ContentPolicy) -> str | None:
     """The host of an address, empty where nobody can tell it; None where the words are no address after all."""
     if found["scheme"]:
         return host_of(found["scheme"])
@@ -63,7 +67,7 @@ def _host(found: re.Match[str], folded: Folded, policy: Policy) -> str | None:
     return None if _begins_sentence(ending, found, folded, policy) else host_of(host)
 
 
-def _begins_sentence(ending: str, found: re.Match[str], folded: Folded, policy: Policy) -> bool:
+def _begins_sentence(ending: str, found: re.Match[str], folded: Folded, policy: ContentPolicy) -> bool:
     """A common word with a capital behind a full stop that lacks its space ("noon.In stock"), or a degree ("M.Sc")."""
     start, end = folded.span(found.end() - len(ending), found.end())
     common = any(ending in policy.common_words_by_language[tag] for tag in policy.languages)
@@ -76,14 +80,14 @@ def _imitates(found: re.Match[str], folded: Folded) -> bool:
     return any(letter.isalpha() and not letter.isascii() for letter in folded.original[start:end])
 
 
-def _span(reading: Reading, folded: Folded, found: re.Match[str]) -> tuple[int, int]:
+def _span(reading: TextReading, folded: Folded, found: re.Match[str]) -> tuple[int, int]:
     return reading.span(*folded.span(*found.span()))
 
 
-def _finding(field: str, text: str, span: tuple[int, int], home: Sequence[str]) -> Finding:
+def _finding(field: str, text: str, span: tuple[int, int], home: Sequence[str]) -> ContentFinding:
     start, end = span
     allowed = ", ".join(home) or "none, for the advertiser and its landing page are not known"
-    return Finding(
+    return ContentFinding(
         rule="foreign-link",
         category="destination",
         severity="review",

@@ -8,35 +8,35 @@ from pydantic import Field, PositiveInt, model_validator
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.names import Name, Slug, check_name
-from gaelp.content.verdict import Severity
+from gaelp.content.verdict import ContentSeverity
 from gaelp.errors import ConfigError
 
 __all__ = [
     "AudienceLimits",
     "Brand",
+    "ContentPolicy",
+    "ContentRule",
     "Disclaimer",
     "NamedTerms",
-    "Policy",
     "ProfanityLimits",
     "QualityLimits",
-    "Rule",
     "Tone",
     "load_brand",
     "load_policy",
 ]
 
 Why = Annotated[str, Field(min_length=1, max_length=400)]
-Terms = Annotated[tuple[Annotated[str, Field(min_length=2, max_length=400)], ...], Field(min_length=1)]
+ForbiddenTerms = Annotated[tuple[Annotated[str, Field(min_length=2, max_length=400)], ...], Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Rule(Frozen):
+class ContentRule(Frozen):
     """Terms that must not be published (the language of terms is told in terms.py), and the innocent uses of them."""
 
     id: Slug
     category: Slug
-    severity: Severity
-    terms: Terms
+    severity: ContentSeverity
+    terms: ForbiddenTerms
     unless: tuple[str, ...] = Field(default=(), description="innocent phrases; a term inside one is no finding")
     allowed_from_age: PositiveInt | None = Field(default=None, description="no finding if the audience is that old")
     why: Why
@@ -82,7 +82,7 @@ class QualityLimits(Frozen):
     why: Why
 
 
-class Policy(Frozen):
+class ContentPolicy(Frozen):
     """Everything that holds for every advertiser."""
 
     name: Slug
@@ -93,7 +93,7 @@ class Policy(Frozen):
     profanity: ProfanityLimits
     quality: QualityLimits
     unless: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = Field(min_length=1)
+    rules: tuple[ContentRule, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _rules_are_named_once(self) -> Self:
@@ -126,8 +126,8 @@ class Policy(Frozen):
 class NamedTerms(Frozen):
     """Words an advertiser does not want to see in its own adverts."""
 
-    terms: Terms
-    severity: Severity = "block"
+    terms: ForbiddenTerms
+    severity: ContentSeverity = "block"
     why: Why
 
 
@@ -164,9 +164,9 @@ class Brand(Frozen):
     why: Why
 
 
-def load_policy(path_or_name: str = "policy") -> Policy:
+def load_policy(path_or_name: str = "policy") -> ContentPolicy:
     """Read a policy by its name in configs/content or by path; ConfigError names what is wrong."""
-    return load_model(Policy, path_or_name, "content")
+    return load_model(ContentPolicy, path_or_name, "content")
 
 
 def load_brand(advertiser: str) -> Brand:

@@ -11,7 +11,7 @@ from gaelp.content.look_alikes import LookAlikes
 from gaelp.content.policy import ProfanityLimits
 from gaelp.content.readings import plain_readings
 from gaelp.content.terms import innocent_spans
-from gaelp.content.verdict import Finding
+from gaelp.content.verdict import ContentFinding
 from gaelp.errors import ComponentMissing
 
 __all__ = ["ProfanityScorer", "load_scorer", "score_profanity"]
@@ -37,7 +37,7 @@ def score_profanity(
     look_alikes: LookAlikes,
     scorer: ProfanityScorer,
     innocent: Sequence[re.Pattern[str]] = (),
-) -> tuple[float, list[Finding]]:
+) -> tuple[float, list[ContentFinding]]:
     """The highest score over all fields and readings, and a finding for each field that passes a limit.
 
     The classifier knows words but misses leetspeak, so it is shown the plain readings besides the text itself. It does
@@ -74,8 +74,8 @@ def _without(text: str, innocent: Sequence[re.Pattern[str]], look_alikes: LookAl
     return text
 
 
-def _finding(field: str, text: str, reading: str, score: float, limits: ProfanityLimits) -> Finding:
-    return Finding(
+def _finding(field: str, text: str, reading: str, score: float, limits: ProfanityLimits) -> ContentFinding:
+    return ContentFinding(
         rule="profanity-score",
         category="profanity",
         severity="block" if score >= limits.block_from else "review",

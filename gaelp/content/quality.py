@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gaelp.content.creative import Creative
 from gaelp.content.policy import QualityLimits
-from gaelp.content.verdict import Finding, QualityPart
+from gaelp.content.verdict import ContentFinding, QualityPart
 
 __all__ = ["score_quality", "shown_length"]
 
@@ -20,7 +20,9 @@ _STOP_WORDS = frozenset(
 )
 
 
-def score_quality(creative: Creative, limits: QualityLimits) -> tuple[float, tuple[QualityPart, ...], list[Finding]]:
+def score_quality(
+    creative: Creative, limits: QualityLimits
+) -> tuple[float, tuple[QualityPart, ...], list[ContentFinding]]:
     """The mean of the parts, the parts, and what a limit has to say about them."""
     parts = (
         _length(creative, limits),
@@ -38,9 +40,9 @@ def shown_length(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def _findings(score: float, parts: Sequence[QualityPart], limits: QualityLimits) -> list[Finding]:
+def _findings(score: float, parts: Sequence[QualityPart], limits: QualityLimits) -> list[ContentFinding]:
     found = [
-        Finding(
+        ContentFinding(
             rule=f"quality-{part.name}",
             category="quality",
             severity="block" if part.name == "length" else "review",
@@ -52,7 +54,7 @@ def _findings(score: float, parts: Sequence[QualityPart], limits: QualityLimits)
     ]
     if score < limits.review_below:
         why = f"Quality {score:.2f}, a person looks below {limits.review_below:g}. {limits.why}"
-        found.append(Finding(rule="quality-score", category="quality", severity="review", why=why))
+        found.append(ContentFinding(rule="quality-score", category="quality", severity="review", why=why))
     return found
 
 

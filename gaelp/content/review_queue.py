@@ -16,9 +16,9 @@ from gaelp.database import Database, Place, Schema, Store, open_database, shared
 from gaelp.database.append_only import add_walls
 from gaelp.errors import BadInput, GaelpError, Refused
 
-__all__ = ["STORE", "Choice", "Decision", "QueuedCase", "ReviewQueue", "reviews_place"]
+__all__ = ["STORE", "QueuedCase", "ReviewChoice", "ReviewDecision", "ReviewQueue", "reviews_place"]
 
-Choice = Literal["approve", "reject"]
+ReviewChoice = Literal["approve", "reject"]
 
 _PREFIX_MIN = 8
 _APPEND_ONLY = ("review_case", "review_decision")
@@ -80,10 +80,10 @@ _ALL, _FIND = text(f"{_SELECT} ORDER BY added_at, id"), text(f"{_SELECT} WHERE i
 _STARTING = text(f"{_SELECT} WHERE substr(id, 1, :length) = :prefix")
 
 
-class Decision(Frozen):
+class ReviewDecision(Frozen):
     """What a person decided on one case, and why."""
 
-    choice: Choice
+    choice: ReviewChoice
     who: str = Field(min_length=1, max_length=200, pattern=r"\S")
     why: str = Field(min_length=1, max_length=2_000, pattern=r"\S")
     decided_at: AwareDatetime
@@ -96,7 +96,7 @@ class QueuedCase(Frozen):
     creative: Creative
     verdict: ContentVerdict
     added_at: AwareDatetime
-    decision: Decision | None = None
+    decision: ReviewDecision | None = None
 
 
 def reviews_place(settings: Settings) -> Place:
@@ -133,11 +133,11 @@ class ReviewQueue:
             cases = [_case(row) for row in connection.execute(_ALL)]
         return [case for case in cases if case.decision is None] if waiting_only else cases
 
-    def decide(self, prefix: str, choice: Choice, *, who: str, why: str) -> QueuedCase:
+    def decide(self, prefix: str, choice: ReviewChoice, *, who: str, why: str) -> QueuedCase:
         """Record a person's decision on the one case that begins with `prefix`; a second decision is refused."""
         if not who.strip() or not why.strip():
             raise BadInput("a decision needs to say who decided and why; saw an empty one. Give both.")
-        decision = Decision(choice=choice, who=who.strip(), why=why.strip(), decided_at=self._clock.now())
+        decision = ReviewDecision(choice=choice, who=who.strip(), why=why.strip(), decided_at=self._clock.now())
         with self._database.writing() as connection:
             case = _one(connection, prefix)
             if case.decision is not None:

@@ -8,12 +8,20 @@ from itertools import islice
 from gaelp.content.creative import TEXT_FIELDS, Creative
 from gaelp.content.folding import Folded, fold, squeeze
 from gaelp.content.look_alikes import LookAlikes
-from gaelp.content.policy import Policy, Rule
+from gaelp.content.policy import ContentPolicy, ContentRule
 from gaelp.content.terms import Match, Term, compile_exception, compile_terms, find
-from gaelp.content.unveiling import Reading, readings_of
-from gaelp.content.verdict import Finding, Severity
+from gaelp.content.unveiling import TextReading, readings_of
+from gaelp.content.verdict import ContentFinding, ContentSeverity
 
-__all__ = ["CompiledRule", "Look", "apply_rules", "compile_rule", "compile_rules", "fold_fields", "fold_unseen"]
+__all__ = [
+    "CompiledRule",
+    "FoldedReading",
+    "apply_rules",
+    "compile_rule",
+    "compile_rules",
+    "fold_fields",
+    "fold_unseen",
+]
 
 # A text that breaks a rule this often is not told more of it, so that none can keep the check busy for long.
 _MATCHES_MAX = 100
@@ -27,7 +35,7 @@ class CompiledRule:
 
     id: str
     category: str
-    severity: Severity
+    severity: ContentSeverity
     allowed_from_age: int | None
     why: str
     terms: tuple[Term, ...]
@@ -35,13 +43,13 @@ class CompiledRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FoldedReading:
     """One reading of a text, and that reading folded to what the eye sees.
 
     Disguise deceives an eye. Where none looks, as at a landing URL, a click id would be taken for one: "gclid=xk-9un".
     """
 
-    reading: Reading
+    reading: TextReading
     folded: Folded
     by_eye: bool
 
@@ -54,12 +62,12 @@ class Look:
             yield replace(match, start=start, end=end)
 
 
-def compile_rules(policy: Policy, look_alikes: LookAlikes) -> tuple[CompiledRule, ...]:
+def compile_rules(policy: ContentPolicy, look_alikes: LookAlikes) -> tuple[CompiledRule, ...]:
     """All rules of a policy, each with its own innocent phrases and those of the policy."""
     return tuple(compile_rule(rule, look_alikes, policy.unless) for rule in policy.rules)
 
 
-def compile_rule(rule: Rule, look_alikes: LookAlikes, unless: Iterable[str] = ()) -> CompiledRule:
+def compile_rule(rule: ContentRule, look_alikes: LookAlikes, unless: Iterable[str] = ()) -> CompiledRule:
     """One rule; `unless` adds innocent phrases to its own."""
     return CompiledRule(
         id=rule.id,
@@ -72,12 +80,12 @@ def compile_rule(rule: Rule, look_alikes: LookAlikes, unless: Iterable[str] = ()
     )
 
 
-def fold_fields(creative: Creative, look_alikes: LookAlikes) -> dict[str, tuple[Look, ...]]:
+def fold_fields(creative: Creative, look_alikes: LookAlikes) -> dict[str, tuple[FoldedReading, ...]]:
     """Each text that people read, in all its readings; empty ones are left out."""
     return _looks({field: getattr(creative, field) for field in TEXT_FIELDS}, look_alikes)
 
 
-def fold_unseen(creative: Creative, look_alikes: LookAlikes) -> dict[str, tuple[Look, ...]]:
+def fold_unseen(creative: Creative, look_alikes: LookAlikes) -> dict[str, tuple[FoldedReading, ...]]:
     """What nobody reads and yet says what the advert is about: where it leads, and at whose interests it aims."""
     interests = {f"audience.interests[{place}]": text for place, text in enumerate(creative.audience.interests)}
     return {
@@ -86,9 +94,13 @@ def fold_unseen(creative: Creative, look_alikes: LookAlikes) -> dict[str, tuple[
     }
 
 
-def _looks(texts: Mapping[str, str], look_alikes: LookAlikes, *, by_eye: bool = True) -> dict[str, tuple[Look, ...]]:
+def _looks(
+    texts: Mapping[str, str], look_alikes: LookAlikes, *, by_eye: bool = True
+) -> dict[str, tuple[FoldedReading, ...]]:
     return {
-        field: tuple(Look(one, squeeze(fold(one.text, look_alikes.shapes)), by_eye) for one in readings_of(text))
+        field: tuple(
+            FoldedReading(one, squeeze(fold(one.text, look_alikes.shapes)), by_eye) for one in readings_of(text)
+        )
         for field, text in texts.items()
         if text.strip()
     }
@@ -96,11 +108,11 @@ def _looks(texts: Mapping[str, str], look_alikes: LookAlikes, *, by_eye: bool = 
 
 def apply_rules(
     rules: Iterable[CompiledRule],
-    fields: Mapping[str, Sequence[Look]],
+    fields: Mapping[str, Sequence[FoldedReading]],
     *,
     min_age: int | None,
     own_marks: Sequence[re.Pattern[str]] = (),
-) -> list[Finding]:
+) -> list[ContentFinding]:
     """Every finding of every rule; a rule for the young is silent only where the audience is known to be older."""
     return [
         finding
@@ -112,12 +124,12 @@ def apply_rules(
 
 
 def _findings(
-    rule: CompiledRule, field: str, looks: Sequence[Look], own_marks: Sequence[re.Pattern[str]]
-) -> Iterator[Finding]:
+    rule: CompiledRule, field: str, looks: Sequence[FoldedReading], own_marks: Sequence[re.Pattern[str]]
+) -> Iterator[ContentFinding]:
     exceptions = (*rule.exceptions, *own_marks)
     matches = [match for look in looks for match in islice(look.find(rule.terms, exceptions), _MATCHES_MAX)]
     for match in _longest(matches):
-        yield Finding(
+        yield ContentFinding(
             rule=rule.id,
             category=rule.category,
             severity="review" if match.form == "split" else rule.severity,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["Reading", "as_written", "decode", "is_still_encoded", "part_words", "readings_of", "unmark"]
+__all__ = ["TextReading", "as_written", "decode", "is_still_encoded", "part_words", "readings_of", "unmark"]
 
 # Who encodes a text twice wants it decoded twice; what is encoded more often than this goes to a person.
 _DECODED_TIMES_MAX = 10
@@ -32,7 +32,7 @@ _MARKS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextReading:
     """One way to read a text: text[i] is what original[starts[i]:ends[i]] says."""
 
     original: str
@@ -45,7 +45,7 @@ class Reading:
         return self.starts[start], self.ends[end - 1]
 
 
-def readings_of(text: str) -> tuple[Reading, ...]:
+def readings_of(text: str) -> tuple[TextReading, ...]:
     """The text as written, decoded in each way, without marks, and all of these with joined words parted; each once."""
     written = as_written(text)
     decoded = decode(written)
@@ -53,17 +53,17 @@ def readings_of(text: str) -> tuple[Reading, ...]:
     return _distinct((*whole, *map(part_words, _distinct(whole))))
 
 
-def _distinct(readings: Iterable[Reading]) -> tuple[Reading, ...]:
+def _distinct(readings: Iterable[TextReading]) -> tuple[TextReading, ...]:
     return tuple({reading.text: reading for reading in readings}.values())
 
 
-def as_written(text: str) -> Reading:
+def as_written(text: str) -> TextReading:
     """The reading in which each character stands for itself."""
     places = range(len(text))
-    return Reading(text, text, tuple(places), tuple(place + 1 for place in places))
+    return TextReading(text, text, tuple(places), tuple(place + 1 for place in places))
 
 
-def decode(reading: Reading) -> Reading:
+def decode(reading: TextReading) -> TextReading:
     """Tags dropped; HTML entities, percent-encoding and backslash escapes resolved, nested ones too."""
     for _ in range(_DECODED_TIMES_MAX):
         before, reading = reading, _decode_once(reading)
@@ -78,12 +78,12 @@ def is_still_encoded(text: str) -> bool:
     return _decode_once(decoded).text != decoded.text
 
 
-def unmark(reading: Reading) -> Reading:
+def unmark(reading: TextReading) -> TextReading:
     """Markup in brackets dropped: cas[b]ino[/b], [cas](address)ino, cas\\textbf{ino}, cas{x}ino."""
     return _rewrite(reading, ((*found.span(), "") for found in _MARKS.finditer(reading.text)))
 
 
-def part_words(reading: Reading) -> Reading:
+def part_words(reading: TextReading) -> TextReading:
     """A space wherever a capital begins a new word: BuyViagraNow, BUYViagra, AR-15Now."""
     text = reading.text
     seams = (place for place in range(1, len(text)) if _is_seam(text[place - 1 : place + 2]))
@@ -97,12 +97,12 @@ def _is_seam(around: str) -> bool:
     return around[0].islower() or around[0].isdigit() or (around[0].isupper() and around[2:].islower())
 
 
-def _decode_once(reading: Reading) -> Reading:
+def _decode_once(reading: TextReading) -> TextReading:
     found = _WRAPPED.finditer(reading.text)
     return _rewrite(reading, ((*one.span(), _UNWRAP[str(one.lastgroup)](one[0])) for one in found))
 
 
-def _decode_octal_or_quoted(reading: Reading) -> Reading:
+def _decode_octal_or_quoted(reading: TextReading) -> TextReading:
     """The escapes \\143 and =63, as programs and mail write a c."""
     found = _OCTAL_OR_QUOTED.finditer(reading.text)
     base = {"octal": 8, "quoted": 16}
@@ -111,7 +111,7 @@ def _decode_octal_or_quoted(reading: Reading) -> Reading:
     )
 
 
-def _decode_style(reading: Reading) -> Reading:
+def _decode_style(reading: TextReading) -> TextReading:
     """The escape \\63 and the space that ends it, as style sheets write a c."""
     return _rewrite(reading, ((*one.span(), _character(one["hex"], one[0])) for one in _STYLE.finditer(reading.text)))
 
@@ -142,7 +142,7 @@ _UNWRAP: dict[str, Callable[[str], str]] = {
 }
 
 
-def _rewrite(reading: Reading, parts: Iterable[tuple[int, int, str]]) -> Reading:
+def _rewrite(reading: TextReading, parts: Iterable[tuple[int, int, str]]) -> TextReading:
     """Put each new text in place of text[start:end]; all of it then stands for what was there."""
     texts: list[str] = []
     starts: list[int] = []
@@ -157,4 +157,4 @@ def _rewrite(reading: Reading, parts: Iterable[tuple[int, int, str]]) -> Reading
         ends += [stop] * len(new)
         done = end
     text = "".join(texts) + reading.text[done:]
-    return Reading(reading.original, text, (*starts, *reading.starts[done:]), (*ends, *reading.ends[done:]))
+    return TextReading(reading.original, text, (*starts, *reading.starts[done:]), (*ends, *reading.ends[done:]))

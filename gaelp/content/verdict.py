@@ -9,18 +9,18 @@ from pydantic import Field
 
 from gaelp.config.base import Frozen
 
-__all__ = ["ContentVerdict", "Finding", "Outcome", "QualityPart", "Severity", "case_of", "overall"]
+__all__ = ["ContentFinding", "ContentOutcome", "ContentSeverity", "ContentVerdict", "QualityPart", "case_of", "overall"]
 
-Severity = Literal["review", "block"]
-Outcome = Literal["allow", "review", "block"]
+ContentSeverity = Literal["review", "block"]
+ContentOutcome = Literal["allow", "review", "block"]
 
 
-class Finding(Frozen):
+class ContentFinding(Frozen):
     """One thing that speaks against publishing; start and end are places in the original text of the field."""
 
     rule: str
     category: str
-    severity: Severity
+    severity: ContentSeverity
     field: str = ""
     start: int = Field(default=0, ge=0)
     end: int = Field(default=0, ge=0)
@@ -43,8 +43,8 @@ class ContentVerdict(Frozen):
     creative_id: str
     creative_hash: str
     policy_hash: str
-    outcome: Outcome
-    findings: tuple[Finding, ...]
+    outcome: ContentOutcome
+    findings: tuple[ContentFinding, ...]
     profanity: float | None = Field(description="highest score of any reading, 0 to 1; none if it was not scored")
     quality: float | None = Field(description="mean of the parts, 0 to 1; none if it was not scored")
     quality_parts: tuple[QualityPart, ...] = ()
@@ -52,7 +52,7 @@ class ContentVerdict(Frozen):
     decided_by: str = ""
 
 
-def overall(findings: Iterable[Finding]) -> Outcome:
+def overall(findings: Iterable[ContentFinding]) -> ContentOutcome:
     """Block wins over review, which wins over allow."""
     severities = {finding.severity for finding in findings}
     if "block" in severities:
@@ -60,7 +60,7 @@ def overall(findings: Iterable[Finding]) -> Outcome:
     return "review" if severities else "allow"
 
 
-def case_of(creative_hash: str, findings: Iterable[Finding]) -> str:
+def case_of(creative_hash: str, findings: Iterable[ContentFinding]) -> str:
     """SHA-256 (hex) over a creative and what was found in it: a person decides on both, never on one alone."""
     found = sorted(finding.model_dump_json() for finding in findings)
     return hashlib.sha256(json.dumps([creative_hash, found]).encode()).hexdigest()

@@ -2,9 +2,9 @@
 
 from gaelp.experience.normalise import ObservationNormaliser, RewardScaler, RunningMoments
 from gaelp.experience.prioritized import PrioritizedReplay
-from gaelp.experience.replay import Replay, ReplayBuffer
+from gaelp.experience.replay import ReplayBuffer, ReplaySource
 from gaelp.experience.returns import Credit, Steps, gae, n_step_returns, values_after, vtrace
-from gaelp.experience.saved import State
+from gaelp.experience.saved import SavedState
 from gaelp.experience.transitions import Batch
 from gaelp.experience.value_guard import FieldSpec
 
@@ -14,11 +14,11 @@ __all__ = [
     "FieldSpec",
     "ObservationNormaliser",
     "PrioritizedReplay",
-    "Replay",
     "ReplayBuffer",
+    "ReplaySource",
     "RewardScaler",
     "RunningMoments",
-    "State",
+    "SavedState",
     "Steps",
     "gae",
     "n_step_returns",

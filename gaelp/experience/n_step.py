@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gaelp.errors import BadInput
-from gaelp.experience.saved import State, below, expect_same, integer_of, prefixed, tensor_of
+from gaelp.experience.saved import SavedState, below, expect_same, integer_of, prefixed, tensor_of
 from gaelp.experience.value_guard import FieldSpec
 
 __all__ = ["NStepWindow"]
@@ -97,12 +97,12 @@ class NStepWindow:
         rows["discounts"] = discounts[slot, env].float()
         return rows
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """Everything that waits, as copies."""
-        settings: State = {"envs": self._envs, "n_step": self.n_step, "gamma": self._gamma, "slot": self._slot}
+        settings: SavedState = {"envs": self._envs, "n_step": self.n_step, "gamma": self._gamma, "slot": self._slot}
         return settings | prefixed("waiting", {name: tensor.clone() for name, tensor in self._waiting().items()})
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue from `state`, which must come from a window with the same settings."""
         expect_same(state, envs=self._envs, n_step=self.n_step, gamma=self._gamma)
         saved = below("waiting", state)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from gaelp.errors import BadInput, Refused
-from gaelp.experience.saved import State, below, expect_same, integer_of, prefixed, tensor_of
+from gaelp.experience.saved import SavedState, below, expect_same, integer_of, prefixed, tensor_of
 
 __all__ = ["ObservationNormaliser", "RewardScaler", "RunningMoments"]
 
@@ -61,11 +61,11 @@ class RunningMoments:
         self._squares = self._squares + squares + apart**2 * (self.count * count / total)
         self.count = total
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """Everything seen, as copies."""
         return {"count": self.count, "mean": self.mean.clone(), "squares": self._squares.clone()}
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue from `state`, which must come from moments of the same shape."""
         mean, squares = (tensor_of(state, name, self.mean) for name in ("mean", "squares"))
         self.count, self.mean, self._squares = integer_of(state, "count"), mean.clone(), squares.clone()
@@ -105,12 +105,12 @@ class ObservationNormaliser:
         self.moments.merge(other.moments)
         self._prepare()
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """Moments, clip and whether it is frozen."""
-        own: State = {"clip": self._clip, "frozen": int(self.frozen)}
+        own: SavedState = {"clip": self._clip, "frozen": int(self.frozen)}
         return own | prefixed("moments", self.moments.state())
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue from `state`, which must come from a normaliser with the same settings."""
         expect_same(state, clip=self._clip)
         frozen = bool(integer_of(state, "frozen"))
@@ -181,12 +181,12 @@ class RewardScaler:
         """Start all sums anew: the episodes that run are not continued."""
         self._running = torch.zeros_like(self._running)
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """Moments, running sums, settings and whether it is frozen."""
-        own: State = {"clip": self._clip, "gamma": self._gamma, "frozen": int(self.frozen)}
+        own: SavedState = {"clip": self._clip, "gamma": self._gamma, "frozen": int(self.frozen)}
         return own | {"running": self._running.clone()} | prefixed("moments", self.moments.state())
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue from `state`, which must come from a scaler with the same settings."""
         expect_same(state, clip=self._clip, gamma=self._gamma)
         frozen, running = bool(integer_of(state, "frozen")), tensor_of(state, "running", self._running)

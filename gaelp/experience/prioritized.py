@@ -9,7 +9,7 @@ from torch import Tensor
 from gaelp.arrays import Ints
 from gaelp.errors import BadInput
 from gaelp.experience.replay import ReplayBuffer
-from gaelp.experience.saved import State, below, expect_same, number_of, prefixed, tensor_of
+from gaelp.experience.saved import SavedState, below, expect_same, number_of, prefixed, tensor_of
 from gaelp.experience.sum_tree import SumTree
 from gaelp.experience.transitions import Batch
 from gaelp.experience.value_guard import FieldSpec, OnRefused, ValueGuard
@@ -102,13 +102,18 @@ class PrioritizedReplay:
         self._tree.set(indices.numpy(), priorities)
         self._largest = max(self._largest, float(priorities.max(initial=0.0)))
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """The buffer and the priorities, as copies."""
         leaves = torch.from_numpy(self._tree.get(np.arange(self.size)))
-        own: State = {"alpha": self._alpha, "beta_start": self._beta_start, "largest": self._largest, "leaves": leaves}
+        own: SavedState = {
+            "alpha": self._alpha,
+            "beta_start": self._beta_start,
+            "largest": self._largest,
+            "leaves": leaves,
+        }
         return own | prefixed("buffer", self._buffer.state()) | prefixed("guard", self._guard.state())
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue from `state`, which must come from a buffer with the same settings."""
         expect_same(state, alpha=self._alpha, beta_start=self._beta_start)
         largest = number_of(state, "largest")

@@ -8,16 +8,16 @@ from torch import Tensor
 
 from gaelp.errors import BadInput
 from gaelp.experience.n_step import NStepWindow
-from gaelp.experience.saved import State, below, expect_same, integer_of, prefixed, tensor_of
+from gaelp.experience.saved import SavedState, below, expect_same, integer_of, prefixed, tensor_of
 from gaelp.experience.transitions import Batch
 from gaelp.experience.value_guard import FieldSpec, OnRefused, ValueGuard
 
-__all__ = ["Replay", "ReplayBuffer"]
+__all__ = ["ReplayBuffer", "ReplaySource"]
 
 _FLAG = FieldSpec(dtype=torch.bool)
 
 
-class Replay(Protocol):
+class ReplaySource(Protocol):
     """What a learner needs of a replay buffer, uniform or prioritized."""
 
     @property
@@ -36,10 +36,10 @@ class Replay(Protocol):
     def update_priorities(self, indices: Tensor, errors: Tensor) -> None:
         """Tell how wrong the learner was about sampled transitions."""
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """Everything needed to continue bit for bit."""
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue from `state`."""
 
 
@@ -118,14 +118,14 @@ class ReplayBuffer:
     def update_priorities(self, indices: Tensor, errors: Tensor) -> None:
         """Every transition stays equally likely."""
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """Contents, position, counts and what waits for more steps, as copies."""
-        own: State = {"capacity": self.capacity, "size": self.size, "position": self._position}
+        own: SavedState = {"capacity": self.capacity, "size": self.size, "position": self._position}
         stored = {name: tensor[: self.size].clone() for name, tensor in self._stored.items()}
         parts = prefixed("window", self._window.state()) | prefixed("guard", self._guard.state())
         return own | prefixed("stored", stored) | parts
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue from `state`, which must come from a buffer with the same settings."""
         expect_same(state, capacity=self.capacity)
         size = integer_of(state, "size", at_most=self.capacity)

@@ -8,7 +8,7 @@ from torch import Tensor
 from gaelp.errors import BadInput
 
 __all__ = [
-    "State",
+    "SavedState",
     "below",
     "copies",
     "expect_same",
@@ -20,23 +20,23 @@ __all__ = [
     "text_of",
 ]
 
-State = dict[str, Tensor | int | float | str]
+SavedState = dict[str, Tensor | int | float | str]
 
 _OTHER = "the state is damaged or of another object"
 
 
-def prefixed(prefix: str, state: Mapping[str, Tensor | int | float | str]) -> State:
+def prefixed(prefix: str, state: Mapping[str, Tensor | int | float | str]) -> SavedState:
     """The state of a part, ready to be merged into that of the whole."""
     return {f"{prefix}.{name}": value for name, value in state.items()}
 
 
-def below(prefix: str, state: State) -> State:
+def below(prefix: str, state: SavedState) -> SavedState:
     """The state of a part, out of that of the whole."""
     start = f"{prefix}."
     return {name.removeprefix(start): value for name, value in state.items() if name.startswith(start)}
 
 
-def tensor_of(state: State, name: str, like: Tensor) -> Tensor:
+def tensor_of(state: SavedState, name: str, like: Tensor) -> Tensor:
     """A saved tensor that has the type and the shape of `like`."""
     value = _value_of(state, name)
     if not isinstance(value, Tensor) or value.dtype != like.dtype or value.shape != like.shape:
@@ -47,17 +47,17 @@ def tensor_of(state: State, name: str, like: Tensor) -> Tensor:
     return value
 
 
-def tensors_of(state: State, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def tensors_of(state: SavedState, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The saved tensors of these names, each of the type and the shape of its like."""
     return {name: tensor_of(state, name, tensor) for name, tensor in like.items()}
 
 
-def copies(tensors: Mapping[str, Tensor]) -> State:
+def copies(tensors: Mapping[str, Tensor]) -> SavedState:
     """Tensors as they are now, to be saved."""
     return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
 
-def integer_of(state: State, name: str, at_most: float = math.inf) -> int:
+def integer_of(state: SavedState, name: str, at_most: float = math.inf) -> int:
     """A saved integer between 0 and `at_most`."""
     value = _value_of(state, name)
     if not isinstance(value, int) or not 0 <= value <= at_most:
@@ -65,7 +65,7 @@ def integer_of(state: State, name: str, at_most: float = math.inf) -> int:
     return value
 
 
-def number_of(state: State, name: str) -> float:
+def number_of(state: SavedState, name: str) -> float:
     """A saved number."""
     value = _value_of(state, name)
     if not isinstance(value, int | float):
@@ -73,7 +73,7 @@ def number_of(state: State, name: str) -> float:
     return float(value)
 
 
-def text_of(state: State, name: str) -> str:
+def text_of(state: SavedState, name: str) -> str:
     """A saved string."""
     value = _value_of(state, name)
     if not isinstance(value, str):
@@ -81,14 +81,14 @@ def text_of(state: State, name: str) -> str:
     return value
 
 
-def expect_same(state: State, **wanted: float) -> None:
+def expect_same(state: SavedState, **wanted: float) -> None:
     """Refuse a state that was saved with other settings."""
     for name, value in wanted.items():
         if (seen := number_of(state, name)) != value:
             raise BadInput(f"saved {name} is {seen}, here it is {value}: load into an object built with {name}={seen}")
 
 
-def _value_of(state: State, name: str) -> Tensor | int | float | str:
+def _value_of(state: SavedState, name: str) -> Tensor | int | float | str:
     if name not in state:
         raise BadInput(f"the saved state has no {name!r}; it has {', '.join(sorted(state)) or 'nothing'}")
     return state[name]

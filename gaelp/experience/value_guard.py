@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gaelp.errors import BadInput, PoisonedExperience
-from gaelp.experience.saved import State, integer_of, text_of
+from gaelp.experience.saved import SavedState, integer_of, text_of
 
 __all__ = ["FieldSpec", "OnRefused", "ValueGuard"]
 
@@ -75,11 +75,11 @@ class ValueGuard:
         self.refused_rows += int(bad.sum())
         return bad
 
-    def state(self) -> State:
+    def state(self) -> SavedState:
         """The count so far and the last reason."""
         return {"refused_rows": self.refused_rows, "last_refusal": self.last_refusal}
 
-    def load_state(self, state: State) -> None:
+    def load_state(self, state: SavedState) -> None:
         """Continue counting from `state`."""
         self.refused_rows, self.last_refusal = integer_of(state, "refused_rows"), text_of(state, "last_refusal")
 

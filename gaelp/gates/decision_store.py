@@ -14,12 +14,12 @@ from gaelp.config.settings import Settings
 from gaelp.database import Database, Place, Schema, Store, big_integer, open_database, shared_place_of
 from gaelp.database.append_only import add_walls, drop_walls
 from gaelp.errors import Refused
-from gaelp.gates.decisions import Decision, Question, check_decision
+from gaelp.gates.decisions import GateDecision, GateQuestion, check_decision
 
 __all__ = ["STORE", "Authorise", "DecisionStore", "decisions_place"]
 
 # Raises Refused where the signatures of a decision do not carry it.
-Authorise = Callable[[Question, Decision], None]
+Authorise = Callable[[GateQuestion, GateDecision], None]
 
 _KEY = ("run_id", "gate", "evidence_hash")
 _APPEND_ONLY = ("gate_question", "gate_decision")
@@ -92,7 +92,7 @@ def decisions_place(settings: Settings) -> Place:
     return shared_place_of(settings, STORE.file_name)
 
 
-def _signatures_not_required(question: Question, decision: Decision) -> None:
+def _signatures_not_required(question: GateQuestion, decision: GateDecision) -> None:
     """Where no money can move, a name is enough."""
 
 
@@ -107,7 +107,7 @@ class DecisionStore:
     def _database(self) -> Database:
         return open_database(self._place, STORE)
 
-    def ask(self, question: Question) -> Question:
+    def ask(self, question: GateQuestion) -> GateQuestion:
         """Put a question, or find the same one still open; the one that counts is returned."""
         with self._database.writing() as connection:
             latest = _latest(connection, question)
@@ -116,7 +116,7 @@ class DecisionStore:
             _insert(connection, question)
             return question
 
-    def decide(self, decision: Decision) -> Decision:
+    def decide(self, decision: GateDecision) -> GateDecision:
         """Record an answer to an open question, once; the same answer again changes nothing, another is refused."""
         with self._database.writing() as connection:
             question = _latest(connection, decision)
@@ -134,7 +134,7 @@ class DecisionStore:
             connection.execute(_INSERT_DECISION, values)
             return decision
 
-    def decision(self, question: Question) -> Decision | None:
+    def decision(self, question: GateQuestion) -> GateDecision | None:
         """The recorded answer to exactly this verdict, checked again; None while nobody answered."""
         with self._database.reading() as connection:
             found = _decision(connection, question)
@@ -155,49 +155,49 @@ class DecisionStore:
                 with self._database.writing() as connection:
                     _insert(connection, over)
 
-    def open_questions(self, *, run_id: str | None = None) -> list[Question]:
+    def open_questions(self, *, run_id: str | None = None) -> list[GateQuestion]:
         """What nobody has answered yet, the latest time each was asked, expired ones too, oldest first."""
         query = _OPEN_OF_RUN.bindparams(run_id=run_id) if run_id else _OPEN_OF_ALL
         with self._database.reading() as connection:
-            return [Question.model_validate_json(body) for body in connection.execute(query).scalars()]
+            return [GateQuestion.model_validate_json(body) for body in connection.execute(query).scalars()]
 
-    def history(self, run_id: str) -> list[tuple[Question, Decision | None]]:
+    def history(self, run_id: str) -> list[tuple[GateQuestion, GateDecision | None]]:
         """Every question a run was asked, oldest first, with the answer where there is one."""
         with self._database.reading() as connection:
             rows = connection.execute(_HISTORY, {"run_id": run_id}).scalars()
-            questions = [Question.model_validate_json(body) for body in rows]
+            questions = [GateQuestion.model_validate_json(body) for body in rows]
             return [(question, _decision(connection, question)) for question in questions]
 
 
-def _key(about: Question | Decision) -> dict[str, str]:
+def _key(about: GateQuestion | GateDecision) -> dict[str, str]:
     return {name: getattr(about, name) for name in _KEY}
 
 
-def _insert(connection: Connection, question: Question) -> None:
+def _insert(connection: Connection, question: GateQuestion) -> None:
     values = {**_key(question), "expires_at": question.expires_at.isoformat(), "body": question.model_dump_json()}
     connection.execute(_INSERT_QUESTION, values)
 
 
-def _questions(connection: Connection, about: Question | Decision) -> list[Question]:
+def _questions(connection: Connection, about: GateQuestion | GateDecision) -> list[GateQuestion]:
     rows = connection.execute(_QUESTIONS, _key(about)).scalars()
-    return [Question.model_validate_json(body) for body in rows]
+    return [GateQuestion.model_validate_json(body) for body in rows]
 
 
-def _latest(connection: Connection, about: Question | Decision) -> Question | None:
+def _latest(connection: Connection, about: GateQuestion | GateDecision) -> GateQuestion | None:
     questions = _questions(connection, about)
     return questions[-1] if questions else None
 
 
-def _decision(connection: Connection, about: Question | Decision) -> Decision | None:
+def _decision(connection: Connection, about: GateQuestion | GateDecision) -> GateDecision | None:
     body = connection.execute(_DECISION, _key(about)).scalar_one_or_none()
-    return None if body is None else Decision.model_validate_json(body)
+    return None if body is None else GateDecision.model_validate_json(body)
 
 
-def _in_time(question: Question, decision: Decision) -> bool:
+def _in_time(question: GateQuestion, decision: GateDecision) -> bool:
     return question.opened_at <= decision.decided_at < question.expires_at
 
 
-def _same(earlier: Decision, again: Decision) -> Decision:
+def _same(earlier: GateDecision, again: GateDecision) -> GateDecision:
     if (earlier.choice, earlier.limits_micros) != (again.choice, again.limits_micros):
         raise Refused(
             f"gate {earlier.gate} of run {earlier.run_id} was decided by {earlier.who} at"

@@ -11,10 +11,19 @@ from gaelp.errors import Refused
 from gaelp.gates.evidence import Instant
 from gaelp.gates.verdict import Verdict
 
-__all__ = ["CODE_LENGTH", "Choice", "Decision", "Question", "Standing", "check_choice", "check_decision", "standing"]
+__all__ = [
+    "CODE_LENGTH",
+    "GateChoice",
+    "GateDecision",
+    "GateQuestion",
+    "QuestionStatus",
+    "check_choice",
+    "check_decision",
+    "question_status",
+]
 
-Choice = Literal["approve", "reject", "rerun"]
-Standing = Literal["waiting", "overdue", "expired"]
+GateChoice = Literal["approve", "reject", "rerun"]
+QuestionStatus = Literal["waiting", "overdue", "expired"]
 
 CODE_LENGTH = 8  # enough to tell verdicts apart, short enough to type
 
@@ -29,7 +38,7 @@ def _said(text: str) -> str:
 Said = Annotated[str, Field(max_length=500), AfterValidator(_said)]
 
 
-class Question(Frozen):
+class GateQuestion(Frozen):
     """A gate that waits for a person: the verdict to judge, and until when."""
 
     run_id: Name
@@ -55,13 +64,13 @@ class Question(Frozen):
         return self.evidence_hash[:CODE_LENGTH]
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[GateChoice, ...]:
         """What may be answered: only a verdict that passed can be approved."""
-        approve: tuple[Choice, ...] = ("approve",) if self.verdict.outcome == "pass" else ()
-        rerun: tuple[Choice, ...] = ("rerun",) if self.may_rerun else ()
+        approve: tuple[GateChoice, ...] = ("approve",) if self.verdict.outcome == "pass" else ()
+        rerun: tuple[GateChoice, ...] = ("rerun",) if self.may_rerun else ()
         return (*approve, "reject", *rerun)
 
-    def asks_the_same(self, other: "Question") -> bool:
+    def asks_the_same(self, other: "GateQuestion") -> bool:
         """Whether both put the same evidence, model and outcome to a person, rule by rule."""
         mine, others = (
             (one.evidence_hash, one.model_hash, one.verdict.outcome, [rule.outcome for rule in one.verdict.results])
@@ -70,13 +79,13 @@ class Question(Frozen):
         return mine == others
 
 
-class Decision(Frozen):
+class GateDecision(Frozen):
     """A person's answer: who, when, why, and to which verdict."""
 
     run_id: Name
     gate: Slug
     evidence_hash: str = Field(pattern="^[0-9a-f]{64}$")
-    choice: Choice
+    choice: GateChoice
     who: Said
     why: Said
     decided_at: Instant
@@ -85,14 +94,14 @@ class Decision(Frozen):
     signatures: tuple[str, ...] = ()  # signed approvals of this very decision, as text
 
 
-def standing(question: Question, now: datetime) -> Standing:
+def question_status(question: GateQuestion, now: datetime) -> QuestionStatus:
     """How long a question has been left alone."""
     if now >= question.expires_at:
         return "expired"
     return "overdue" if now >= question.remind_at else "waiting"
 
 
-def check_decision(question: Question, decision: Decision) -> None:
+def check_decision(question: GateQuestion, decision: GateDecision) -> None:
     """Refuse an answer to another run, gate or verdict, one that came too late, or one the verdict does not allow."""
     asked = (question.run_id, question.gate, question.evidence_hash)
     if (decision.run_id, decision.gate, decision.evidence_hash) != asked:
@@ -109,7 +118,7 @@ def check_decision(question: Question, decision: Decision) -> None:
         )
 
 
-def check_choice(question: Question, choice: Choice, at: datetime) -> None:
+def check_choice(question: GateQuestion, choice: GateChoice, at: datetime) -> None:
     """Refuse an answer that the verdict or the phase does not allow, or that comes too late."""
     if choice not in question.choices:
         raise Refused(

@@ -13,7 +13,7 @@ from gaelp.errors import BadInput, DataError
 from gaelp.gates.criteria import Criterion, Gate
 from gaelp.gates.evidence import Evidence, in_utc
 from gaelp.gates.metrics import problem_of_figure, problem_of_interval
-from gaelp.gates.verdict import Outcome, RuleResult, Verdict, evidence_hash, overall
+from gaelp.gates.verdict import GateOutcome, RuleResult, Verdict, evidence_hash, overall
 
 __all__ = ["check_replay", "judge"]
 
@@ -74,7 +74,7 @@ def _rule_result(rule: Criterion, gate: Gate, evidence: Evidence, now: datetime)
     )
 
 
-def _outcome(rule: Criterion, gate: Gate, evidence: Evidence, now: datetime) -> tuple[Outcome, str]:
+def _outcome(rule: Criterion, gate: Gate, evidence: Evidence, now: datetime) -> tuple[GateOutcome, str]:
     metrics = evidence.metrics
     if problem := _wrong_time(rule, evidence.measured_at, now) or _wrong_figures(rule, metrics):
         return "fail", problem
@@ -121,7 +121,7 @@ def _comparison(rule: Criterion, gate: Gate, figure: float) -> str:
     return f"{subject} is {seen}{watched}; asked: {rule.limit.words} {limit}"
 
 
-def _summary(gate: Gate, evidence: Evidence, outcome: Outcome, results: tuple[RuleResult, ...]) -> str:
+def _summary(gate: Gate, evidence: Evidence, outcome: GateOutcome, results: tuple[RuleResult, ...]) -> str:
     outcomes = [result.outcome for result in results]
     said = _OUTCOME_IN_WORDS[outcome].format(
         count=len(outcomes), failed=outcomes.count("fail"), held=outcomes.count("inconclusive")

@@ -20,9 +20,9 @@ from gaelp.gates.sequences import (
     bounded_radius,
 )
 
-__all__ = ["Decision", "LooksFor", "SequentialPlan", "SequentialTest", "observations_needed"]
+__all__ = ["LooksFor", "SequentialDecision", "SequentialPlan", "SequentialTest", "observations_needed"]
 
-Decision = Literal["continue", "better", "worse", "inconclusive"]
+SequentialDecision = Literal["continue", "better", "worse", "inconclusive"]
 LooksFor = Literal["both", "better", "worse"]
 
 _VERSION = 1
@@ -76,7 +76,7 @@ class SequentialPlan(Frozen):
             return AsymptoticSequence(self.side_alpha, self.tuned_for)
         return BoundedSequence(self.side_alpha, *self.support)
 
-    def decide(self, count: int, lower: float, upper: float) -> Decision:
+    def decide(self, count: int, lower: float, upper: float) -> SequentialDecision:
         """What an interval after `count` observations says."""
         if count < self.minimum:
             return "continue"
@@ -90,7 +90,7 @@ class SequentialPlan(Frozen):
 class _Saved(Frozen):
     version: int
     plan: SequentialPlan
-    decision: Decision
+    decision: SequentialDecision
     sequence: dict[str, float]
 
 
@@ -110,7 +110,7 @@ class SequentialTest:
         values: dict[str, Any] = {"alpha": alpha, "minimum": minimum, "maximum": maximum, "margin": margin}
         values |= {"looks_for": looks_for, "support": support}
         self.plan = validated(SequentialPlan, values, lambda _: "sequential test", error=BadInput)
-        self.decision: Decision = "continue"
+        self.decision: SequentialDecision = "continue"
         self._sequence = self.plan.sequence()
 
     @property
@@ -124,7 +124,7 @@ class SequentialTest:
         lower, upper = self._sequence.bounds()
         return float(lower), float(upper)
 
-    def observe(self, x: float) -> Decision:
+    def observe(self, x: float) -> SequentialDecision:
         """Take in one difference; once decided, the decision stands and what comes later is not counted."""
         self._check(x)
         if self.decision == "continue":

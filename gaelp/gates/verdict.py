@@ -11,16 +11,16 @@ from gaelp.config.base import Frozen
 from gaelp.gates.criteria import Criterion, Gate
 from gaelp.gates.evidence import Evidence, Instant
 
-__all__ = ["Outcome", "RuleResult", "Verdict", "evidence_hash", "overall"]
+__all__ = ["GateOutcome", "RuleResult", "Verdict", "evidence_hash", "overall"]
 
-Outcome = Literal["pass", "fail", "inconclusive"]
+GateOutcome = Literal["pass", "fail", "inconclusive"]
 
 
 class RuleResult(Frozen):
     """How one rule went; a figure that is missing or not finite is None, and the reason says which."""
 
     criterion: Criterion
-    outcome: Outcome
+    outcome: GateOutcome
     value: float | None  # the metric itself
     compared: float | None  # the figure the threshold was held against: the value or one of its bounds
     sample: float | None
@@ -30,7 +30,7 @@ class RuleResult(Frozen):
 class Verdict(Frozen):
     """A gate's judgement on one run, with all it rests on: judging gate and evidence again gives the same."""
 
-    outcome: Outcome
+    outcome: GateOutcome
     summary: str
     gate: Gate
     evidence: Evidence
@@ -43,7 +43,7 @@ class Verdict(Frozen):
         return _canonical(self)
 
 
-def overall(outcomes: Iterable[Outcome]) -> Outcome:
+def overall(outcomes: Iterable[GateOutcome]) -> GateOutcome:
     """Fail wins over inconclusive, which wins over pass; of nothing at all, nothing is concluded."""
     seen = set(outcomes)
     if "fail" in seen:

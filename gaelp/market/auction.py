@@ -12,7 +12,7 @@ from gaelp.market.exponential import log
 from gaelp.market.landscape import CELLS_PER_LOG, GRID_LOW, LAST_POSITION
 from gaelp.market.random import SEARCH_MEAN, corrected, counter, scramble, stream_start
 from gaelp.market.random_rows import search_binomials, signed_tail, to_normals
-from gaelp.market.state import State, Tables
+from gaelp.market.state import MarketState, MarketTables
 from gaelp.market.world import World
 
 __all__ = ["BLOCK", "fill_hour_states", "hold_auctions"]
@@ -23,7 +23,7 @@ _NO_CHANCE = 1e-12
 
 
 @compiled
-def hold_auctions(hour: int, world: World, tables: Tables, state: State, bid_micros: Ints) -> None:
+def hold_auctions(hour: int, world: World, tables: MarketTables, state: MarketState, bid_micros: Ints) -> None:
     """Enter every segment's auctions, then cut each campaign back to the money it has."""
     key, pace, left_micros, day_left_micros = world.key, state.pace, state.left_micros, state.day_left_micros
     in_market = state.in_market

@@ -29,7 +29,7 @@ _NARROW = 1e-6
 _MAX_EVALUATIONS = 80
 _FLAT = 1e-3  # a log cost that falls by less than this with the log price says nothing about its root
 
-Table = Floats32  # landscapes x grid, flat
+FlatTable = Floats32  # landscapes x grid, flat
 
 
 class Case(NamedTuple):
@@ -52,7 +52,7 @@ def empty_case(days: int, day_places: int) -> Case:
 
 
 @summing
-def _spent(case: Case, table: Table, price: float, first: int, last: int) -> tuple[float, float]:
+def _spent(case: Case, table: FlatTable, price: float, first: int, last: int) -> tuple[float, float]:
     """Cost at a price of budget from place `first` to before `last`, and how it changes with the log price."""
     worth, weight, start = case.worth, case.weight, case.start
     offset = np.float32((price + GRID_LOW) * CELLS_PER_LOG)
@@ -69,7 +69,7 @@ def _spent(case: Case, table: Table, price: float, first: int, last: int) -> tup
 
 
 @summing
-def _won(case: Case, table: Table, price: float, first: int, last: int) -> float:
+def _won(case: Case, table: FlatTable, price: float, first: int, last: int) -> float:
     """Value won at a price of budget from place `first` to before `last`."""
     worth, gain, start = case.worth, case.gain, case.start
     offset = np.float32((price + GRID_LOW) * CELLS_PER_LOG)
@@ -95,7 +95,7 @@ def _means(case: Case) -> tuple[float, float]:
 
 
 @compiled
-def _try_price(case: Case, table: Table, price: float, first: int, last: int) -> None:
+def _try_price(case: Case, table: FlatTable, price: float, first: int, last: int) -> None:
     """Cost and slope of each day from `first` to before `last` at a price of budget."""
     for day in range(first, last):
         start = day * case.day_places
@@ -105,7 +105,12 @@ def _try_price(case: Case, table: Table, price: float, first: int, last: int) ->
 
 @compiled
 def _price_of_budget(
-    case: Case, table: Table, days: tuple[int, int], money: tuple[float, float], bracket: tuple[float, float], x: float
+    case: Case,
+    table: FlatTable,
+    days: tuple[int, int],
+    money: tuple[float, float],
+    bracket: tuple[float, float],
+    x: float,
 ) -> float:
     """Log price at which the days, none above its cap, cost the budget; `case` then holds their costs at that price.
 
@@ -142,7 +147,7 @@ def _price_of_budget(
 
 @compiled
 def hindsight_optimum(
-    case: Case, best_win: Table, best_cost: Table, budget: float, cap: float, price_log: Floats
+    case: Case, best_win: FlatTable, best_cost: FlatTable, budget: float, cap: float, price_log: Floats
 ) -> tuple[float, float]:
     """Value and spend of the optimum for one campaign; `price_log` receives the log price of budget of each day."""
     days = len(price_log)

@@ -6,7 +6,7 @@ from gaelp.arrays import Ints
 from gaelp.market.auction import hold_auctions
 from gaelp.market.compiled import compiled
 from gaelp.market.response import answer, remember
-from gaelp.market.state import State, Tables
+from gaelp.market.state import MarketState, MarketTables
 from gaelp.market.world import DAY_HOURS, World
 
 __all__ = ["run_hour"]
@@ -17,7 +17,7 @@ _SHORTEST_PRESENCE = 0.05
 _RATE_LOW, _RATE_HIGH = 0.01, 0.995  # win rates beyond these only bound the price
 
 
-def run_hour(hour: int, world: World, tables: Tables, state: State, bid_micros: Ints) -> None:
+def run_hour(hour: int, world: World, tables: MarketTables, state: MarketState, bid_micros: Ints) -> None:
     """Advance every campaign by one hour, in place."""
     state.opportunities[:] = world.volume[hour]
     hold_auctions(hour, world, tables, state, bid_micros)
@@ -31,7 +31,7 @@ def run_hour(hour: int, world: World, tables: Tables, state: State, bid_micros: 
 
 
 @compiled
-def _count_creatives(state: State) -> None:
+def _count_creatives(state: MarketState) -> None:
     creative, impressions, clicks = state.creative, state.impressions, state.clicks
     total_impressions, total_clicks = state.creative_impressions, state.creative_clicks
     campaigns, segments = creative.shape
@@ -42,7 +42,7 @@ def _count_creatives(state: State) -> None:
 
 
 @compiled
-def _track_prices(hour: int, tables: Tables, state: State) -> None:
+def _track_prices(hour: int, tables: MarketTables, state: MarketState) -> None:
     """Read each price level off the win rate through the pooled landscape, as a bidder can."""
     price_at_rate, profile = tables.price_at_win_rate, tables.price_profile_log
     opportunities, impressions, bid_log = state.opportunities, state.impressions, state.bid_log

@@ -31,7 +31,7 @@ LAST_POSITION = GRID_POINTS - 1.0001
 GRID = GRID_LOW + GRID_STEP * np.arange(GRID_POINTS)
 _FINE_POINTS = 4000
 
-Tables = Floats32  # (K + 1, GRID_POINTS), the last row pools the K landscapes
+LandscapeTables = Floats32  # (K + 1, GRID_POINTS), the last row pools the K landscapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,18 @@ class Landscapes:
 
     names: tuple[str, ...]
     first_price: bool
-    win: Tables
-    cost: Tables
-    best_win: Tables
-    best_cost: Tables
-    best_bid_log: Tables
+    win: LandscapeTables
+    cost: LandscapeTables
+    best_win: LandscapeTables
+    best_cost: LandscapeTables
+    best_bid_log: LandscapeTables
 
     @property
     def pooled(self) -> int:
         """Row of the average landscape, the only one a bidder knows."""
         return len(self.names)
 
-    def shaded_bid_log(self, worth_log: Floats32, level_log: Floats32) -> Tables:
+    def shaded_bid_log(self, worth_log: Floats32, level_log: Floats32) -> LandscapeTables:
         """Best bid for a worth under the pooled landscape; the worth itself with second prices."""
         if not self.first_price:
             return worth_log
@@ -68,7 +68,7 @@ class Landscapes:
 
 
 @inlined
-def interpolate(table: Tables, row: int, x: float) -> float:
+def interpolate(table: LandscapeTables, row: int, x: float) -> float:
     """Value of one table row at log ratio x: linear inside the grid, zero below, flat above."""
     position = min(max((x - GRID_LOW) * CELLS_PER_LOG, 0.0), LAST_POSITION)
     index = int(position)
@@ -95,7 +95,7 @@ def build_landscapes(specs: Sequence[LandscapeSpec], *, first_price: bool, steep
     )
 
 
-def _stack(best: Sequence[tuple[Floats, ...] | None], part: int, plain: Floats) -> Tables:
+def _stack(best: Sequence[tuple[Floats, ...] | None], part: int, plain: Floats) -> LandscapeTables:
     rows = [plain[i] if row is None else row[part] for i, row in enumerate(best)]
     return np.vstack(rows).astype(np.float32)
 

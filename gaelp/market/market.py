@@ -11,7 +11,7 @@ from gaelp.market.landscape import GRID, Landscapes, build_landscapes
 from gaelp.market.personas import PersonaTable
 from gaelp.market.reward import reward
 from gaelp.market.spec import LandscapeSpec, MarketSpec
-from gaelp.market.state import State, Tables, empty_state
+from gaelp.market.state import MarketState, MarketTables, empty_state
 from gaelp.market.view import Action, Brief, Observation, Outcome
 from gaelp.market.world import DAY_HOURS, World, draw_world, price_profile_log, week_activity
 
@@ -73,7 +73,7 @@ class Market:
         self._reward = np.zeros(self.campaigns, np.float32)
         return self.observe()
 
-    def _launch_state(self) -> State:
+    def _launch_state(self) -> MarketState:
         spec, world = self.spec, self.world
         state = empty_state(self.campaigns, spec.segments, spec.creatives.count, spec.delay.window_hours)
         state.left_micros[:] = world.budget_micros
@@ -180,10 +180,10 @@ def _landscapes(spec: MarketSpec, built_in: tuple[LandscapeSpec, ...]) -> Landsc
     return build_landscapes(spec.landscapes or built_in, first_price=first_price, steepness=spec.price.steepness)
 
 
-def _tables(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) -> Tables:
+def _tables(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) -> MarketTables:
     rates = np.arange(_WIN_RATE_CELLS + 2) / _WIN_RATE_CELLS
     pooled = np.maximum.accumulate(landscapes.win[landscapes.pooled] + 1e-9 * np.arange(len(GRID)))
-    return Tables(
+    return MarketTables(
         win=landscapes.win,
         cost=landscapes.cost,
         price_at_win_rate=np.interp(rates, pooled, GRID).astype(np.float32),

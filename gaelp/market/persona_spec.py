@@ -18,12 +18,12 @@ from gaelp.errors import BadInput, DataError
 __all__ = [
     "Activity",
     "Conversion",
-    "Creative",
+    "CreativeProfile",
     "CreativeSet",
     "Demographics",
     "Persona",
+    "PersonaResponse",
     "PersonaSet",
-    "Response",
     "check_affinities",
     "load_creatives",
     "load_personas",
@@ -67,7 +67,7 @@ class Activity(Frozen):
         return hours
 
 
-class Response(Frozen):
+class PersonaResponse(Frozen):
     """How a persona answers to adverts; indices are relative to the market's average of 1."""
 
     click_index: Index
@@ -93,7 +93,7 @@ class Persona(Frozen):
     audience_share: float = Field(gt=0, le=1e6, strict=True, description="relative size; shares need not sum to 1")
     activity: Activity
     price_index: Index = Field(description="how dear its impressions are; 1 = average")
-    response: Response
+    response: PersonaResponse
     conversion: Conversion
     creative_affinity: dict[str, Affinity] = Field(description="click multiplier for every creative")
 
@@ -109,7 +109,7 @@ class PersonaSet(Frozen):
         return self
 
 
-class Creative(Frozen):
+class CreativeProfile(Frozen):
     """One text advert; lengths are those of a search advert's headline and description."""
 
     name: Slug
@@ -121,7 +121,7 @@ class Creative(Frozen):
 class CreativeSet(Frozen):
     """The creatives a campaign can choose from; a market with fewer takes the first ones."""
 
-    creatives: tuple[Creative, ...] = Field(min_length=1, max_length=16)
+    creatives: tuple[CreativeProfile, ...] = Field(min_length=1, max_length=16)
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:

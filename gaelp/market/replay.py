@@ -25,7 +25,7 @@ from gaelp.market.price_history import PriceHistory
 from gaelp.market.reward import reward
 from gaelp.market.view import Action, Brief, Observation, Outcome
 
-__all__ = ["Replay"]
+__all__ = ["AuctionReplay"]
 
 _HIGHEST_BUDGET_MICROS = 2**53  # what a float holds exactly
 _MOST_AUCTIONS = 10**7  # in an episode
@@ -34,7 +34,7 @@ _LEAST_PROBABILITY = 1e-12  # keeps the logarithm of a value finite
 EntryT = TypeVar("EntryT", bound=np.generic)
 
 
-class Replay:
+class AuctionReplay:
     """Episodes of a log as N campaigns; `step` holds one auction in each of them.
 
     The last episode may be shorter: it has no opportunities after its last auction.

@@ -9,7 +9,7 @@ from gaelp.arrays import Floats32, Ints8, Ints32
 from gaelp.market.auction import BLOCK, fill_hour_states
 from gaelp.market.compiled import compiled, inlined
 from gaelp.market.random import advance, binomial, keyed, scramble, uniform, uniform_of
-from gaelp.market.state import State, Tables
+from gaelp.market.state import MarketState, MarketTables
 from gaelp.market.world import World
 
 __all__ = ["answer", "remember"]
@@ -20,7 +20,7 @@ _ONE = np.float32(1.0)
 
 
 @compiled
-def answer(hour: int, world: World, tables: Tables, state: State) -> None:
+def answer(hour: int, world: World, tables: MarketTables, state: MarketState) -> None:
     """Draw clicks and conversions, and put each conversion into the hour of its report."""
     campaigns, segments = state.impressions.shape
     impressions, value_micros, clicks = (
@@ -102,7 +102,7 @@ def _wait_hours(mean_hours: float, immediate_share: float, key: np.uint64) -> in
 
 
 @compiled
-def remember(hour: int, world: World, state: State) -> None:
+def remember(hour: int, world: World, state: MarketState) -> None:
     """Report the conversions due, add the hour to the totals, and let exposure and open clicks fade."""
     campaigns, segments = state.impressions.shape
     due = state.arriving[hour % len(state.arriving)]

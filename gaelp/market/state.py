@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from gaelp.arrays import Floats, Floats32, Ints, Ints8, Ints32
 
-__all__ = ["State", "Tables", "empty_state"]
+__all__ = ["MarketState", "MarketTables", "empty_state"]
 
 
-class Tables(NamedTuple):
+class MarketTables(NamedTuple):
     """What all campaigns of a market share."""
 
     win: Floats32  # (K + 1, grid)
@@ -22,7 +22,7 @@ class Tables(NamedTuple):
     tiring: bool  # whether fatigue is on at all
 
 
-class State(NamedTuple):
+class MarketState(NamedTuple):
     """All that changes while episodes run; saved and restored as it is."""
 
     left_micros: Ints  # (N,)
@@ -52,7 +52,7 @@ class State(NamedTuple):
     lost_to_window: Ints32  # (N, S) conversions too late to be attributed
 
 
-def empty_state(campaigns: int, segments: int, creatives: int, window_hours: int) -> State:
+def empty_state(campaigns: int, segments: int, creatives: int, window_hours: int) -> MarketState:
     """The state before launch; budgets and price estimates are set by the market."""
     pair = (campaigns, segments)
     shapes = {"creative_impressions": (*pair, creatives), "creative_clicks": (*pair, creatives)}
@@ -62,6 +62,6 @@ def empty_state(campaigns: int, segments: int, creatives: int, window_hours: int
     single = {"left_micros", "day_left_micros", "in_market", "pace"}
     arrays = {
         name: np.zeros((campaigns,) if name in single else shapes.get(name, pair), special.get(name) or kinds[hint])
-        for name, hint in State.__annotations__.items()
+        for name, hint in MarketState.__annotations__.items()
     }
-    return State(**arrays)
+    return MarketState(**arrays)

@@ -23,7 +23,7 @@ from gaelp.observability.redact import mask_text
 
 __all__ = ["CallableChannel", "EmailChannel", "LogChannel", "WebhookChannel"]
 
-Result = TypeVar("Result")
+Sent = TypeVar("Sent")
 
 _TRY_AGAIN_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -170,13 +170,13 @@ class EmailChannel:
             return sorted(server.send_message(_mail(alert, settings)))
 
 
-def _within(seconds: float, name: str, work: Callable[[], Result]) -> Result:
+def _within(seconds: float, name: str, work: Callable[[], Sent]) -> Sent:
     """What comes of work that may take so long as a whole; TimeoutError if it takes longer.
 
     Libraries bound each read alone, and finding an address not at all. So the work goes on in a thread that nobody
     waits for any longer, nor does the end of the process.
     """
-    done: Future[Result] = Future()
+    done: Future[Sent] = Future()
 
     def run() -> None:
         try:

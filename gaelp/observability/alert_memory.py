@@ -28,7 +28,16 @@ from gaelp.errors import BadInput, GaelpError
 from gaelp.observability.alert import Alert, PendingAlert, Severity
 from gaelp.observability.logs import get_logger
 
-__all__ = ["AlertState", "FileMemory", "Memory", "OwnMemory", "SharedMemory", "StoredAlerts", "Told", "log_trouble"]
+__all__ = [
+    "AlertMemory",
+    "AlertState",
+    "FileMemory",
+    "OwnMemory",
+    "SharedMemory",
+    "StoredAlerts",
+    "Told",
+    "log_trouble",
+]
 
 _LOOK_AGAIN_SECONDS = 0.05
 
@@ -69,7 +78,7 @@ class AlertState:
         self.missed = other.missed | self.missed
 
 
-class Memory(Protocol):
+class AlertMemory(Protocol):
     """Where a dispatcher keeps what it remembers."""
 
     def held(self, *, strict: bool = False) -> AbstractContextManager[AlertState]:

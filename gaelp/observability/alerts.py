@@ -17,7 +17,7 @@ from gaelp.config.alert_settings import AlertPolicy
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 from gaelp.observability.alert import Alert, PendingAlert, Severity
-from gaelp.observability.alert_memory import AlertState, Memory, OwnMemory, Told
+from gaelp.observability.alert_memory import AlertMemory, AlertState, OwnMemory, Told
 from gaelp.observability.redact import mask_text
 
 __all__ = ["Alert", "Channel", "Delivery", "Dispatcher", "PendingAlert", "Severity"]
@@ -66,7 +66,7 @@ class Dispatcher:
         second: Sequence[Channel] = (),
         policy: AlertPolicy | None = None,
         pending: Iterable[PendingAlert] = (),
-        memory: Memory | None = None,
+        memory: AlertMemory | None = None,
     ) -> None:
         names = [channel.name for channel in (*channels, *second)]
         if not channels or len(names) != len(set(names)):

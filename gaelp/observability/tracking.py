@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from mlflow.entities import Metric, Param, Run, RunTag
     from mlflow.tracking import MlflowClient
 
-__all__ = ["MLFLOW_ENVIRONMENT", "MlflowTracker", "NoTracker", "Outcome", "Tracker", "flat_params", "local_uri"]
+__all__ = ["MLFLOW_ENVIRONMENT", "MlflowTracker", "NoTracker", "RunOutcome", "Tracker", "flat_params", "local_uri"]
 
-Outcome = Literal["finished", "failed", "stopped"]
+RunOutcome = Literal["finished", "failed", "stopped"]
 
 MLFLOW_ENVIRONMENT: Mapping[str, str] = {
     # Read while MLflow is imported: without it, the import writes an installation id to the user's folder.
@@ -40,7 +40,7 @@ MLFLOW_ENVIRONMENT: Mapping[str, str] = {
     "MLFLOW_CONFIGURE_LOGGING": "false",
 }
 
-_STATUSES: Mapping[Outcome, str] = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
+_STATUSES: Mapping[RunOutcome, str] = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
 _SQLITE = "sqlite:///"
 _RUN_ID = re.compile(r"[\w.:-]{1,200}")
 _NOT_IN_NAMES = re.compile(r"[^\w.\- :/]")
@@ -76,7 +76,7 @@ class Tracker(Protocol):
         """Keep a copy of a file, or of a folder under its name."""
         ...
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: RunOutcome) -> None:
         """Close the run; the same run id can be started again later."""
         ...
 
@@ -98,7 +98,7 @@ class NoTracker:
     def artifact(self, path: Path) -> None:
         """Do nothing."""
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: RunOutcome) -> None:
         """Do nothing."""
 
 
@@ -166,7 +166,7 @@ class MlflowTracker:
         """Copy a file, or a folder under its name, to the run's artifacts."""
         self._attempt(f"artifact {path.name}", lambda run: _write_artifact(run, path))
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: RunOutcome) -> None:
         """Close the run and say once more how much of it MLflow lacks."""
         self._attempt("the end of the run", lambda run: self._close(run, outcome), patient=True)
         if self._lost_records:
@@ -224,7 +224,7 @@ class MlflowTracker:
         folder = self._database.parent / "mlflow-artifacts"
         return str(client.create_experiment(self._experiment, artifact_location=folder.as_uri()))
 
-    def _close(self, run: _OpenRun, outcome: Outcome) -> None:
+    def _close(self, run: _OpenRun, outcome: RunOutcome) -> None:
         # Once more, in case the step that first wrote them was lost.
         tags = {f"gaelp.non_finite.{name}": _as_tag(seen) for name, seen in run.non_finite.items()}
         if self._lost_records:

@@ -6,7 +6,7 @@ from gaelp.approvals import load_policy, stricter
 from gaelp.config import Settings, load_settings
 from gaelp.errors import Refused
 from gaelp.gates.decision_store import DecisionStore
-from gaelp.gates.decisions import Choice, Decision, Question, check_choice
+from gaelp.gates.decisions import GateChoice, GateDecision, GateQuestion, check_choice
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.run_settings import read_settings
@@ -27,7 +27,9 @@ def approvals_of_run(settings: Settings, run_id: str) -> GateApprovals:
     return gate_approvals(settings, stricter(policy, load_policy(settings.approvals.policy)))
 
 
-def check_answer(store: DecisionStore, question: Question, choice: Choice, now: datetime) -> Decision | None:
+def check_answer(
+    store: DecisionStore, question: GateQuestion, choice: GateChoice, now: datetime
+) -> GateDecision | None:
     """Refuse an answer that would not be recorded: not offered, too late, or decided otherwise already.
 
     Returns the decision where the same one is on record, None where the answer may be given.

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gaelp.approvals import (
-    Action,
     Approval,
     ApprovalPolicy,
     ApprovalStore,
+    SignedAction,
     SigningKey,
     Trust,
     approvals_place,
@@ -24,7 +24,7 @@ from gaelp.config.settings import Settings
 from gaelp.database import Place
 from gaelp.errors import Refused
 from gaelp.gates.decision_store import DecisionStore, decisions_place
-from gaelp.gates.decisions import Decision, Question
+from gaelp.gates.decisions import GateDecision, GateQuestion
 
 __all__ = ["GateApprovals", "gate_approvals"]
 
@@ -52,7 +52,7 @@ class GateApprovals:
                 " policy with sandbox: true (approvals.policy) where no money can move"
             )
 
-    def authorise(self, question: Question, decision: Decision) -> None:
+    def authorise(self, question: GateQuestion, decision: GateDecision) -> None:
         """Refuse an approval that the signatures do not carry; to reject or to train again needs none."""
         if decision.choice != "approve" or self.policy.sandbox:
             return
@@ -67,7 +67,7 @@ class GateApprovals:
         )
 
     def add_signature(
-        self, question: Question, key: SigningKey, choice: Literal["approve", "reject"], why: str, clock: Clock
+        self, question: GateQuestion, key: SigningKey, choice: Literal["approve", "reject"], why: str, clock: Clock
     ) -> tuple[str, ...]:
         """Sign a question and keep it; the signatures of a decision once there are enough, else none yet."""
         store, action, trust = ApprovalStore(self.place, clock), self._action(question), self.trust()
@@ -79,7 +79,7 @@ class GateApprovals:
             return ()
         return tuple(one.model_dump_json() for one in store.approvals(action))
 
-    def _action(self, question: Question) -> Action:
+    def _action(self, question: GateQuestion) -> SignedAction:
         return gate_action(
             question.verdict,
             model_hash=question.model_hash,

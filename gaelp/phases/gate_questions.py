@@ -6,7 +6,7 @@ from gaelp.config.settings import GateSettings, Settings
 from gaelp.errors import Refused
 from gaelp.gates import Verdict, judge
 from gaelp.gates.decision_store import DecisionStore
-from gaelp.gates.decisions import Decision, Question, check_decision
+from gaelp.gates.decisions import GateDecision, GateQuestion, check_decision
 from gaelp.phases.declaration import PhaseDeclaration, check_model
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
@@ -17,9 +17,9 @@ __all__ = ["check_passed", "find_decision", "judging_time", "question_about", "q
 
 def question_about(
     declared: PhaseDeclaration, result: PhaseResult, verdict: Verdict, now: datetime, patience: GateSettings
-) -> Question:
+) -> GateQuestion:
     """The question about a verdict as it was computed just now."""
-    return Question(
+    return GateQuestion(
         run_id=result.run_id,
         gate=verdict.gate.name,
         attempt=result.attempt,
@@ -32,7 +32,7 @@ def question_about(
     )
 
 
-def find_decision(store: DecisionStore, computed: Question) -> Decision | None:
+def find_decision(store: DecisionStore, computed: GateQuestion) -> GateDecision | None:
     """The recorded decision on a verdict; an approval of another outcome or model than computed now is refused."""
     decision = store.decision(computed)
     if decision is None or decision.choice != "approve":
@@ -53,7 +53,7 @@ def find_decision(store: DecisionStore, computed: Question) -> Decision | None:
     return decision
 
 
-def questions_about(store: DecisionStore, result: PhaseResult) -> list[Question]:
+def questions_about(store: DecisionStore, result: PhaseResult) -> list[GateQuestion]:
     """Every question that was put about a result, oldest first."""
     about = (result.verdict.gate.name, result.verdict.evidence_hash, result.model_hash)
     return [
@@ -98,5 +98,5 @@ def check_passed(
     check_model(declared, result, computed.model_hash, settings.home)
 
 
-def _text(question: Question) -> str:
+def _text(question: GateQuestion) -> str:
     return f"verdict {question.verdict.outcome} on model {question.model_hash[:12]}"

@@ -13,10 +13,10 @@ from gaelp.gates import Verdict
 from gaelp.phases.run_folder import PhaseFolder, RunFolder
 from gaelp.types import Phase, RunId
 
-__all__ = ["PhaseResult", "Table", "read_result", "write_result"]
+__all__ = ["PhaseResult", "ResultTable", "read_result", "write_result"]
 
 
-class Table(Frozen):
+class ResultTable(Frozen):
     """Rows to show, with a line of text above and below where there is something to say."""
 
     columns: tuple[str, ...]
@@ -40,7 +40,7 @@ class PhaseResult(Frozen):
     seconds: NonNegativeFloat
     judged_on: str = Field(min_length=1)  # the data it was judged on: equal for every run judged on the same
     text: str = ""  # what the result means, in a sentence
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ResultTable, ...] = ()
 
     def folder(self, home: Path) -> PhaseFolder:
         """Where the files of the attempt are."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from gaelp.config.base import Frozen
 from gaelp.training.monitor import monitor_figures
-from gaelp.training.reports import Report, RoundDone, Validated
+from gaelp.training.reports import RoundDone, TrainingReport, Validated
 
 __all__ = ["as_json_values", "curve_figures"]
 
 
-def curve_figures(report: Report) -> dict[str, float]:
+def curve_figures(report: TrainingReport) -> dict[str, float]:
     """The figures of a report that a curve can be drawn of."""
     match report:
         case RoundDone():
@@ -27,7 +27,7 @@ def curve_figures(report: Report) -> dict[str, float]:
             return {}
 
 
-def as_json_values(report: Report) -> dict[str, Any]:
+def as_json_values(report: TrainingReport) -> dict[str, Any]:
     """A report as JSON holds it."""
     return {field.name: _value(getattr(report, field.name)) for field in dataclasses.fields(report)}
 

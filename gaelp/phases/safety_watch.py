@@ -12,23 +12,23 @@ from pathlib import Path
 from typing import get_args
 
 from gaelp.approvals import (
-    Action,
     ApprovalPolicy,
     ApprovalRequest,
     ApprovalStore,
+    SignedAction,
     Trust,
     action_hash,
     approvals_place,
     load_trust,
     policy_for,
 )
-from gaelp.approvals.action import World
+from gaelp.approvals.action import LiveOrSandbox
 from gaelp.approvals.trust import trust_place
 from gaelp.checks import CheckPass
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
 from gaelp.config.settings import Settings
-from gaelp.gates.decisions import Question, standing
+from gaelp.gates.decisions import GateQuestion, question_status
 from gaelp.observability.alert_routes import open_dispatcher
 from gaelp.observability.alerts import Alert, Channel, Delivery, Severity
 from gaelp.phases.gate_approval import gate_approvals
@@ -107,8 +107,8 @@ class _Pass(CheckPass):
             until = f"{question.expires_at:%Y%m%dT%H%M%S}"
             self._tell(
                 "warning",
-                f"gate/{question.run_id}/{question.gate}/{standing(question, now)}/{until}",
-                f"Gate {question.gate} of run {question.run_id} is {standing(question, now)}",
+                f"gate/{question.run_id}/{question.gate}/{question_status(question, now)}/{until}",
+                f"Gate {question.gate} of run {question.run_id} is {question_status(question, now)}",
                 text,
                 once=True,
             )
@@ -119,7 +119,7 @@ class _Pass(CheckPass):
         if isinstance(place, Path) and not place.exists():
             return  # nobody was asked for anything yet
         store, trust = ApprovalStore(place, self._clock), load_trust(trust_place(self._settings))
-        policies = {world: policy_for(self._settings, world) for world in get_args(World)}
+        policies = {world: policy_for(self._settings, world) for world in get_args(LiveOrSandbox)}
         for request in store.requests():
             if self._decided_at_gate(request.action) or store.is_used(request.action):
                 continue
@@ -147,7 +147,7 @@ class _Pass(CheckPass):
         for delivery in self._dispatcher.tick():
             self._note(delivery)
 
-    def _decided_at_gate(self, action: Action) -> bool:
+    def _decided_at_gate(self, action: SignedAction) -> bool:
         """Whether a gate that some have signed at was decided some other way, as far as that is known."""
         if action.kind != "gate" or self._open_gates is None:
             return False
@@ -173,11 +173,11 @@ class _Pass(CheckPass):
         self.failures += [f"the channel {name} took no alert: {problem}" for name, problem in delivery.failed.items()]
 
 
-def left_alone(questions: list[Question], now: datetime) -> list[tuple[str, Question]]:
+def left_alone(questions: list[GateQuestion], now: datetime) -> list[tuple[str, GateQuestion]]:
     """What to say of each question that is overdue or has expired."""
     told = []
     for question in questions:
-        match standing(question, now):
+        match question_status(question, now):
             case "overdue":
                 told.append((_overdue(question, now), question))
             case "expired":
@@ -185,7 +185,7 @@ def left_alone(questions: list[Question], now: datetime) -> list[tuple[str, Ques
     return told
 
 
-def _overdue(question: Question, now: datetime) -> str:
+def _overdue(question: GateQuestion, now: datetime) -> str:
     hours = (now - question.opened_at).total_seconds() / 3600
     return (
         f"gate {question.gate} of run {question.run_id} has waited {hours:.1f} hours; it expires at"
@@ -193,7 +193,7 @@ def _overdue(question: Question, now: datetime) -> str:
     )
 
 
-def _expired(question: Question) -> str:
+def _expired(question: GateQuestion) -> str:
     return (
         f"gate {question.gate} of run {question.run_id} expired at {question.expires_at:%Y-%m-%d %H:%M} UTC unanswered:"
         f" `gaelp resume {question.run_id}` asks again"
@@ -215,7 +215,7 @@ def _ran_out(request: ApprovalRequest, policy: ApprovalPolicy) -> str:
     )
 
 
-def _what(action: Action) -> str:
+def _what(action: SignedAction) -> str:
     about = action.subject or f"gate {action.gate}"
     return f"the {action.kind} {about!r} of run {action.run_id} (action {action_hash(action)[:_HASH_DIGITS]})"
 
@@ -230,7 +230,7 @@ def _whom(policy: ApprovalPolicy, trust: Trust, now: datetime) -> str:
     return f"To be told: {roles} ({', '.join(names) or 'nobody who is trusted has this role'})"
 
 
-def _command(action: Action) -> str:
+def _command(action: SignedAction) -> str:
     """What whoever decides has to type."""
     match action.kind:
         case "gate":

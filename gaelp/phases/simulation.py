@@ -39,13 +39,13 @@ from gaelp.training.guardrails import is_out_of_memory
 from gaelp.training.loop import tensors_in
 from gaelp.training.manifest import PACKAGES, describe_run, parameter_hash, write_manifest
 from gaelp.training.recipe import Recipe, load_recipe
-from gaelp.training.reports import Report, Stopped
+from gaelp.training.reports import TrainingReport, TrainingStopped
 from gaelp.training.segment_policy import SegmentPolicy
 from gaelp.types import Phase
 
 __all__ = ["SIMULATION", "Identity", "Plan", "hash_agent", "of_attempt", "plan_simulation", "run_simulation"]
 
-OnReport = Callable[[Report], None]
+OnReport = Callable[[TrainingReport], None]
 
 _SEEDS_APART = 100_003  # a prime far from the distance of any two seeds that a person would choose
 
@@ -216,7 +216,7 @@ def _run(
             tracker.metrics(curve_figures(report), step=report.round)
             on_report(report)
         stopped = report
-        if not isinstance(stopped, Stopped):
+        if not isinstance(stopped, TrainingStopped):
             raise TypeError(f"the last report is a {type(stopped).__name__}, not Stopped")
         result = _judged(plan, folder, training, stopped, clock)
         _write_manifest(plan, folder, training, clock)
@@ -268,7 +268,7 @@ def _tracker(plan: Plan, folder: PhaseFolder, clock: Clock) -> Tracker:
 
 
 def _judged(
-    plan: Plan, folder: PhaseFolder, training: MarketTraining, stopped: Stopped, clock: Clock
+    plan: Plan, folder: PhaseFolder, training: MarketTraining, stopped: TrainingStopped, clock: Clock
 ) -> SimulationResult:
     given = plan.settings.evaluation
     policy = _chosen(plan, training, stopped)
@@ -303,7 +303,7 @@ def _judged(
     )
 
 
-def _model_hash(plan: Plan, training: MarketTraining, stopped: Stopped) -> str:
+def _model_hash(plan: Plan, training: MarketTraining, stopped: TrainingStopped) -> str:
     if stopped.best is None:
         return fingerprint(plan.tuned)
     return parameter_hash(training.loop.parameters_in(stopped.best))
@@ -320,7 +320,7 @@ def _best_state(training: MarketTraining, best: Path) -> Mapping[str, Any]:
     return state
 
 
-def _chosen(plan: Plan, training: MarketTraining, stopped: Stopped) -> SegmentPolicy:
+def _chosen(plan: Plan, training: MarketTraining, stopped: TrainingStopped) -> SegmentPolicy:
     """The policy of the best checkpoint, or the rule itself where no checkpoint did better."""
     if stopped.best is None:
         return training.arena.unchanged(f"agent ({plan.recipe.rule} unchanged)")

@@ -13,7 +13,7 @@ from gaelp.market.baselines.comparison_text import (
     comparison_title,
 )
 from gaelp.phases.episode_window import episode_window
-from gaelp.phases.phase_result import PhaseResult, Table
+from gaelp.phases.phase_result import PhaseResult, ResultTable
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.types import Phase
 
@@ -61,8 +61,8 @@ def as_phase_result(result: SimulationResult, folder: PhaseFolder) -> PhaseResul
     )
 
 
-def _comparison(comparison: Comparison) -> Table:
-    return Table(
+def _comparison(comparison: Comparison) -> ResultTable:
+    return ResultTable(
         columns=COMPARISON_COLUMNS,
         rows=comparison_rows(comparison),
         above=comparison_title(comparison),
@@ -70,10 +70,10 @@ def _comparison(comparison: Comparison) -> Table:
     )
 
 
-def _intervals(result: SimulationResult) -> Table:
+def _intervals(result: SimulationResult) -> ResultTable:
     both = (result.metrics, result.shifted_metrics)
     rows = tuple((name, *(_interval(figures, name) for figures in both)) for name in _SHOWN)
-    return Table(columns=(result.agent, "this market", "shifted market"), rows=rows)
+    return ResultTable(columns=(result.agent, "this market", "shifted market"), rows=rows)
 
 
 def _interval(figures: Mapping[str, float], name: str) -> str:

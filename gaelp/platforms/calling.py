@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 from gaelp.checks.raised import ends_the_program, in_words, shown
 from gaelp.observability.redact import mask
-from gaelp.platforms.platform import Done, Outcome, Rejected, Unknown
+from gaelp.platforms.platform import CallResult, Done, Rejected, Unknown
 
 __all__ = ["attempt", "understood"]
 
 _SHOWN_CHARACTERS = 500
 
 
-def attempt(call: Callable[[], object]) -> Outcome:
+def attempt(call: Callable[[], object]) -> CallResult:
     """The platform's answer; whatever it raises leaves the outcome unknown."""
     try:
         return understood(call())
@@ -21,7 +21,7 @@ def attempt(call: Callable[[], object]) -> Outcome:
         return Unknown(in_words(error))
 
 
-def understood(answer: object) -> Outcome:
+def understood(answer: object) -> CallResult:
     """An answer as one of the three outcomes: one that makes no sense says nothing about what was done."""
     match answer:
         case Done():

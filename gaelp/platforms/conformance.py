@@ -23,7 +23,7 @@ from gaelp.platforms.platform import AdPlatform, CampaignState, Done, Rejected, 
 
 __all__ = [
     "CHECKS",
-    "Check",
+    "PlatformCheck",
     "PlatformConformance",
     "a_budget_is_kept_to_the_micro_or_rejected",
     "a_budget_is_read_back_as_it_was_written",
@@ -41,7 +41,7 @@ __all__ = [
     "what_was_done_is_found_by_its_key",
 ]
 
-Check = Callable[[AdPlatform], None]
+PlatformCheck = Callable[[AdPlatform], None]
 
 _FIRST, _SECOND = 5_000_000, 8_000_000
 _BIDS, _OTHER_BIDS = {"group-1": 200_000, "group-2": 300_000}, {"group-1": 250_000}
@@ -183,7 +183,7 @@ def hours_are_a_dated_report(platform: AdPlatform) -> None:
     _expect(len(names) == len(set(names)), f"an hour stands twice among {names}")
 
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[PlatformCheck, ...] = (
     it_has_the_shape_of_a_platform,
     a_new_campaign_is_paused,
     a_budget_is_read_back_as_it_was_written,
@@ -212,7 +212,7 @@ class PlatformConformance:
         raise NotImplementedError("say how a platform that gets no answers is made")
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-    def test_the_platform_keeps_its_promise(self, check: Check) -> None:
+    def test_the_platform_keeps_its_promise(self, check: PlatformCheck) -> None:
         """One property of AdPlatform."""
         check(self.make())
 

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 from gaelp.budget.ledger import (
     UNRESERVED,
     LedgerUnavailable,
-    State,
     Transfer,
+    TransferState,
     adjust,
     adjustments_of,
     open_unreserved,
@@ -92,7 +92,7 @@ def book_costs(guard: Guard, costs: Costs, as_of: datetime, days: Iterable[date]
 
 def reserved_micros(transfers: Iterable[Transfer]) -> Micros:
     """What was set aside for a campaign-day and not given back as unused: its cost may not exceed it."""
-    return sum(one.amount_micros for one in transfers if one.state not in (State.VOIDED, State.EXPIRED))
+    return sum(one.amount_micros for one in transfers if one.state not in (TransferState.VOIDED, TransferState.EXPIRED))
 
 
 def _told(one: _Day) -> Booking:
@@ -146,7 +146,9 @@ def _adjust(one: _Day, keys: list[str], left: Micros) -> Micros:
     """
     ledger, booked = one.guard.ledger, 0
     finished = [(each, count) for each, count in (adjustments_of(ledger, key) for key in keys) if each.state.is_final]
-    finished.sort(key=lambda pair: pair[0].state is not State.POSTED)  # on what was carried out, if there is such
+    finished.sort(
+        key=lambda pair: pair[0].state is not TransferState.POSTED
+    )  # on what was carried out, if there is such
     if left > 0 and not finished:
         caps = one.guard.caps_of(one.campaign)
         open_unreserved(ledger, one.own_key, account_id=one.guard.account.id, day=one.day, caps=caps)

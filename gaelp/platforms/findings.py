@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from gaelp.budget.violations import Severity
 from gaelp.platforms.guard import Guard, record_violation, tell
 from gaelp.platforms.pausing import pause_each
-from gaelp.platforms.platform import Done, Outcome
+from gaelp.platforms.platform import CallResult, Done
 
-__all__ = ["Finding", "Paused", "pause_and_record", "pause_and_tell", "tell_paused"]
+__all__ = ["Paused", "ReconcileFinding", "pause_and_record", "pause_and_tell", "tell_paused"]
 
 _PAUSE_FAILED = "pause-failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ReconcileFinding:
     """Why a campaign must not go on.
 
     `violation` is how bad that is, nothing if it is none; `told_of` stands in the alert's key for the campaign where
@@ -32,8 +32,8 @@ class Finding:
 class Paused:
     """What became of a pause: whether the campaign stands still, and all of it in words."""
 
-    finding: Finding
-    outcome: Outcome
+    finding: ReconcileFinding
+    outcome: CallResult
     unrecorded: str = ""  # what went wrong with putting it on record
 
     @property
@@ -50,7 +50,7 @@ class Paused:
         return f"{self.finding.why}; {failed}"
 
 
-def pause_and_record(guard: Guard, findings: Sequence[Finding]) -> list[Paused]:
+def pause_and_record(guard: Guard, findings: Sequence[ReconcileFinding]) -> list[Paused]:
     """Pause all of them side by side, then put on record why; nobody is told yet, for that may take its time."""
     outcomes = pause_each(guard.platform, tuple(dict.fromkeys(one.campaign for one in findings)))
     return [_recorded(guard, Paused(one, outcomes[one.campaign])) for one in findings]
@@ -67,7 +67,7 @@ def tell_paused(guard: Guard, paused: Paused) -> str:
     return "; ".join(filter(None, [paused.what, paused.unrecorded, untold]))
 
 
-def pause_and_tell(guard: Guard, finding: Finding) -> str:
+def pause_and_tell(guard: Guard, finding: ReconcileFinding) -> str:
     """Pause one campaign, put it on record and tell it; the answer is all of it in words."""
     [paused] = pause_and_record(guard, [finding])
     return tell_paused(guard, paused)

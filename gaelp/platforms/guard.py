@@ -18,7 +18,7 @@ from gaelp.money import Micros
 from gaelp.observability.alerts import Alert, Dispatcher, Severity
 from gaelp.platforms.platform import AdPlatform
 
-__all__ = ["ALL_CAPS", "Authority", "Guard", "Judge", "on_record", "record_violation", "tell", "tell_violation"]
+__all__ = ["ALL_CAPS", "Authority", "CreativeJudge", "Guard", "on_record", "record_violation", "tell", "tell_violation"]
 
 ALL_CAPS = (CapKind.CAMPAIGN_DAY, CapKind.CAMPAIGN, CapKind.ACCOUNT_DAY, CapKind.ACCOUNT, CapKind.TOTAL)
 _SOURCE = "guarded"
@@ -28,7 +28,7 @@ def _pass(_step: str) -> None:
     """Nothing happens between two steps unless a test says so."""
 
 
-class Judge(Protocol):
+class CreativeJudge(Protocol):
     """Whoever judges creatives, such as a ContentChecker."""
 
     def check(self, creative: Creative) -> ContentVerdict:
@@ -61,7 +61,7 @@ class Guard:
     ledger: Ledger
     switch: KillSwitch
     authority: Authority
-    judge: Judge
+    judge: CreativeJudge
     reviews: ReviewQueue
     violations: ViolationStore
     alerts: Dispatcher

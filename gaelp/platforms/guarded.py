@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 
-from gaelp.approvals import Action, Authorisation
+from gaelp.approvals import Authorisation, SignedAction
 from gaelp.budget.ledger import (
     LedgerBroken,
     LedgerUnavailable,
     MandateRoom,
     Reservation,
-    State,
-    Stopped,
+    SpendingStopped,
+    TransferState,
     find_transfer,
     mark_in_flight,
     reserve,
@@ -30,7 +30,7 @@ from gaelp.errors import BadInput, Refused, WaitingForPerson
 from gaelp.money import Micros, Money
 from gaelp.platforms.calling import attempt
 from gaelp.platforms.cost_booking import reserved_micros
-from gaelp.platforms.findings import Finding, pause_and_tell
+from gaelp.platforms.findings import ReconcileFinding, pause_and_tell
 from gaelp.platforms.guard import Guard, tell
 from gaelp.platforms.mandate_check import check_budget_holds, check_mandate
 from gaelp.platforms.order import Order, action_of, checked_order
@@ -42,7 +42,7 @@ from gaelp.platforms.order_book import (
     record_outcome,
     refuse_other_body,
 )
-from gaelp.platforms.platform import Done, Outcome, Rejected, Unknown
+from gaelp.platforms.platform import CallResult, Done, Rejected, Unknown
 from gaelp.platforms.read_back import check_again, check_written
 from gaelp.platforms.refusals import Stage, tell_refusal
 from gaelp.platforms.renewal import check_renewal
@@ -67,11 +67,11 @@ class _Passage:
         self.stage = stage
 
     @property
-    def action(self) -> Action:
+    def action(self) -> SignedAction:
         return action_of(self.order, self.guard.account, self.guard.platform.world)
 
 
-def guarded(guard: Guard, order: Order) -> Outcome:
+def guarded(guard: Guard, order: Order) -> CallResult:
     """Carry out an order, or refuse and leave the platform as it is; Unknown keeps its reservation until reconciled."""
     passage = _Passage(guard, order)
     try:
@@ -83,7 +83,7 @@ def guarded(guard: Guard, order: Order) -> Outcome:
         raise
 
 
-def _pass_through(passage: _Passage) -> Outcome:
+def _pass_through(passage: _Passage) -> CallResult:
     guard, order = passage.guard, passage.order
     row = find_order(guard.ledger, order.key)
     if row is not None:
@@ -115,7 +115,9 @@ def _pass_through(passage: _Passage) -> Outcome:
 
 def _refuse_if_stopped(guard: Guard) -> None:
     if guard.switch.is_stopped():
-        raise Stopped("the kill switch is set, or cannot be read: nothing is sent until its release is approved")
+        raise SpendingStopped(
+            "the kill switch is set, or cannot be read: nothing is sent until its release is approved"
+        )
 
 
 def _check_order(guard: Guard, order: Order) -> None:
@@ -225,7 +227,7 @@ def _mark(passage: _Passage) -> bool:
     """Say that it is being sent; False if an earlier attempt did."""
     try:
         return mark_in_flight(passage.guard.ledger, passage.order.key).is_new
-    except Stopped as refusal:
+    except SpendingStopped as refusal:
         _give_back(passage, refusal)  # it may be marked all the same, and was not sent
         raise
 
@@ -233,7 +235,7 @@ def _mark(passage: _Passage) -> bool:
 # The call
 
 
-def _send(passage: _Passage, day: date) -> Outcome:
+def _send(passage: _Passage, day: date) -> CallResult:
     """Look once more, then call; there is no step between the two."""
     guard, order = passage.guard, passage.order
     try:
@@ -254,7 +256,7 @@ def _last_look(passage: _Passage, day: date) -> None:
             " order it anew"
         )
     # Reconciliation counts the time in which a trace may be missing from the end of the time to send.
-    if transfer.state is not State.IN_FLIGHT or guard.ledger.now_ms() >= transfer.expires_at_ms:
+    if transfer.state is not TransferState.IN_FLIGHT or guard.ledger.now_ms() >= transfer.expires_at_ms:
         raise Refused(f"{transfer.key} is {transfer.state} and its time to send is over: order it anew")
     check_mandate(guard, passage.order)
     if passage.authorisation is not None:
@@ -262,7 +264,7 @@ def _last_look(passage: _Passage, day: date) -> None:
     _refuse_if_stopped(guard)
 
 
-def _call(guard: Guard, order: Order, day: date) -> Outcome:
+def _call(guard: Guard, order: Order, day: date) -> CallResult:
     match order.kind:
         case "bid":
             return guard.platform.set_bids(
@@ -287,12 +289,12 @@ def _give_back(passage: _Passage, refusal: Exception) -> None:
         refusal.add_note(f"its reservation stays until it is reconciled: {in_words(problem)}")
 
 
-def _settle(passage: _Passage, row: OrderRow, outcome: Outcome) -> Outcome:
+def _settle(passage: _Passage, row: OrderRow, outcome: CallResult) -> CallResult:
     """Write down the answer; what the stop or the platform made of it in the meantime is found by reading it back."""
     guard, order = passage.guard, passage.order
     if not isinstance(outcome, Rejected) and guard.switch.is_stopped():
         why = f"{order.campaign}: {order.key} was under way when the kill switch was set"
-        landed = pause_and_tell(guard, Finding(order.campaign, "landed-after-stop", why, violation=None))
+        landed = pause_and_tell(guard, ReconcileFinding(order.campaign, "landed-after-stop", why, violation=None))
         if isinstance(outcome, Unknown):  # there is nothing to read back yet that would say so
             outcome = Unknown(f"{outcome.detail}; {landed}")
     conclude(guard, order.key, outcome)
@@ -306,7 +308,7 @@ def _settle(passage: _Passage, row: OrderRow, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _answer_again(passage: _Passage, earlier: Outcome) -> Outcome:
+def _answer_again(passage: _Passage, earlier: CallResult) -> CallResult:
     """What became of an order that was sent before; what is done is read back again if it was not right then."""
     row = find_order(passage.guard.ledger, passage.order.key)
     if isinstance(earlier, Done) and row is not None:

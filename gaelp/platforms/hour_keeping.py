@@ -24,7 +24,7 @@ from gaelp.platforms.rule_inputs import MoneyRules, daily_budget_micros
 
 __all__ = ["AccountHours", "tried"]
 
-Answer = TypeVar("Answer")
+Read = TypeVar("Read")
 
 _ATTEMPTS = 3
 _CLOCKS_DIFFER = timedelta(minutes=1)
@@ -114,7 +114,7 @@ class AccountHours:
         return self._now < due
 
 
-def tried(call: Callable[[], Answer]) -> Answer:
+def tried(call: Callable[[], Read]) -> Read:
     """What a reading call answers; a line that is lost for a moment is no reason to pause an account."""
     for _ in range(_ATTEMPTS - 1):
         try:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import date
 
-from gaelp.approvals import Action, Mandate
+from gaelp.approvals import Mandate, SignedAction
 from gaelp.budget.ledger import MandateClosed, MandateRoom, close_mandate, mandate_use
 from gaelp.budget.platform_budget import day_worst_micros
 from gaelp.content import creative_hash
@@ -143,7 +143,7 @@ def mandates_behind(guard: Guard, campaign: str) -> tuple[str, ...]:
     return tuple(behind)
 
 
-def _mandate_of(action: Action) -> Mandate:
+def _mandate_of(action: SignedAction) -> Mandate:
     if action.mandate is None:
         raise Refused(f"what was signed is a {action.kind}, no mandate: name the mandate that the order lives on")
     return action.mandate

@@ -15,7 +15,7 @@ from pydantic import Field
 from gaelp.budget.hours import SpendWindow
 from gaelp.budget.rule_judge import RuleVerdict, judge_rules
 from gaelp.budget.rule_reports import alerts_of, violations_of
-from gaelp.budget.rules import Decision, Reading
+from gaelp.budget.rules import RuleDecision, RuleReading
 from gaelp.budget.signals import CampaignWatch
 from gaelp.budget.stop_report_text import shortfall, told_parts
 from gaelp.budget.violations import Violation
@@ -25,7 +25,7 @@ from gaelp.clock import account_day
 from gaelp.config.base import Frozen
 from gaelp.config.settings import BudgetSettings
 from gaelp.platforms.campaign_hours import HoursSeen
-from gaelp.platforms.findings import Finding, Paused, pause_and_record, tell_paused
+from gaelp.platforms.findings import Paused, ReconcileFinding, pause_and_record, tell_paused
 from gaelp.platforms.guard import Guard, tell
 from gaelp.platforms.hour_book import create_hour_book, watched_campaigns
 from gaelp.platforms.hour_keeping import AccountHours, tried
@@ -69,7 +69,7 @@ class _Judged:
     """What the rules say of a campaign; `doubt` is why its figures are not known, empty if they are."""
 
     campaign: str
-    decision: Decision
+    decision: RuleDecision
     reason: str
     since: datetime | None = None
     verdict: RuleVerdict | None = None
@@ -80,14 +80,14 @@ class _Judged:
         return f"{self.decision}: {self.reason}"
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> ReconcileFinding:
         """Why it has to stand still; what is told of it is told once each time it runs."""
         decisive = (
             [one.rule_id for one in self.verdict.results if one.decision == self.decision] if self.verdict else []
         )
         told_of = f"{self.campaign}/{self.since:%Y%m%dT%H%M}" if self.since else ""
         rule = UNKNOWN if self.doubt or not decisive else decisive[0]
-        return Finding(self.campaign, rule, f"{self.campaign}: {self.reason}", violation=None, told_of=told_of)
+        return ReconcileFinding(self.campaign, rule, f"{self.campaign}: {self.reason}", violation=None, told_of=told_of)
 
     def violations(self, now: datetime) -> tuple[Violation, ...]:
         """For the record: one for each rule that is broken, one in all if nothing is known."""
@@ -147,7 +147,7 @@ class _Pass(CheckPass):
 
     def _judge(self, hours: AccountHours, rules: MoneyRules, campaign: str) -> None:
         """Hold one campaign against the rules; a failure with it keeps no other from being judged."""
-        readings: dict[str, Reading] = {}
+        readings: dict[str, RuleReading] = {}
         doubt, seen = hours.doubts.get(campaign, ""), hours.seen(campaign)
         if seen is not None and not doubt:
             try:
@@ -249,7 +249,7 @@ def _is_known_to_be_stopped(guard: Guard) -> bool:
         return False
 
 
-def _readings(guard: Guard, rules: MoneyRules, campaign: str, seen: HoursSeen, now: datetime) -> dict[str, Reading]:
+def _readings(guard: Guard, rules: MoneyRules, campaign: str, seen: HoursSeen, now: datetime) -> dict[str, RuleReading]:
     day = seen.window.day or account_day(now, guard.account.time_zone)
     caps = caps_of_campaign(guard, rules, campaign, day)
     return SpendWindow(caps, seen.window).readings() | CampaignWatch(rules.signals, seen.watch).readings()

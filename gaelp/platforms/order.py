@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
-from gaelp.approvals import Action
+from gaelp.approvals import SignedAction
 from gaelp.approvals.canonical import digest
 from gaelp.approvals.words import Label, Sha256
 from gaelp.budget.ledger import UNRESERVED, AdAccount
@@ -118,9 +118,9 @@ def checked_order(order: Order) -> Order:
         raise BadInput(f"the order {order.key!r} is refused ({wrong}): give whole micros and values it takes") from None
 
 
-def action_of(order: Order, account: AdAccount, world: Literal["live", "sandbox"]) -> Action:
+def action_of(order: Order, account: AdAccount, world: Literal["live", "sandbox"]) -> SignedAction:
     """What people approve: the order's key is in it, so that an approval fits one order and is used up by it."""
-    return Action(
+    return SignedAction(
         kind="budget",
         run_id=order.run_id,
         requester=order.requester,

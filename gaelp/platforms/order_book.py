@@ -34,7 +34,7 @@ __all__ = [
     "refuse_other_body",
 ]
 
-Ending = Literal["done", "rejected"]
+OrderEnding = Literal["done", "rejected"]
 
 NOT_READ_BACK = "it was not read back yet"  # the detail of what is done, until somebody has looked
 
@@ -148,7 +148,7 @@ def refuse_other_body(row: OrderRow, order: Order) -> None:
         )
 
 
-def record_outcome(ledger: Ledger, key: str, outcome: Ending, detail: str = "") -> None:
+def record_outcome(ledger: Ledger, key: str, outcome: OrderEnding, detail: str = "") -> None:
     """Write down how an order ended; it ends once, and the same again changes nothing."""
     with ledger.transaction() as connection:
         if connection.execute(_END, {"key": key, "outcome": outcome, "detail": detail[:500]}).rowcount == 1:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gaelp.checks.raised import ends_the_program, in_words, shown
 from gaelp.errors import GaelpError
 from gaelp.platforms.calling import attempt
-from gaelp.platforms.platform import AdPlatform, CampaignState, Done, Outcome, Unknown
+from gaelp.platforms.platform import AdPlatform, CallResult, CampaignState, Done, Unknown
 
 __all__ = ["Running", "is_paused", "pause", "pause_all", "pause_each", "running"]
 
@@ -32,9 +32,9 @@ class Running(NamedTuple):
     repeated: frozenset[str] = frozenset()
 
 
-def pause(platform: AdPlatform, campaign: str) -> Outcome:
+def pause(platform: AdPlatform, campaign: str) -> CallResult:
     """Pause one campaign; tried again with a new key while the outcome is unknown, for pausing twice does no harm."""
-    outcome: Outcome = Unknown("not tried")
+    outcome: CallResult = Unknown("not tried")
     for _ in range(_ATTEMPTS):
         key = f"pause/{campaign}/{uuid.uuid4().hex}"
         outcome = attempt(partial(platform.pause, campaign, key=key))
@@ -103,9 +103,9 @@ def _seen(state: CampaignState) -> tuple[str, bool]:
         return name, False
 
 
-def pause_each(platform: AdPlatform, campaigns: tuple[str, ...]) -> dict[str, Outcome]:
+def pause_each(platform: AdPlatform, campaigns: tuple[str, ...]) -> dict[str, CallResult]:
     """Pause these side by side; the answer is what became of each."""
-    outcomes: dict[str, Outcome] = dict.fromkeys(campaigns, Unknown("the call did not come back"))
+    outcomes: dict[str, CallResult] = dict.fromkeys(campaigns, Unknown("the call did not come back"))
     waiting: SimpleQueue[str] = SimpleQueue()
     for campaign in campaigns:
         waiting.put(campaign)

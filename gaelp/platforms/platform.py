@@ -14,13 +14,13 @@ from gaelp.money import Micros
 
 __all__ = [
     "AdPlatform",
+    "CallResult",
     "CampaignHour",
     "CampaignState",
     "CostReport",
     "DayCost",
     "Done",
     "HourReport",
-    "Outcome",
     "Rejected",
     "Unknown",
 ]
@@ -45,7 +45,7 @@ class Unknown:
     detail: str
 
 
-Outcome: TypeAlias = Done | Rejected | Unknown
+CallResult: TypeAlias = Done | Rejected | Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +123,15 @@ class AdPlatform(Protocol):
         """Whether real money can move here."""
         ...
 
-    def set_budget(self, campaign: str, daily_micros: Micros, through: date, *, key: str) -> Outcome:
+    def set_budget(self, campaign: str, daily_micros: Micros, through: date, *, key: str) -> CallResult:
         """Give a campaign this daily budget through that day; one that is not there is made, paused."""
         ...
 
-    def publish(self, campaign: str, creative: Creative, *, key: str) -> Outcome:
+    def publish(self, campaign: str, creative: Creative, *, key: str) -> CallResult:
         """Add an advert to a campaign; its status stays as it is."""
         ...
 
-    def set_bids(self, campaign: str, bids: Mapping[str, Micros], *, key: str) -> Outcome:
+    def set_bids(self, campaign: str, bids: Mapping[str, Micros], *, key: str) -> CallResult:
         """Bid so much for each of these targets of a campaign (such as its ad groups), all of them or none.
 
         Other targets, the budget and the status stay as they are. A target that is not there is made, as a campaign is
@@ -139,15 +139,15 @@ class AdPlatform(Protocol):
         """
         ...
 
-    def enable(self, campaign: str, *, key: str) -> Outcome:
+    def enable(self, campaign: str, *, key: str) -> CallResult:
         """Let a campaign deliver within its budget."""
         ...
 
-    def pause(self, campaign: str, *, key: str) -> Outcome:
+    def pause(self, campaign: str, *, key: str) -> CallResult:
         """Stop a campaign; pausing one that is paused is Done too."""
         ...
 
-    def look_up(self, key: str) -> Outcome | None:
+    def look_up(self, key: str) -> CallResult | None:
         """What became of the call with this key; nothing if the platform holds no trace of it."""
         ...
 

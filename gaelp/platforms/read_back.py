@@ -6,7 +6,7 @@ from datetime import date
 from gaelp.checks.raised import ends_the_program, in_words, shown
 from gaelp.errors import GaelpError, Refused
 from gaelp.money import Micros
-from gaelp.platforms.findings import Finding, pause_and_tell
+from gaelp.platforms.findings import ReconcileFinding, pause_and_tell
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order import Bid
 from gaelp.platforms.order_book import NOT_READ_BACK, OrderRow, note_read_back, orders_of_campaign
@@ -39,10 +39,10 @@ def check_written(guard: Guard, row: OrderRow) -> CampaignState:
         unread = in_words(error)
     if unread:
         why = f"{row.campaign} was changed by {row.key} and could not be read back ({unread})"
-        finding = Finding(row.campaign, "not-read-back", why, violation="warning", told_of=row.key)
+        finding = ReconcileFinding(row.campaign, "not-read-back", why, violation="warning", told_of=row.key)
         raise _refused(guard, row, finding, "enable it with a new order")
     if state is None or wrong:
-        finding = Finding(row.campaign, "read-back-differs", f"{row.campaign}: {wrong}")
+        finding = ReconcileFinding(row.campaign, "read-back-differs", f"{row.campaign}: {wrong}")
         raise _refused(guard, row, finding, "set its budget with a new order")
     if guard.switch.is_stopped():
         _check_stopped(guard, row, state)
@@ -90,7 +90,7 @@ def _check_stopped(guard: Guard, row: OrderRow, state: CampaignState) -> None:
     if not is_paused(state):
         status = shown(getattr(state, "status", None))
         why = f"{row.campaign}: {row.key} was carried out and it is {status} while the kill switch is set"
-        finding = Finding(row.campaign, "runs-while-stopped", why, violation=None)
+        finding = ReconcileFinding(row.campaign, "runs-while-stopped", why, violation=None)
         raise _refused(guard, row, finding, _RELEASED)
     if row.kind == "enable":
         why = f"the kill switch was set, or could not be read, before {row.key} was read back"
@@ -98,7 +98,7 @@ def _check_stopped(guard: Guard, row: OrderRow, state: CampaignState) -> None:
         raise _noted(guard, row, why, refusal)
 
 
-def _refused(guard: Guard, row: OrderRow, finding: Finding, way_out: str) -> Refused:
+def _refused(guard: Guard, row: OrderRow, finding: ReconcileFinding, way_out: str) -> Refused:
     """Pause the campaign, tell it, and leave the cause in the book; the answer is what to raise."""
     what = pause_and_tell(guard, finding)
     return _noted(guard, row, finding.why, Refused(f"{what}: look at it on the platform, then {way_out}"))

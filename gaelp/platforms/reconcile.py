@@ -15,13 +15,13 @@ from gaelp.errors import GaelpError, Refused
 from gaelp.money import Micros
 from gaelp.platforms.cost_booking import Booking, book_costs, reserved_micros
 from gaelp.platforms.cost_reading import read_report
-from gaelp.platforms.findings import Finding, Paused, pause_and_record, tell_paused
+from gaelp.platforms.findings import Paused, ReconcileFinding, pause_and_record, tell_paused
 from gaelp.platforms.guard import Guard, on_record, tell, tell_violation
 from gaelp.platforms.guarded import guarded
 from gaelp.platforms.mandate_check import close_overspent, mandates_behind, require_mandate
 from gaelp.platforms.order_book import open_orders, orders_of_day, record_outcome
 from gaelp.platforms.pausing import running
-from gaelp.platforms.platform import CampaignState, Done, Outcome, Rejected, Unknown
+from gaelp.platforms.platform import CallResult, CampaignState, Done, Rejected, Unknown
 from gaelp.platforms.read_back import REPEATED, difference
 from gaelp.platforms.renewal import budget_in_force, renewal_of
 from gaelp.platforms.unknown_outcomes import resolve, transfer_of, was_sent
@@ -63,7 +63,7 @@ class _Pass(CheckPass):
         self.notes: list[str] = []
         self.posted_micros = self.adjusted_micros = 0
 
-    def pause(self, findings: Sequence[Finding]) -> None:
+    def pause(self, findings: Sequence[ReconcileFinding]) -> None:
         """Stop all of these campaigns, then put on record why; one that could not be stopped is a failure."""
         self.must_stand_still |= {finding.campaign for finding in findings}
         for paused in pause_and_record(self.guard, findings):
@@ -125,7 +125,7 @@ def _settle_unknown(one: _Pass) -> None:
                 one.resolved[row.key] = _word(outcome)
 
 
-def _word(outcome: Outcome) -> str:
+def _word(outcome: CallResult) -> str:
     match outcome:
         case Done():
             return "done"
@@ -143,9 +143,9 @@ def _compare(one: _Pass) -> None:
     for state in found.states:
         if stopped:  # a call that was under way when the stop came may have arrived after the pause
             why = f"{state.campaign} is {_status(state)} while the kill switch is set"
-            findings.append(Finding(state.campaign, "runs-while-stopped", why, violation=None))
+            findings.append(ReconcileFinding(state.campaign, "runs-while-stopped", why, violation=None))
         elif wrong := REPEATED if state.campaign in found.repeated else _compared(one.guard, state):
-            findings.append(Finding(state.campaign, "read-back-differs", f"{state.campaign}: {wrong}"))
+            findings.append(ReconcileFinding(state.campaign, "read-back-differs", f"{state.campaign}: {wrong}"))
     one.pause(findings)
     for what in found.nameless:
         one.fail(f"{what}: mend the connector, and see on the platform whether it runs")
@@ -222,7 +222,7 @@ def _book(one: _Pass) -> None:
 def _conclude(one: _Pass, bookings: Sequence[Booking], as_of: datetime) -> None:
     one.posted_micros += sum(booking.posted_micros for booking in bookings)
     one.adjusted_micros += sum(booking.adjusted_micros for booking in bookings)
-    problems = [Finding(booking.campaign, _BEYOND, booking.problem) for booking in bookings if booking.problem]
+    problems = [ReconcileFinding(booking.campaign, _BEYOND, booking.problem) for booking in bookings if booking.problem]
     # Once told, a past day must not keep a campaign from running after somebody has looked at it.
     one.pause([found for found in problems if not on_record(one.guard, found.campaign, _BEYOND, found.why)])
     for booking in bookings:

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from gaelp.budget.latch import plain_reason
-from gaelp.budget.ledger import KeyReused, Stopped
+from gaelp.budget.ledger import KeyReused, SpendingStopped
 from gaelp.checks.raised import in_words
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 from gaelp.observability.alerts import Severity
@@ -50,7 +50,7 @@ def _tell(guard: Guard, order: Order, stage: Stage, refusal: Exception) -> str |
     match refusal:
         case Refused() if stage == "read back":
             return None  # told already, with the pause
-        case Stopped():
+        case SpendingStopped():
             told = "warning", "stopped"
         case WaitingForPerson():
             told = "info", "waits-for-a-person"

@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime
 
-from gaelp.budget.ledger import State, Transfer, UnknownTransfer, find_transfer, void
+from gaelp.budget.ledger import Transfer, TransferState, UnknownTransfer, find_transfer, void
 from gaelp.checks.raised import ends_the_program, in_words
 from gaelp.platforms.calling import understood
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import NOT_READ_BACK, OrderRow, record_outcome
-from gaelp.platforms.platform import Done, Outcome, Rejected, Unknown
+from gaelp.platforms.platform import CallResult, Done, Rejected, Unknown
 
 __all__ = ["conclude", "held_transfer", "resolve", "transfer_of", "was_sent"]
 
@@ -31,10 +31,10 @@ def was_sent(guard: Guard, row: OrderRow) -> bool:
     if row.outcome:
         return row.outcome == "done"
     transfer = transfer_of(guard, row.key)
-    return transfer is not None and transfer.state in (State.IN_FLIGHT, State.POSTED)
+    return transfer is not None and transfer.state in (TransferState.IN_FLIGHT, TransferState.POSTED)
 
 
-def conclude(guard: Guard, key: str, outcome: Outcome) -> Outcome:
+def conclude(guard: Guard, key: str, outcome: CallResult) -> CallResult:
     """Write down a platform's answer: what was rejected gives its room back, what is unknown keeps it.
 
     What is done stays marked until it has been read back: who is killed before that leaves it to the retry.
@@ -48,23 +48,23 @@ def conclude(guard: Guard, key: str, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def resolve(guard: Guard, row: OrderRow) -> Outcome | None:
+def resolve(guard: Guard, row: OrderRow) -> CallResult | None:
     """Settle an order of an earlier attempt as far as that can be known; nothing if it was certainly not sent yet."""
     if row.outcome:
         return Done() if row.outcome == "done" else Rejected(row.detail)
     transfer = transfer_of(guard, row.key)
-    if transfer is None or transfer.state is State.RESERVED:
+    if transfer is None or transfer.state is TransferState.RESERVED:
         return None
-    if transfer.state is State.IN_FLIGHT:
+    if transfer.state is TransferState.IN_FLIGHT:
         return conclude(guard, row.key, _found(guard, transfer))
-    if transfer.state is State.POSTED:
+    if transfer.state is TransferState.POSTED:
         return conclude(guard, row.key, Done())
     gone = Rejected(f"its reservation is {transfer.state}: it was not sent, or had no effect")
     record_outcome(guard.ledger, row.key, "rejected", gone.reason)
     return gone
 
 
-def _found(guard: Guard, transfer: Transfer) -> Outcome:
+def _found(guard: Guard, transfer: Transfer) -> CallResult:
     """What the platform says about a key; no trace means no effect only when none can come any more."""
     try:
         found = guard.platform.look_up(transfer.key)

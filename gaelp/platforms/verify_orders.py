@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, Row, inspect, text
 
 from gaelp.approvals import AuditRow, Mandate, action_hash
-from gaelp.budget.ledger import UNRESERVED, AdAccount, CapKind, Ledger, LedgerBroken, State, Transfer
-from gaelp.budget.ledger.findings import Finding, differences
+from gaelp.budget.ledger import UNRESERVED, AdAccount, CapKind, Ledger, LedgerBroken, Transfer, TransferState
+from gaelp.budget.ledger.findings import LedgerFinding, differences
 from gaelp.budget.ledger.transfers import COLUMNS
 from gaelp.errors import GaelpError
 from gaelp.platforms.mandate_check import excesses
@@ -27,7 +27,7 @@ __all__ = ["REFUSED", "order_findings", "verify_orders"]
 REFUSED = "order.refused"  # an approval was used, and the door then refused the order before it was written down
 _REQUESTED, _USED = "approval.requested", "approval.used"
 _OF_AN_ORDER = (CapKind.CAMPAIGN, CapKind.CAMPAIGN_DAY)
-_SENT, _NOT_SENT = (State.IN_FLIGHT, State.POSTED), (State.VOIDED, State.EXPIRED)
+_SENT, _NOT_SENT = (TransferState.IN_FLIGHT, TransferState.POSTED), (TransferState.VOIDED, TransferState.EXPIRED)
 
 _ACCOUNTS = text("SELECT id, currency, time_zone FROM ledger_account")
 _CEILINGS = text(
@@ -70,16 +70,18 @@ class _Books:
     has_table: bool
 
 
-def order_findings(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) -> tuple[Finding, ...]:
+def order_findings(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) -> tuple[LedgerFinding, ...]:
     """As `verify_orders`; a log that cannot be read is a finding too, for it proves no order."""
     try:
         return verify_orders(ledger, read_log)
     except (GaelpError, ValueError, KeyError, TypeError) as problem:
         # `gaelp audit verify` says what is wrong with the log.
-        return (Finding(where="orders", what="audit log", expected="one that can be read", found=str(problem)[:300]),)
+        return (
+            LedgerFinding(where="orders", what="audit log", expected="one that can be read", found=str(problem)[:300]),
+        )
 
 
-def verify_orders(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) -> tuple[Finding, ...]:
+def verify_orders(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) -> tuple[LedgerFinding, ...]:
     """Each contradiction; nothing is changed, and spenders may go on meanwhile.
 
     The log is read before the books and after them: an order is written after its approval was used, so that every use
@@ -91,20 +93,22 @@ def verify_orders(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) ->
     return tuple(_findings(books, earlier, _read_log(read_log())))
 
 
-def _findings(books: _Books, earlier: _Log, later: _Log) -> Iterator[Finding]:
+def _findings(books: _Books, earlier: _Log, later: _Log) -> Iterator[LedgerFinding]:
     need_one = [one for one in books.transfers.values() if _needs_an_order(one)]
     if not books.has_table and (need_one or earlier.uses):
-        yield Finding(where=ORDER_TABLE, what="table", expected="there", found="gone")
+        yield LedgerFinding(where=ORDER_TABLE, what="table", expected="there", found="gone")
     for row in books.orders.values():
         yield from _check_row(row, books, later)
     for ceiling in books.ceilings:
         yield from _check_ceiling(ceiling, later.mandates.get(ceiling.subject))
     for transfer in need_one:
         if transfer.key not in books.orders:
-            yield Finding(where=transfer.key, what="order of this transfer", expected="in the order book", found="none")
+            yield LedgerFinding(
+                where=transfer.key, what="order of this transfer", expected="in the order book", found="none"
+            )
     for use in earlier.uses:
         if use.key not in books.orders and use.action not in earlier.refused:
-            yield Finding(
+            yield LedgerFinding(
                 where=use.key,
                 what=f"order whose approval was used (row {use.seq} of the log)",
                 expected="in the order book",
@@ -114,17 +118,17 @@ def _findings(books: _Books, earlier: _Log, later: _Log) -> Iterator[Finding]:
 
 def _needs_an_order(transfer: Transfer) -> bool:
     """Room for a campaign is taken by orders; the transfer of a cost that nobody ordered never held any."""
-    if transfer.key.startswith(UNRESERVED) and transfer.state is State.VOIDED:
+    if transfer.key.startswith(UNRESERVED) and transfer.state is TransferState.VOIDED:
         return False
     return any(cap.kind in _OF_AN_ORDER for cap in transfer.caps)
 
 
-def _check_row(row: OrderRow, books: _Books, log: _Log) -> Iterator[Finding]:
+def _check_row(row: OrderRow, books: _Books, log: _Log) -> Iterator[LedgerFinding]:
     where = f"order {row.key}"
     try:
         order = row.order
     except ValidationError:
-        yield Finding(where=where, what="body", expected="an order", found=row.body[:80])
+        yield LedgerFinding(where=where, what="body", expected="an order", found=row.body[:80])
         return
     columns = ("key", "campaign", "kind", "renews", "daily_micros")
     yield from differences(where, *((name, getattr(order, name), getattr(row, name)) for name in columns))
@@ -133,10 +137,10 @@ def _check_row(row: OrderRow, books: _Books, log: _Log) -> Iterator[Finding]:
     yield from _check_approval(where, row, order, books, log)
 
 
-def _check_transfer(where: str, row: OrderRow, transfer: Transfer | None) -> Iterator[Finding]:
+def _check_transfer(where: str, row: OrderRow, transfer: Transfer | None) -> Iterator[LedgerFinding]:
     if transfer is None:
         if row.outcome == "done":
-            yield Finding(where=where, what="transfer of what was done", expected="in the ledger", found="none")
+            yield LedgerFinding(where=where, what="transfer of what was done", expected="in the ledger", found="none")
         return
     yield from differences(
         where,
@@ -145,14 +149,14 @@ def _check_transfer(where: str, row: OrderRow, transfer: Transfer | None) -> Ite
     )
     # Midnight may come between the order and its room; such an order is given back, and is never done.
     if row.day != transfer.day and (row.outcome == "done" or row.day != _day_before(transfer.day)):
-        yield Finding(where=where, what="day, of its transfer", expected=transfer.day, found=row.day)
+        yield LedgerFinding(where=where, what="day, of its transfer", expected=transfer.day, found=row.day)
     allowed = {"done": _SENT, "rejected": _NOT_SENT}.get(row.outcome)
     if allowed is not None and transfer.state not in allowed:
         expected = f"{row.outcome}, with a transfer that is {' or '.join(allowed)}"
-        yield Finding(where=where, what="outcome", expected=expected, found=f"its transfer is {transfer.state}")
+        yield LedgerFinding(where=where, what="outcome", expected=expected, found=f"its transfer is {transfer.state}")
 
 
-def _check_approval(where: str, row: OrderRow, order: Order, books: _Books, log: _Log) -> Iterator[Finding]:
+def _check_approval(where: str, row: OrderRow, order: Order, books: _Books, log: _Log) -> Iterator[LedgerFinding]:
     if row.renews:
         yield from _check_renewed(where, order, books.orders.get(row.renews))
         return
@@ -161,28 +165,34 @@ def _check_approval(where: str, row: OrderRow, order: Order, books: _Books, log:
         return
     use = next((use for use in reversed(log.uses) if use.key == row.key), None)
     if use is None:
-        yield Finding(where=where, what="approval", expected="used, as the log tells", found="none")
+        yield LedgerFinding(where=where, what="approval", expected="used, as the log tells", found="none")
         return
     account = books.accounts.get(row.account_id)
     approved = "" if account is None else action_hash(action_of(order, account, use.world))
     if approved != use.action:
         expected = f"the action {use.action[:12]} of row {use.seq}"
-        yield Finding(where=where, what="approval", expected=expected, found=f"it asks for {approved[:12] or 'none'}")
+        yield LedgerFinding(
+            where=where, what="approval", expected=expected, found=f"it asks for {approved[:12] or 'none'}"
+        )
 
 
-def _check_mandate(where: str, row: OrderRow, order: Order, mandate: Mandate | None) -> Iterator[Finding]:
+def _check_mandate(where: str, row: OrderRow, order: Order, mandate: Mandate | None) -> Iterator[LedgerFinding]:
     """An order lives on a mandate that people signed, and is inside it; how fast budgets rose is not checked again."""
     if mandate is None:
-        yield Finding(where=where, what="mandate", expected="signed, as the log tells", found=str(order.mandate)[:12])
+        yield LedgerFinding(
+            where=where, what="mandate", expected="signed, as the log tells", found=str(order.mandate)[:12]
+        )
         return
     for wrong in excesses(mandate, order, date.fromisoformat(row.day), mandate.campaign_daily_micros):
-        yield Finding(where=where, what="mandate", expected="an order inside it", found=wrong)
+        yield LedgerFinding(where=where, what="mandate", expected="an order inside it", found=wrong)
 
 
-def _check_ceiling(ceiling: Row[Any], mandate: Mandate | None) -> Iterator[Finding]:
+def _check_ceiling(ceiling: Row[Any], mandate: Mandate | None) -> Iterator[LedgerFinding]:
     """A cap of a mandate has the limit, account and currency that people signed."""
     if mandate is None:
-        yield Finding(where=ceiling.id, what="mandate of this cap", expected="signed, as the log tells", found="none")
+        yield LedgerFinding(
+            where=ceiling.id, what="mandate of this cap", expected="signed, as the log tells", found="none"
+        )
         return
     signed = mandate.total_micros if ceiling.kind == CapKind.MANDATE else mandate.account_daily_micros
     yield from differences(
@@ -193,12 +203,14 @@ def _check_ceiling(ceiling: Row[Any], mandate: Mandate | None) -> Iterator[Findi
     )
 
 
-def _check_renewed(where: str, order: Order, base: OrderRow | None) -> Iterator[Finding]:
+def _check_renewed(where: str, order: Order, base: OrderRow | None) -> Iterator[LedgerFinding]:
     """A renewal lives on the approval of another order, and says the same as that."""
     if base is None:
-        yield Finding(where=where, what="order that it renews", expected=order.renews, found="none")
+        yield LedgerFinding(where=where, what="order that it renews", expected=order.renews, found="none")
     elif order.model_copy(update={"key": base.key, "renews": ""}).body != base.body:
-        yield Finding(where=where, what="body, of what it renews", expected=base.body[:200], found=order.body[:200])
+        yield LedgerFinding(
+            where=where, what="body, of what it renews", expected=base.body[:200], found=order.body[:200]
+        )
 
 
 def _read(connection: Connection) -> _Books:

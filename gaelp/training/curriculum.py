@@ -20,8 +20,8 @@ from gaelp.training.curriculum_spec import CurriculumSpec, Task
 
 __all__ = [
     "CurriculumState",
-    "Status",
     "TaskProgress",
+    "TaskStatus",
     "finished",
     "load",
     "record",
@@ -35,7 +35,7 @@ __all__ = [
 _VERSION = 1
 _SAVED = "curriculum state"
 
-Status = Literal["locked", "training", "mastered"]
+TaskStatus = Literal["locked", "training", "mastered"]
 
 
 class TaskProgress(Frozen):
@@ -62,7 +62,7 @@ def start(spec: CurriculumSpec) -> CurriculumState:
     return CurriculumState(version=_VERSION, tasks=tuple(_untouched(name) for name in spec.names))
 
 
-def statuses(spec: CurriculumSpec, state: CurriculumState) -> dict[str, Status]:
+def statuses(spec: CurriculumSpec, state: CurriculumState) -> dict[str, TaskStatus]:
     """What every task is now, in the order of the curriculum."""
     mastered = {progress.name for progress in state.tasks if progress.mastered}
     return {task.name: _status(task, mastered) for task in spec.tasks}
@@ -131,7 +131,7 @@ def _untouched(name: str) -> TaskProgress:
     return TaskProgress(name=name, scores=(), mastered=False, evaluations=0, promotions=0, demotions=0, relocks=0)
 
 
-def _status(task: Task, mastered: set[str]) -> Status:
+def _status(task: Task, mastered: set[str]) -> TaskStatus:
     if not mastered.issuperset(task.requires):
         return "locked"
     return "mastered" if task.name in mastered else "training"
@@ -200,14 +200,14 @@ def _by_name(spec: CurriculumSpec, state: CurriculumState) -> dict[str, TaskProg
     return by_name
 
 
-def _check_fit(task: Task, progress: TaskProgress, status: Status) -> None:
+def _check_fit(task: Task, progress: TaskProgress, status: TaskStatus) -> None:
     for fault in _faults(task, progress, status):
         raise DataError(
             f"{_SAVED}: task {task.name!r} {fault}. Load it with the curriculum it was saved from, or start anew."
         )
 
 
-def _faults(task: Task, progress: TaskProgress, status: Status) -> Iterator[str]:
+def _faults(task: Task, progress: TaskProgress, status: TaskStatus) -> Iterator[str]:
     if len(progress.scores) > task.window:
         yield f"has {len(progress.scores)} scores, its window holds {task.window}"
     if len(progress.scores) > progress.evaluations:

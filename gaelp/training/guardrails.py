@@ -50,7 +50,7 @@ _STOPPED_BY: tuple[tuple[type[Exception], str], ...] = (
     (Refused, "refused"),
 )
 
-Response = Literal["roll back", "stop"]
+GuardrailResponse = Literal["roll back", "stop"]
 
 
 class Guardrail(Limited):
@@ -59,7 +59,7 @@ class Guardrail(Limited):
     record_threshold = "limit"
 
     metric: str
-    response: Response
+    response: GuardrailResponse
     why: str
 
 
@@ -126,7 +126,7 @@ class Breach(Frozen):
     """A limit that did not hold."""
 
     guardrail: str
-    response: Response
+    response: GuardrailResponse
     detail: str
 
 

@@ -32,8 +32,17 @@ from gaelp.training.guardrails import (
     unreported,
 )
 from gaelp.training.monitor import MonitorSpec, PerformanceMonitor
-from gaelp.training.progress import Ending, LearnerScale, Progress
-from gaelp.training.reports import Intervened, Report, Resumed, RoundDone, Saved, StopKind, Stopped, Validated
+from gaelp.training.progress import LearnerScale, TrainingEnding, TrainingProgress
+from gaelp.training.reports import (
+    Intervened,
+    Resumed,
+    RoundDone,
+    Saved,
+    StopKind,
+    TrainingReport,
+    TrainingStopped,
+    Validated,
+)
 from gaelp.training.scores import score
 
 __all__ = ["LoopSpec", "TrainingLoop", "tensors_in"]
@@ -75,13 +84,13 @@ class TrainingLoop:
         self._make, self._arena, self._spec, self._folder = make_learner, arena, spec, folder
         self._seconds = seconds
         self._monitor = PerformanceMonitor(spec.monitor, goals)
-        self._progress, self._saved_at = Progress(), seconds()
+        self._progress, self._saved_at = TrainingProgress(), seconds()
         self._reference: Rewards | None = None
         self._rows_at_once = sys.maxsize  # that validation acts for, as far as memory has allowed
         self.learner = make_learner(LearnerScale())
 
-    def run(self) -> Iterator[Report]:
-        """Train to the end; the last report is `Stopped`. Called again, or in another process, it goes on."""
+    def run(self) -> Iterator[TrainingReport]:
+        """Train to the end; the last report is `TrainingStopped`. Called again, or in another process, it goes on."""
         try:
             yield from self._train()
         except (MemoryError, RuntimeError) as problem:
@@ -90,7 +99,7 @@ class TrainingLoop:
             # Not even for going back is there room: the checkpoints on disk are all that counts now.
             yield self._stopped("guardrail", f"{OUT_OF_MEMORY}: {problem}: free memory and go on from the checkpoints")
 
-    def _train(self) -> Iterator[Report]:
+    def _train(self) -> Iterator[TrainingReport]:
         yield from self._start()
         while self._progress.round < self._spec.rounds and not self._progress.ended:
             number = self._progress.round + 1
@@ -112,7 +121,7 @@ class TrainingLoop:
         """Every tensor of the learner as this checkpoint holds it, by its path."""
         return tensors_in(self._folder.load(path).state["learner"])
 
-    def _start(self) -> Iterator[Report]:
+    def _start(self) -> Iterator[TrainingReport]:
         self._reference = self._arena.reference()
         latest = self._folder.load_latest()
         if latest.checkpoint is None:
@@ -124,7 +133,7 @@ class TrainingLoop:
         refused = tuple(one.reason for one in latest.refused)
         yield Resumed(latest.checkpoint.path, self._progress.round, refused)
 
-    def _play(self) -> Generator[Report, None, Breach | None]:
+    def _play(self) -> Generator[TrainingReport, None, Breach | None]:
         """One round of collecting and learning; returns the limit that did not hold, if one did not."""
         try:
             played = self._arena.begin(self._progress.round)
@@ -176,7 +185,7 @@ class TrainingLoop:
         refuse_not_finite("obs", obs)
         return self.learner.act(obs, explore=True)
 
-    def _finish_round(self) -> Generator[Report, None, Breach | None]:
+    def _finish_round(self) -> Generator[TrainingReport, None, Breach | None]:
         """Validate and save; returns a breach if the validation episodes make no sense or memory is too little."""
         try:
             yield from self._look_and_save()
@@ -187,7 +196,7 @@ class TrainingLoop:
             return breach.model_copy(update={"response": "stop"})
         return None
 
-    def _look_and_save(self) -> Iterator[Report]:
+    def _look_and_save(self) -> Iterator[TrainingReport]:
         """Validate and save where that is due, and note the reason to stop, if there is one."""
         now, spec = self._progress, self._spec
         now.round += 1
@@ -236,7 +245,7 @@ class TrainingLoop:
                     raise
                 self._rows_at_once = rows // 2
 
-    def _reason_to_stop(self, validated: Validated) -> tuple[Ending, str]:
+    def _reason_to_stop(self, validated: Validated) -> tuple[TrainingEnding, str]:
         now, spec = self._progress, self._spec
         goals = validated.monitor.goals
         if spec.stop_at_goals and goals and all(goal.met for goal in goals):
@@ -250,7 +259,7 @@ class TrainingLoop:
             return "plateau", f"no new best in {now.since_best} validations"
         return "", ""
 
-    def _answer(self, breach: Breach, number: int) -> Generator[Report, None, bool]:
+    def _answer(self, breach: Breach, number: int) -> Generator[TrainingReport, None, bool]:
         """Do what a breach in round `number` asks for; returns whether training is over."""
         now = self._progress
         if breach.response == "stop":
@@ -275,7 +284,7 @@ class TrainingLoop:
         yield saved
         return False
 
-    def _give_up(self, breach: Breach, number: int, action: str) -> Iterator[Report]:
+    def _give_up(self, breach: Breach, number: int, action: str) -> Iterator[TrainingReport]:
         """Go back to the last checkpoint and stop there."""
         yield Intervened(number, breach.guardrail, action, breach.detail)
         self._restore_latest()
@@ -289,7 +298,7 @@ class TrainingLoop:
 
     def _restore(self, state: Mapping[str, Any], *, made_for: LearnerScale | None = None) -> None:
         """Go on from `state`; with another scale than it holds where the learner was just made for that one."""
-        self._progress = Progress.restore(state["progress"])
+        self._progress = TrainingProgress.restore(state["progress"])
         if made_for is None:
             self.learner = self._make(self._progress.scale)
         else:
@@ -314,10 +323,10 @@ class TrainingLoop:
             self._folder.unmark_best(old)
         return Saved(self._progress.round, path)
 
-    def _stopped(self, kind: StopKind, detail: str) -> Stopped:
+    def _stopped(self, kind: StopKind, detail: str) -> TrainingStopped:
         now = self._progress
         best = self._best_path() if now.best_round >= 0 else None
-        return Stopped(kind, detail, now.round, best, now.best, now.seconds)
+        return TrainingStopped(kind, detail, now.round, best, now.best, now.seconds)
 
     def _best_path(self) -> Path:
         if not self._folder.best_paths:

@@ -40,7 +40,7 @@ PACKAGES = ("gaelp", "gymnasium", "numba", "numpy", "pydantic", "safetensors", "
 
 _GIT_SECONDS_MAX = 20
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+PackageName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
 
 
 class Commit(Frozen):
@@ -60,7 +60,7 @@ class Manifest(Frozen):
     """Everything needed to run it again and get the same parameters, and their hash to see that it did."""
 
     version: Literal[1] = 1
-    run_id: Name
+    run_id: PackageName
     seed: NonNegativeInt
     config_hash: Sha256
     parameter_hash: Sha256
@@ -69,7 +69,7 @@ class Manifest(Frozen):
     platform: str
     cpu_capability: str  # the instruction set that torch computes with, such as AVX2
     torch_threads: PositiveInt
-    compile_mode: Name
+    compile_mode: PackageName
     source: Commit
     created_at: AwareDatetime
 

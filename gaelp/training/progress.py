@@ -8,9 +8,9 @@ from typing import Any, Literal, Self
 from gaelp.config.base import Frozen
 from gaelp.training.scores import Score
 
-__all__ = ["Ending", "LearnerScale", "Progress"]
+__all__ = ["LearnerScale", "TrainingEnding", "TrainingProgress"]
 
-Ending = Literal["", "goal", "plateau", "divergence"]
+TrainingEnding = Literal["", "goal", "plateau", "divergence"]
 
 
 class LearnerScale(Frozen):
@@ -21,7 +21,7 @@ class LearnerScale(Frozen):
 
 
 @dataclass(slots=True)
-class Progress:
+class TrainingProgress:
     """Rounds and steps done, what guardrails counted, and the best validation so far."""
 
     round: int = 0
@@ -35,10 +35,10 @@ class Progress:
     since_best: int = 0  # validations
     below_reference: int = 0  # validations in a row
     seconds: float = 0.0  # spent in training, over all processes that took part
-    ended: Ending = ""  # why training was over before its last round
+    ended: TrainingEnding = ""  # why training was over before its last round
     ended_detail: str = ""
 
-    def carry_over(self, failed: "Progress") -> None:
+    def carry_over(self, failed: "TrainingProgress") -> None:
         """After going back: what was counted on the way that failed still happened."""
         self.rollbacks = failed.rollbacks + 1
         self.clipped_rewards, self.skipped = failed.clipped_rewards, failed.skipped

@@ -1,7 +1,7 @@
 """The reports of training as lines that people read."""
 
 from gaelp.training.monitor import MonitorReport
-from gaelp.training.reports import Intervened, Report, Resumed, RoundDone, Stopped, Validated
+from gaelp.training.reports import Intervened, Resumed, RoundDone, TrainingReport, TrainingStopped, Validated
 
 __all__ = ["as_text", "round_text"]
 
@@ -45,7 +45,7 @@ def _course(monitor: MonitorReport) -> str:
     return ", ".join(words)
 
 
-def as_text(report: Report) -> str:
+def as_text(report: TrainingReport) -> str:
     """A line for what is worth one; empty for a round or a checkpoint, of which there are many."""
     match report:
         case Resumed():
@@ -59,7 +59,7 @@ def as_text(report: Report) -> str:
             return f"round {report.round}: validation reward {score.mean:.4f}{rule}{seen}{star}"
         case Intervened():
             return f"round {report.round}: {report.guardrail}: {report.action} ({report.detail})"
-        case Stopped():
+        case TrainingStopped():
             return f"stopped after round {report.round}: {report.detail}"
         case _:
             return ""

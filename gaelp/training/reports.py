@@ -8,7 +8,7 @@ from typing import Literal
 from gaelp.training.monitor import MonitorReport
 from gaelp.training.scores import Score
 
-__all__ = ["Intervened", "Report", "Resumed", "RoundDone", "Saved", "StopKind", "Stopped", "Validated"]
+__all__ = ["Intervened", "Resumed", "RoundDone", "Saved", "StopKind", "TrainingReport", "TrainingStopped", "Validated"]
 
 StopKind = Literal["finished", "goal", "plateau", "divergence", "guardrail"]
 
@@ -66,7 +66,7 @@ class Intervened:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class TrainingStopped:
     """The last report: why training ended, and the checkpoint that did best, None if it is the rule left unchanged."""
 
     kind: StopKind
@@ -77,4 +77,4 @@ class Stopped:
     seconds: float  # of training and validating, over all processes that took part
 
 
-Report = Resumed | RoundDone | Validated | Saved | Intervened | Stopped
+TrainingReport = Resumed | RoundDone | Validated | Saved | Intervened | TrainingStopped

@@ -28,7 +28,7 @@ from gaelp.types import Policy
 
 __all__ = ["EXTRA_FEATURES", "ResidualSpec", "SegmentEnv", "SegmentFeatures", "moved", "residuals", "row_space"]
 
-Rule = Policy[Brief, Observation, Action]
+MarketPolicy = Policy[Brief, Observation, Action]
 
 EXTRA_FEATURES: tuple[tuple[str, str], ...] = (
     ("rule_bid", "log of the rule's bid over the running price level"),
@@ -103,7 +103,7 @@ class SegmentFeatures:
 class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[Any]]):
     """N campaigns x S segments as N * S rows of a vector environment with same-step autoreset."""
 
-    def __init__(self, market: Market, rule: Rule, spec: ResidualSpec, *, campaigns: int) -> None:
+    def __init__(self, market: Market, rule: MarketPolicy, spec: ResidualSpec, *, campaigns: int) -> None:
         self.market, self.rule, self.residual = market, rule, spec
         self.campaigns = campaigns
         self.num_envs = campaigns * market.spec.segments

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gaelp.market.view import Action, Brief, Observation
-from gaelp.training.segment_env import ResidualSpec, Rule, SegmentFeatures, moved, residuals
+from gaelp.training.segment_env import MarketPolicy, ResidualSpec, SegmentFeatures, moved, residuals
 
 __all__ = ["SegmentPolicy"]
 
@@ -15,7 +15,7 @@ __all__ = ["SegmentPolicy"]
 class SegmentPolicy:
     """Plays the best known actions of a learner; `act_on` takes rows of observations and returns their actions."""
 
-    def __init__(self, name: str, rule: Rule, spec: ResidualSpec, act_on: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, name: str, rule: MarketPolicy, spec: ResidualSpec, act_on: Callable[[Tensor], Tensor]) -> None:
         self._name = name
         self._rule, self._spec, self._act_on = rule, spec, act_on
 

@@ -5,7 +5,7 @@ from gaelp.agents.catalog import GROUP, AgentKind, agent_config, agent_names, fi
 from gaelp.agents.conformance import spaces_of
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.agents.ppo import PpoConfig, build_ppo
-from gaelp.agents.schedules import Constant, Cosine, Linear, Log
+from gaelp.agents.schedules import ConstantSchedule, Cosine, LinearSchedule, Log
 from gaelp.errors import BadInput, ComponentMissing, ConfigError, Refused
 
 OWN = ("a2c", "dqn", "ppo", "qr_dqn", "sac", "td3")
@@ -107,8 +107,8 @@ def test_a_name_that_two_distributions_offer_is_refused_with_both(install):
 @pytest.mark.parametrize(
     "schedule",
     [
-        Constant(start=0.2),
-        Linear(start=0.2, end=0.1, until=0.5),
+        ConstantSchedule(start=0.2),
+        LinearSchedule(start=0.2, end=0.1, until=0.5),
         Cosine(start=0.2, end=0.0),
         Log(start=0.2, end=0.01),
     ],

@@ -9,7 +9,7 @@ import torch
 
 from gaelp.agents.guarded_adam import GradientStep
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
-from gaelp.agents.off_policy import Tally
+from gaelp.agents.off_policy import ReplayTally
 from gaelp.agents.sac import SacConfig, build_sac
 from gaelp.agents.td3 import Td3Config, build_td3
 from gaelp.errors import BadInput
@@ -320,7 +320,7 @@ def test_a_progress_outside_its_range_is_refused(name):
 
 
 def test_a_tally_averages_what_was_applied_and_counts_what_was_not():
-    tally = Tally(max_norm=2.0)
+    tally = ReplayTally(max_norm=2.0)
     assert tally.record("critic", GradientStep(1.0, 1.0))
     assert tally.record("critic", GradientStep(3.0, 5.0))
     assert tally.record("actor", GradientStep(7.0, 0.5))

@@ -10,7 +10,7 @@ from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.on_policy import with_normalised_advantages
 from gaelp.agents.ppo import PpoConfig, VTrace, build_ppo
-from gaelp.agents.schedules import Constant, Linear
+from gaelp.agents.schedules import ConstantSchedule, LinearSchedule
 from gaelp.agents.value_figures import explained_variance
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
@@ -23,8 +23,8 @@ SPACES = {"box": Spaces(SIZE, BoxActions(2), ROWS), "choice": Spaces(SIZE, Discr
 SMALL = {
     "network": NetworkSpec(hidden=(16, 16)),
     "steps_per_update": LENGTH,
-    "learning_rate": Linear(start=1e-2, end=1e-3),
-    "entropy_weight": Constant(start=0.01),
+    "learning_rate": LinearSchedule(start=1e-2, end=1e-3),
+    "entropy_weight": ConstantSchedule(start=0.01),
 }
 EVERYTHING = {"normalise_obs": True, "scale_rewards": True, "normalise_advantages": True}
 LEARNERS = {
@@ -154,7 +154,7 @@ def test_it_learns_only_when_enough_was_collected(kind):
 
 
 def test_it_learns_which_action_pays(kind, spaces):
-    learner = build(kind, spaces, learning_rate=Constant(start=2e-2), gamma=0.0)
+    learner = build(kind, spaces, learning_rate=ConstantSchedule(start=2e-2), gamma=0.0)
     run(learner, (150 if "a2c" in kind else 40) * LENGTH)
     obs = torch.randn(50, SIZE, generator=torch.Generator().manual_seed(1))
     best = learner.act(obs, explore=False).float().reshape(50, -1)[:, 0]
@@ -171,7 +171,7 @@ def test_figures_are_finite_and_tell_how_learning_goes(kind, spaces):
 
 
 def test_schedules_follow_the_progress(kind):
-    learner = build(kind, entropy_weight=Linear(start=0.1, end=0.0))
+    learner = build(kind, entropy_weight=LinearSchedule(start=0.1, end=0.0))
     seen = []
     for progress in (0.0, 0.5, 1.0):
         for index in range(LENGTH):
@@ -224,7 +224,7 @@ def test_gradients_by_hand_and_by_autograd_lead_to_the_same_place(kind, spaces):
 
 def test_a_schedule_below_zero_is_refused(kind):
     with pytest.raises(ValueError, match="learning_rate reaches -1"):
-        build(kind, learning_rate=Linear(start=1e-3, end=-1.0))
+        build(kind, learning_rate=LinearSchedule(start=1e-3, end=-1.0))
 
 
 def test_normalised_advantages_have_mean_zero_and_deviation_one():

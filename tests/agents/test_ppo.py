@@ -22,7 +22,7 @@ from gaelp.agents.ppo import (
     ppo_loss,
     vtrace_credit,
 )
-from gaelp.agents.schedules import Linear
+from gaelp.agents.schedules import LinearSchedule
 from gaelp.agents.value_figures import explained_variance
 from gaelp.errors import BadInput
 from gaelp.experience.collect import Step
@@ -252,7 +252,7 @@ def test_a_divergence_past_its_limit_ends_the_update():
 
 
 def test_the_clip_range_follows_its_schedule():
-    learner = build_ppo(SPACES, PpoConfig(**SMALL, clip_range=Linear(start=0.2, end=0.0)), seed=0)
+    learner = build_ppo(SPACES, PpoConfig(**SMALL, clip_range=LinearSchedule(start=0.2, end=0.0)), seed=0)
     for progress, expected in ((0.0, 0.2), (0.5, 0.1), (1.0, 0.0)):
         collect(learner)
         assert learner.update(progress).metrics["clip_range"] == pytest.approx(expected)

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from gaelp.agents.replay_config import OffPolicyConfig, Priorities, ReplayConfig, ValueBasedConfig
-from gaelp.agents.schedules import Constant, Linear
+from gaelp.agents.schedules import ConstantSchedule, LinearSchedule
 from gaelp.agents.td3 import Td3Config
 
 
@@ -40,8 +40,8 @@ def test_a_setting_that_makes_no_sense_is_refused_by_name(kind, settings, messag
 @pytest.mark.parametrize(
     ("epsilon", "message"),
     [
-        (Constant(start=1.5), r"epsilon reaches 1.5, allowed is 0..1"),
-        (Linear(start=1.0, end=-0.1), r"epsilon reaches -0.1"),
+        (ConstantSchedule(start=1.5), r"epsilon reaches 1.5, allowed is 0..1"),
+        (LinearSchedule(start=1.0, end=-0.1), r"epsilon reaches -0.1"),
     ],
 )
 def test_exploration_is_a_share_of_the_actions(epsilon, message):
@@ -51,11 +51,11 @@ def test_exploration_is_a_share_of_the_actions(epsilon, message):
 
 def test_a_schedule_that_only_one_algorithm_has_is_checked_too():
     with pytest.raises(ValidationError, match=r"exploration_noise reaches -0.1, allowed is 0 and above"):
-        Td3Config(exploration_noise=Constant(start=-0.1))
+        Td3Config(exploration_noise=ConstantSchedule(start=-0.1))
 
 
 def test_settings_come_back_from_their_own_json():
-    config = ValueBasedConfig(priorities=Priorities(), epsilon=Constant(start=0.1), reward_range=(0.0, 1.0))
+    config = ValueBasedConfig(priorities=Priorities(), epsilon=ConstantSchedule(start=0.1), reward_range=(0.0, 1.0))
     assert ValueBasedConfig.model_validate_json(config.model_dump_json()) == config
 
 

@@ -6,7 +6,7 @@ import torch
 
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.agents.replay_config import ReplayConfig
-from gaelp.agents.replay_memory import Memory
+from gaelp.agents.replay_memory import ReplayMemory
 from gaelp.errors import BadInput, Refused
 from gaelp.experience.collect import Step
 
@@ -18,7 +18,7 @@ def config(**settings):
 
 
 def memory(**settings):
-    return Memory(config(**settings), Spaces(SIZE, BoxActions(1), ROWS))
+    return ReplayMemory(config(**settings), Spaces(SIZE, BoxActions(1), ROWS))
 
 
 def step_at(time, **changes):
@@ -58,7 +58,7 @@ def test_an_action_outside_the_box_is_refused():
 
 
 def test_a_choice_that_does_not_exist_is_refused():
-    choices = Memory(config(), Spaces(SIZE, DiscreteActions(3), ROWS))
+    choices = ReplayMemory(config(), Spaces(SIZE, DiscreteActions(3), ROWS))
     with pytest.raises(Refused, match=r"actions\[2\] is 3"):
         choices.take_in(step_at(0, action=torch.tensor([0, 2, 3])))
 

@@ -10,7 +10,7 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.agents.networks import NetworkSpec
-from gaelp.agents.off_policy import Tally, Turn
+from gaelp.agents.off_policy import ReplayTally, StepInputs
 from gaelp.agents.replay_memory import Minibatch
 from gaelp.agents.sac import Sac, SacConfig, actor_loss, build_sac, soft_targets, temperature_loss
 
@@ -37,7 +37,7 @@ def minibatch(dtype=torch.float64, rows=ROWS):
 
 
 def turn(generator, learning_rate=1e-3):
-    return Turn(learning_rate=learning_rate, steps_made=0, generator=generator, tally=Tally(10.0))
+    return StepInputs(learning_rate=learning_rate, steps_made=0, generator=generator, tally=ReplayTally(10.0))
 
 
 # Against numpy in float64, written from the paper's formulas

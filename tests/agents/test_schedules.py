@@ -5,25 +5,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from gaelp.agents.schedules import Constant, Cosine, Linear, Log, Schedule
+from gaelp.agents.schedules import ConstantSchedule, Cosine, LinearSchedule, Log, Schedule
 from gaelp.errors import BadInput
 
 PROGRESS = st.floats(0, 1)
 RATES = st.floats(1e-12, 1e3)
-RAMPS = st.sampled_from([Linear, Cosine, Log])
+RAMPS = st.sampled_from([LinearSchedule, Cosine, Log])
 
 
 def test_a_constant_stays():
-    assert {Constant(start=3e-4).value(progress / 10) for progress in range(11)} == {3e-4}
+    assert {ConstantSchedule(start=3e-4).value(progress / 10) for progress in range(11)} == {3e-4}
 
 
 @pytest.mark.parametrize(
     ("schedule", "quarter", "half"),
     [
-        (Linear(start=1.0, end=0.0), 0.75, 0.5),
+        (LinearSchedule(start=1.0, end=0.0), 0.75, 0.5),
         (Cosine(start=1.0, end=0.0), (1 + math.sqrt(0.5)) / 2, 0.5),
         (Log(start=1e-2, end=1e-6), 1e-3, 1e-4),
-        (Linear(start=1.0, end=0.0, until=0.5), 0.5, 0.0),
+        (LinearSchedule(start=1.0, end=0.0, until=0.5), 0.5, 0.0),
     ],
 )
 def test_a_ramp_follows_its_curve(schedule, quarter, half):
@@ -47,17 +47,17 @@ def test_a_ramp_goes_one_way_and_stays_between_its_ends(kind, start, end, one, o
 
 
 @pytest.mark.parametrize("progress", [-0.01, 1.01, math.nan])
-@pytest.mark.parametrize("schedule", [Constant(start=1), Linear(start=1, end=0)])
+@pytest.mark.parametrize("schedule", [ConstantSchedule(start=1), LinearSchedule(start=1, end=0)])
 def test_progress_outside_training_is_refused(schedule, progress):
     with pytest.raises(BadInput, match=f"progress={progress} must lie in"):
         schedule.value(progress)
 
 
-@pytest.mark.parametrize("kind", [Linear, Cosine, Log])
+@pytest.mark.parametrize("kind", [LinearSchedule, Cosine, Log])
 def test_a_configuration_chooses_its_kind_by_name(kind):
     schedule = kind(start=0.1, end=0.01)
     assert TypeAdapter(Schedule).validate_python(schedule.model_dump()) == schedule
-    assert TypeAdapter(Schedule).validate_python({"kind": "constant", "start": 1}) == Constant(start=1)
+    assert TypeAdapter(Schedule).validate_python({"kind": "constant", "start": 1}) == ConstantSchedule(start=1)
 
 
 @pytest.mark.parametrize(

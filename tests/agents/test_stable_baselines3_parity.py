@@ -13,7 +13,7 @@ from gaelp.agents.gradient_step import OptimizerSpec
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.ppo import PpoConfig, build_ppo
-from gaelp.agents.schedules import Constant
+from gaelp.agents.schedules import ConstantSchedule
 from gaelp.experience.collect import Step
 
 ROWS, SIZE, LENGTH, GAMMA, LAMBDA = 6, 5, 16, 0.97, 0.9
@@ -23,8 +23,8 @@ SHARED = {
     "steps_per_update": LENGTH,
     "gamma": GAMMA,
     "gae_lambda": LAMBDA,
-    "learning_rate": Constant(start=3e-3),
-    "entropy_weight": Constant(start=0.02),
+    "learning_rate": ConstantSchedule(start=3e-3),
+    "entropy_weight": ConstantSchedule(start=0.02),
 }
 ONE_MINIBATCH = SHARED | {"minibatches": 1}  # whose order does not matter
 

@@ -9,9 +9,9 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.agents.networks import NetworkSpec
-from gaelp.agents.off_policy import Tally, Turn
+from gaelp.agents.off_policy import ReplayTally, StepInputs
 from gaelp.agents.replay_memory import Minibatch
-from gaelp.agents.schedules import Constant, Linear
+from gaelp.agents.schedules import ConstantSchedule, LinearSchedule
 from gaelp.agents.td3 import Td3, Td3Config, build_td3, clipped_targets, smoothed_actions
 
 SIZE, ACTIONS, ROWS = 5, 2, 64
@@ -37,7 +37,7 @@ def minibatch(dtype=torch.float64):
 
 
 def turn(generator, steps_made=0):
-    return Turn(learning_rate=1e-3, steps_made=steps_made, generator=generator, tally=Tally(10.0))
+    return StepInputs(learning_rate=1e-3, steps_made=steps_made, generator=generator, tally=ReplayTally(10.0))
 
 
 def test_targets_equal_a_float64_hand_computation():
@@ -189,14 +189,16 @@ def test_critics_see_actions_with_the_gain_of_the_config():
 
 
 def test_exploration_noise_has_the_spread_its_schedule_says_and_stays_in_the_box():
-    config = Td3Config(network=SMALL, exploration_noise=Linear(start=0.2, end=0.05))
+    config = Td3Config(network=SMALL, exploration_noise=LinearSchedule(start=0.2, end=0.05))
     td3 = Td3(SPACES, config, torch.Generator().manual_seed(0))
     obs = torch.randn(20_000, SIZE)
     with torch.no_grad():
         for progress, wanted in ((0.0, 0.2), (1.0, 0.05)):
             noise = td3.explore(obs, torch.Generator().manual_seed(1), progress) - td3.best(obs)
             assert noise.std().item() == pytest.approx(wanted, rel=0.02)
-        wild = Td3(SPACES, config.model_copy(update={"exploration_noise": Constant(start=5.0)}), torch.Generator())
+        wild = Td3(
+            SPACES, config.model_copy(update={"exploration_noise": ConstantSchedule(start=5.0)}), torch.Generator()
+        )
         assert wild.explore(obs, torch.Generator(), 0.0).abs().max() == 1.0
 
 

@@ -9,7 +9,7 @@ from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.qr_dqn import QrDqnConfig, build_qr_dqn
 from gaelp.agents.replay_config import Priorities
-from gaelp.agents.schedules import Constant, Linear
+from gaelp.agents.schedules import ConstantSchedule, LinearSchedule
 from gaelp.errors import BadInput, Refused
 from gaelp.experience.collect import Collector, Step, open_env
 from gaelp.training.state_tree import flatten, unflatten
@@ -23,7 +23,7 @@ SMALL = {
     "learning_starts": 20,
     "train_every": 2,
     "gradient_steps": 3,
-    "epsilon": Linear(start=1.0, end=0.1),
+    "epsilon": LinearSchedule(start=1.0, end=0.1),
 }
 EVERYTHING = {
     "double": True,
@@ -149,7 +149,7 @@ def test_a_saved_state_is_a_copy(algorithm):
 def test_a_state_is_restored_under_another_learning_rate(algorithm):
     learner = build(algorithm)
     run(learner, 0, 40)
-    slower = build(algorithm, learning_rate=Constant(start=1e-5))
+    slower = build(algorithm, learning_rate=ConstantSchedule(start=1e-5))
     slower.load_state(learner.state())
     assert run(slower, 40, 42)[-1].metrics["learning_rate"] == 1e-5
 
@@ -311,7 +311,7 @@ def test_the_best_action_has_the_highest_value_and_draws_nothing(algorithm):
 
 @pytest.mark.parametrize(("progress", "epsilon"), [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)])
 def test_exploration_follows_the_schedule(algorithm, progress, epsilon):
-    learner = build(algorithm, epsilon=Linear(start=1.0, end=0.0))
+    learner = build(algorithm, epsilon=LinearSchedule(start=1.0, end=0.0))
     learner.update(progress)
     obs = torch.randn(20_000, SIZE)
     other = (learner.act(obs, explore=True) != learner.act(obs, explore=False)).float().mean().item()
@@ -339,7 +339,7 @@ def test_observations_are_normalised_while_training_and_frozen_while_evaluating(
 def test_scaled_rewards_make_the_unit_of_reward_irrelevant(algorithm):
     learnt = []
     for unit in (1.0, 1024.0):
-        learner = build(algorithm, scale_rewards=True, epsilon=Constant(start=1.0))
+        learner = build(algorithm, scale_rewards=True, epsilon=ConstantSchedule(start=1.0))
         for index in range(60):
             step = step_of(index, torch.randint(ACTIONS, (ROWS,), generator=torch.Generator().manual_seed(index)))
             learner.observe(step._replace(reward=unit * step.reward))
@@ -397,7 +397,7 @@ def test_a_soft_target_goes_part_of_the_way_with_every_gradient_step(algorithm):
 def test_the_learning_rate_follows_its_schedule(algorithm):
     moved = {}
     for rate in (1e-3, 1e-6):
-        learner = build(algorithm, learning_rate=Linear(start=1.0, end=rate))
+        learner = build(algorithm, learning_rate=LinearSchedule(start=1.0, end=rate))
         for index in range(10):
             observe(learner, index)
         before = parameters(learner)

@@ -18,10 +18,10 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gaelp.approvals import (
-    Action,
     ApprovalStore,
     Approver,
     AuditLog,
+    SignedAction,
     SigningKey,
     Trust,
     action_hash,
@@ -55,7 +55,7 @@ def opened(path):
 
 
 def action_number(number):
-    return Action(kind="revive", run_id="run", requester="cyd", subject=f"stop-{number}")
+    return SignedAction(kind="revive", run_id="run", requester="cyd", subject=f"stop-{number}")
 
 
 def prepare(path, numbers):

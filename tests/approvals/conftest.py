@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gaelp.approvals import Action, ApprovalPolicy, ApprovalStore, Approver, SigningKey, Trust, sign
+from gaelp.approvals import ApprovalPolicy, ApprovalStore, Approver, SignedAction, SigningKey, Trust, sign
 from gaelp.clock import ManualClock
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -33,7 +33,7 @@ def action_with(**changes):
         "campaigns": ("brand", "search"),
         "limits_micros": {"daily": 20_000_000, "total": 500_000_000},
     }
-    return Action(**{**values, **changes})
+    return SignedAction(**{**values, **changes})
 
 
 def policy_with(**changes):

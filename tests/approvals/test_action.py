@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gaelp.approvals import Action, action_hash
+from gaelp.approvals import SignedAction, action_hash
 from gaelp.approvals.canonical import model_bytes, read_model
 from gaelp.errors import DataError
 
@@ -12,7 +12,7 @@ NAMES = st.sampled_from(["daily", "total", "Daily", "campaign-1"])
 # Letters that look alike: Latin a and Cyrillic а, Latin o and Greek ο, é in its composed form.
 LABELS = st.text(alphabet="aаoοé1-", min_size=1, max_size=3)
 ACTIONS = st.builds(
-    Action,
+    SignedAction,
     kind=st.just("release"),
     run_id=LABELS,
     requester=st.sampled_from(["ann", "bob"]),
@@ -35,7 +35,7 @@ def test_equal_actions_and_no_others_have_equal_bytes_and_hashes(left, right):
 
 @given(ACTIONS)
 def test_an_action_survives_being_stored(action):
-    assert read_model(Action, model_bytes(action)) == action
+    assert read_model(SignedAction, model_bytes(action)) == action
 
 
 def test_the_order_of_campaigns_and_limits_does_not_count(office):
@@ -60,7 +60,7 @@ def test_every_field_counts(office):
         "limits_micros": {"daily": 20_000_001, "total": 500_000_000},
         "kind": "budget",
     }
-    assert changes.keys() == Action.model_fields.keys() - {"mandate"}  # see test_mandate.py
+    assert changes.keys() == SignedAction.model_fields.keys() - {"mandate"}  # see test_mandate.py
     hashes = {action_hash(office.action)}
     for name, value in changes.items():
         extra = {"subject": "cap-1"} if name == "kind" else {}
@@ -113,4 +113,4 @@ def test_a_stored_action_written_in_another_way_is_refused(office):
     ):
         assert changed != raw
         with pytest.raises(DataError):
-            read_model(Action, changed)
+            read_model(SignedAction, changed)

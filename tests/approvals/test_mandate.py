@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from gaelp.approvals import Action, ApprovalStore, Mandate, action_hash, describe_mandate
+from gaelp.approvals import ApprovalStore, Mandate, SignedAction, action_hash, describe_mandate
 from gaelp.approvals.audit import START, row_hash
 from gaelp.approvals.canonical import canonical
 from gaelp.clock import ManualClock
@@ -63,7 +63,7 @@ TABLES = {
 
 def mandate_action(mandate, **changes):
     values = {"kind": "mandate", "run_id": "mandate", "requester": "mandate", "subject": "mandate pilot"}
-    return Action(**values | changes, mandate=mandate)
+    return SignedAction(**values | changes, mandate=mandate)
 
 
 # What it says
@@ -249,7 +249,7 @@ def skilled(tables, rng):
         request["action"]["mandate"][name] = plain
     old = tables["requests"][0][0]
     try:
-        new = action_hash(Action.model_validate_json(canonical(request["action"]), strict=True))
+        new = action_hash(SignedAction.model_validate_json(canonical(request["action"]), strict=True))
     except (ValidationError, GaelpError):
         new = old  # nothing that can be read: it is stored all the same
     text_of_request = canonical(request).decode()

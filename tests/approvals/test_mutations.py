@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gaelp.approvals import AuditLog, Trust, check_heads, open_database, require
-from gaelp.approvals.action import Action
+from gaelp.approvals.action import SignedAction
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.audit import START, AuditRow, row_hash, verify_rows
 from gaelp.approvals.canonical import canonical, model_bytes, parse, read_model
@@ -42,7 +42,7 @@ class Case:
 def accepted(case, office):
     """Whether the case passes for what it is not: it is authorised."""
     try:
-        action = read_model(Action, case.action)
+        action = read_model(SignedAction, case.action)
         approvals = [read_model(Approval, raw) for raw in case.approvals]
         at = office.now + timedelta(minutes=case.minutes)
         require(action, approvals, office.policy, office.trust, at, used_nonces=case.used)

@@ -7,7 +7,7 @@ import pytest
 from gaelp.approvals import ApprovalStore, AuditLog, Authorisation, Trust, action_hash, is_begun, open_database
 from gaelp.approvals.agreement import DECIDED, USED, decided_body, used_body
 from gaelp.approvals.audit import append
-from gaelp.approvals.authorise import Terms
+from gaelp.approvals.authorise import ApprovalTerms
 from gaelp.approvals.tables import as_text
 from gaelp.errors import BadInput, DataError, GaelpError, Refused
 
@@ -382,7 +382,7 @@ def test_a_use_tells_what_the_policy_asked_for_and_by_which_list(either_store, o
     granted = either_store.consume(approved(either_store, office), office.policy, office.trust, consumer="c")
     assert (granted.terms.quorum, granted.terms.roles) == (2, ("finance", "marketing"))
     other = office.trust.without("aud", office.now)
-    assert granted.terms.trust_hash != Terms.of(office.policy, other).trust_hash
+    assert granted.terms.trust_hash != ApprovalTerms.of(office.policy, other).trust_hash
 
 
 def test_a_use_under_a_weaker_policy_is_found_with_the_true_one(either_store, office):

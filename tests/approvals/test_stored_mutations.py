@@ -22,7 +22,7 @@ import psycopg
 import pytest
 
 from gaelp.approvals import ApprovalStore, AuditLog, action_hash, check_heads, open_database
-from gaelp.approvals.action import Action
+from gaelp.approvals.action import SignedAction
 from gaelp.approvals.agreement import DECIDED, REQUESTED, USED
 from gaelp.approvals.audit import START, row_hash, verify_rows
 from gaelp.approvals.canonical import canonical, digest
@@ -264,7 +264,7 @@ def change_what_was_signed(tables, rng, books):
             where = COLUMNS[name].index("action_hash")
             for one in tables[name]:
                 one[where] = new if one[where] == old else one[where]
-    return [Action.model_validate_json(canonical(value["action"]), strict=True)]
+    return [SignedAction.model_validate_json(canonical(value["action"]), strict=True)]
 
 
 def delete_rows(tables, rng, books):

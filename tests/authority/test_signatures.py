@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gaelp.approvals import Action, ApprovalPolicy, ApprovalStore, Approver, SigningKey, Trust, action_hash
+from gaelp.approvals import ApprovalPolicy, ApprovalStore, Approver, SignedAction, SigningKey, Trust, action_hash
 from gaelp.authority.signatures import Signer, next_open_attempt, require_signed, submit_decision
 from gaelp.clock import ManualClock
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-ACTION = Action(kind="revive", run_id="kill-switch", requester="kill-switch", subject="stop-1")
+ACTION = SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject="stop-1")
 POLICY = ApprovalPolicy(
     quorum=2, valid_minutes_max=1440, escalate_after_minutes=240, expire_after_minutes=2880, why="two people"
 )

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from gaelp.bench.market_peers import PEERS
-from gaelp.bench.paired_timing import Turn, Turns, measure_in_turns
+from gaelp.bench.paired_timing import TimedTurn, Turns, measure_in_turns
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 
 
@@ -16,7 +16,9 @@ def market():
 
 def test_the_ratio_is_the_median_so_that_one_odd_turn_does_not_count():
     speeds = [(300.0, 1.0), (310.0, 1.0), (9000.0, 1.0)]
-    made = (Turn(campaign_steps_per_s=ours, env_steps_per_s=ours / 2, peer_steps_per_s=peer) for ours, peer in speeds)
+    made = (
+        TimedTurn(campaign_steps_per_s=ours, env_steps_per_s=ours / 2, peer_steps_per_s=peer) for ours, peer in speeds
+    )
     found = Turns(turns=tuple(made))
     assert (found.ratio, found.env_ratio) == (310, 155)
 

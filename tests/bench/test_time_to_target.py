@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gaelp.bench.time_to_target import Finish, Judge, OwnRun, RaceSpec, half_way, run_race, seconds_ratio
+from gaelp.bench.time_to_target import Finish, OwnRun, RaceSpec, ValidationJudge, half_way, run_race, seconds_ratio
 from gaelp.market.baselines.tuned import load_tuned
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.training.recipe import load_recipe
@@ -78,7 +78,7 @@ def market():
 
 
 def test_half_way_lies_between_the_constant_bid_and_the_optimum(market):
-    constant, target = half_way(Judge(market, episodes=16, seed=1), load_tuned(market))
+    constant, target = half_way(ValidationJudge(market, episodes=16, seed=1), load_tuned(market))
     assert 0.4 < constant < 0.75
     assert target == pytest.approx((constant + 1) / 2)
 
@@ -89,7 +89,7 @@ def test_the_plain_recipe_has_no_heuristic_inside_and_learns_round_by_round(mark
     arena = recipe.arena.model_copy(update={"rows": 64})
     tiny = recipe.model_copy(update={"arena": arena, "loop": recipe.loop.model_copy(update={"rounds": 4})})
     run = OwnRun(tiny, market, load_tuned(market), seed=1)
-    judge = Judge(build_market(market.spec, market.personas), episodes=32, seed=1)
+    judge = ValidationJudge(build_market(market.spec, market.personas), episodes=32, seed=1)
     first = judge(run.policy())
     assert [run.update() for _ in range(4)] == [True, True, True, False]
     assert judge(run.policy()) > first + 0.005

@@ -91,8 +91,8 @@ PLANTED = (
     PlantedBug(
         "hold wins over kill",
         "gaelp/budget/rule_judge.py",
-        '_ORDER: tuple[Decision, ...] = ("allow", "hold", "kill")',
-        '_ORDER: tuple[Decision, ...] = ("allow", "kill", "hold")',
+        '_ORDER: tuple[RuleDecision, ...] = ("allow", "hold", "kill")',
+        '_ORDER: tuple[RuleDecision, ...] = ("allow", "kill", "hold")',
         "tests/budget/test_rule_judge.py::test_kill_wins_over_hold_over_allow_and_nothing_at_all_holds",
     ),
     PlantedBug(

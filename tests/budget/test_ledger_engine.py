@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from gaelp.approvals import open_database
 from gaelp.budget.latch import Latch
-from gaelp.budget.ledger import LedgerUnavailable, Reservation, Stopped, open_ledger, overview, reserve
+from gaelp.budget.ledger import LedgerUnavailable, Reservation, SpendingStopped, open_ledger, overview, reserve
 from gaelp.database.engine import connect_engine
 from gaelp.errors import BadInput
 
@@ -57,7 +57,7 @@ def test_a_folder_that_vanishes_with_the_ledger_counts_as_a_stop(databases, tmp_
     ledger = databases.new_ledger(home / "ledger.db", home)
     ledger.close()
     home.rename(tmp_path / "elsewhere")
-    with pytest.raises(Stopped):
+    with pytest.raises(SpendingStopped):
         reserve(ledger, Reservation("a", databases.ACCOUNT, databases.usd(1), databases.CAPS))
 
 

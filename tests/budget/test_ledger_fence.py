@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from gaelp.budget.latch import StopRecord
-from gaelp.budget.ledger import Reservation, Stopped, lower_fence, open_ledger, raise_fence, read_fence, reserve
+from gaelp.budget.ledger import Reservation, SpendingStopped, lower_fence, open_ledger, raise_fence, read_fence, reserve
 from gaelp.errors import GaelpError
 
 RECORD = StopRecord("one", "2026-01-01T00:00:00+00:00", "test", "drill")
@@ -53,7 +53,7 @@ def test_a_stop_returns_only_after_the_spender_under_way_is_done(place, ledger, 
         thread.join()
     spender.close()
     assert happened == ["granted", "stopped"]
-    with pytest.raises(Stopped):
+    with pytest.raises(SpendingStopped):
         reserve(ledger, ask(databases, "b"))
 
 

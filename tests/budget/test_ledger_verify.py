@@ -26,7 +26,7 @@ from gaelp.budget.ledger import (
     verify,
     void,
 )
-from gaelp.budget.ledger.transfers import State
+from gaelp.budget.ledger.transfers import TransferState
 from gaelp.clock import ManualClock
 from gaelp.money import Money
 
@@ -236,7 +236,9 @@ def test_a_reservation_that_waited_past_midnight_keeps_its_day(place, databases,
     ledger.close()
 
 
-@pytest.mark.parametrize("read", [lambda one: find_transfer(one, "a"), lambda one: transfers_in(one, State.RESERVED)])
+@pytest.mark.parametrize(
+    "read", [lambda one: find_transfer(one, "a"), lambda one: transfers_in(one, TransferState.RESERVED)]
+)
 def test_a_transfer_that_cannot_be_read_is_told_as_damage_and_not_as_a_defect(ledger, read):
     tampered(ledger, "UPDATE ledger_transfer SET caps = 'junk'")
     with pytest.raises(LedgerBroken, match=r"the transfer 'a' cannot be read.*junk.*gaelp ledger verify"):

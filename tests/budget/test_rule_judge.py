@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gaelp.budget.rule_judge import judge_rules, worst
-from gaelp.budget.rules import Condition, Reading, Rule, RuleSet, load_rules
+from gaelp.budget.rules import BudgetRule, Condition, RuleReading, RuleSet, load_rules
 from gaelp.errors import BadInput
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -48,21 +48,23 @@ HEALTHY = {
 }
 BAD_VALUES = [None, math.nan, math.inf, -math.inf, True, "5", np.float64(5), np.int64(5), 10**400]
 BAD_READINGS = [
-    Reading(40, NOW - timedelta(minutes=181)),
-    Reading(40, NOW + timedelta(minutes=2)),
-    Reading(40, NOW.replace(tzinfo=None)),
+    RuleReading(40, NOW - timedelta(minutes=181)),
+    RuleReading(40, NOW + timedelta(minutes=2)),
+    RuleReading(40, NOW.replace(tzinfo=None)),
 ]
 
 
 def readings(**changes):
     values = {**HEALTHY, **changes}
-    return {name: value if isinstance(value, Reading) else Reading(value, NOW) for name, value in values.items()}
+    return {
+        name: value if isinstance(value, RuleReading) else RuleReading(value, NOW) for name, value in values.items()
+    }
 
 
 def rule(**changes):
     values = {"id": "r", "figure": "day_spend_micros", "at_most": {"percent": 100, "of": "day_cap_micros"}}
     more = {"breach": "kill", "unknown": "hold", "maximum_age_minutes": 180, "why": "test"}
-    return Rule.model_validate({**values, **more, **changes})
+    return BudgetRule.model_validate({**values, **more, **changes})
 
 
 def judged(*rules, **changes):

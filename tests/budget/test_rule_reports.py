@@ -2,14 +2,14 @@
 
 from datetime import UTC, datetime
 
-from gaelp.budget.rule_judge import RuleResult, RuleVerdict
+from gaelp.budget.rule_judge import BudgetRuleResult, RuleVerdict
 from gaelp.budget.rule_reports import alerts_of, violations_of
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 
 def result(rule_id, decision, severity):
-    return RuleResult(
+    return BudgetRuleResult(
         rule_id=rule_id,
         decision=decision,
         severity=severity,

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from gaelp.budget.hours import CampaignCaps, HourCounts, SpendWindow
-from gaelp.budget.rules import Rule, RuleSet, load_rules
+from gaelp.budget.rules import BudgetRule, RuleSet, load_rules
 from gaelp.budget.signals import CampaignWatch, load_signals
 from gaelp.clock import SystemClock
 from gaelp.errors import ConfigError
@@ -46,11 +46,11 @@ BASE = {
 )
 def test_a_rule_that_could_not_guard_is_refused_when_read(change, seen):
     with pytest.raises(ValidationError, match=re.escape(seen)):
-        Rule.model_validate({**BASE, **change})
+        BudgetRule.model_validate({**BASE, **change})
 
 
 def test_a_rule_set_has_rules_and_each_its_own_id():
-    rule = Rule.model_validate(BASE)
+    rule = BudgetRule.model_validate(BASE)
     with pytest.raises(ValidationError, match="two rules with one id"):
         RuleSet(name="twice", rules=(rule, rule))
     with pytest.raises(ValidationError):

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from gaelp.approvals import Action, ApprovalStore, approvals_place
+from gaelp.approvals import ApprovalStore, SignedAction, approvals_place
 from gaelp.budget.ledger import AdAccount
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
@@ -89,7 +89,7 @@ def test_a_slip_of_the_finger_signs_nothing(gaelp, keys):
 
 
 def test_what_has_a_command_of_its_own_is_decided_there(gaelp, keys, store):
-    store.request(Action(kind="revive", run_id="kill-switch", requester="kill-switch", subject="stop 1"))
+    store.request(SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject="stop 1"))
     [row] = waiting(gaelp)
     result = decided(gaelp, keys, "approve", "ann", row["action"])
     assert (result.exit_code, "gaelp revive" in result.stderr) == (2, True)

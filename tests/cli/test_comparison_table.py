@@ -3,7 +3,7 @@ import re
 import pytest
 
 from gaelp.cli.comparison_table import show_comparison
-from gaelp.market.baselines.compare import Comparison, Estimate, Result
+from gaelp.market.baselines.compare import Comparison, Estimate, PolicyResult
 
 
 def around(value, half=0.01):
@@ -11,7 +11,7 @@ def around(value, half=0.01):
 
 
 def result(policy, reward, *, informed=False, lead=0.0, lead_half=0.01):
-    return Result(
+    return PolicyResult(
         policy=policy,
         informed=informed,
         reward=around(reward),

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from gaelp.cli import doctor
-from gaelp.cli.doctor_checks import Check
+from gaelp.cli.doctor_checks import DoctorCheck
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_the_doctor_finds_this_environment_fit_and_writes_nothing(here, gaelp, w
 
 
 def test_the_table_tells_the_way_out(gaelp, without_imports, monkeypatch):
-    monkeypatch.setattr(doctor, "check_disk", lambda _: Check("disk", "warning", "2.0 GB free", "free some"))
+    monkeypatch.setattr(doctor, "check_disk", lambda _: DoctorCheck("disk", "warning", "2.0 GB free", "free some"))
     result = gaelp("doctor")
     assert result.exit_code == 0
     assert "2.0 GB free" in result.stdout
@@ -32,7 +32,7 @@ def test_the_table_tells_the_way_out(gaelp, without_imports, monkeypatch):
 
 
 def test_something_required_that_is_broken_exits_1(gaelp, without_imports, monkeypatch):
-    monkeypatch.setattr(doctor, "check_disk", lambda _: Check("disk", "broken", "0.1 GB free"))
+    monkeypatch.setattr(doctor, "check_disk", lambda _: DoctorCheck("disk", "broken", "0.1 GB free"))
     result = gaelp("doctor", "--json")
     assert (result.exit_code, json.loads(result.stdout)["ok"]) == (1, False)
 

@@ -15,7 +15,7 @@ from gaelp.budget.ledger import (
     Cap,
     CapKind,
     Reservation,
-    Stopped,
+    SpendingStopped,
     create_ledger,
     open_account,
     post,
@@ -101,7 +101,7 @@ def test_kill_stops_and_revive_waits_for_a_person(gaelp, ledger, home):
         "fence": "done",
         "pause": "none",
     }
-    with pytest.raises(Stopped):
+    with pytest.raises(SpendingStopped):
         reserve(ledger, Reservation("c", "acc", Money(1, "USD"), (CAP,)))
     waiting = gaelp("revive")
     assert waiting.exit_code == 4

@@ -125,8 +125,8 @@ PLANTED_BUGS = (
     PlantedBug(
         name="only the text as written is searched",
         file="gaelp/content/text_rules.py",
-        old="for one in readings_of(text))",
-        new="for one in readings_of(text)[:1])",
+        old="for one in readings_of(text)\n",
+        new="for one in readings_of(text)[:1]\n",
         test="tests/content/test_evasions.py::test_an_evasion_is_blocked_with_its_own_words",
     ),
     PlantedBug(

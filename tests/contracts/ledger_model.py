@@ -19,7 +19,7 @@ from gaelp.budget.ledger import (
     CapReached,
     KeyReused,
     Reservation,
-    Stopped,
+    SpendingStopped,
     UnknownTransfer,
     WrongState,
     adjust,
@@ -83,7 +83,7 @@ def outcome(act):
     """What a step answers: (state, is_new), or the class of what it raised."""
     try:
         receipt = act()
-    except (CapReached, KeyReused, Stopped, UnknownTransfer, WrongState, MoneyError) as refusal:
+    except (CapReached, KeyReused, SpendingStopped, UnknownTransfer, WrongState, MoneyError) as refusal:
         return type(refusal)
     return (str(receipt.state), receipt.is_new)
 
@@ -115,7 +115,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def expected_reserve(self, key, micros, caps):
         if self.model.stopped:
-            return Stopped
+            return SpendingStopped
         before = self.model.transfers.get(key)
         if before is not None:
             return (before["state"], False) if (before["amount"], before["caps"]) == (micros, caps) else KeyReused
@@ -140,7 +140,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def mark_in_flight(self, key):
         transfer = self.model.transfers.get(key)
         if self.model.stopped:
-            expected = Stopped
+            expected = SpendingStopped
         elif transfer is None:
             expected = UnknownTransfer
         elif transfer["state"] in ("posted", "in_flight"):

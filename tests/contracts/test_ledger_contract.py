@@ -20,8 +20,8 @@ from gaelp.budget.ledger import (
     Reservation,
     Seen,
     SignedChange,
-    State,
-    Stopped,
+    SpendingStopped,
+    TransferState,
     UnknownTransfer,
     WrongState,
     adjust,
@@ -90,20 +90,20 @@ def everywhere(reserved, posted, breached=False):
 
 
 def test_reserving_holds_the_amount_under_every_cap(ledger, ask):
-    assert reserve(ledger, ask("a")) == Receipt("a", State.RESERVED, is_new=True)
+    assert reserve(ledger, ask("a")) == Receipt("a", TransferState.RESERVED, is_new=True)
     assert caps_of(ledger) == everywhere(100, 0)
 
 
 def test_posting_books_the_cost_and_frees_the_rest(ledger, ask):
     reserve(ledger, ask("a"))
-    assert mark_in_flight(ledger, "a") == Receipt("a", State.IN_FLIGHT, is_new=True)
-    assert post(ledger, "a", usd(70)) == Receipt("a", State.POSTED, is_new=True)
+    assert mark_in_flight(ledger, "a") == Receipt("a", TransferState.IN_FLIGHT, is_new=True)
+    assert post(ledger, "a", usd(70)) == Receipt("a", TransferState.POSTED, is_new=True)
     assert caps_of(ledger) == everywhere(0, 70)
 
 
 def test_voiding_frees_everything(ledger, ask):
     reserve(ledger, ask("a"))
-    assert void(ledger, "a").state is State.VOIDED
+    assert void(ledger, "a").state is TransferState.VOIDED
     assert caps_of(ledger) == everywhere(0, 0)
 
 
@@ -148,14 +148,14 @@ def test_a_cap_without_a_limit_grants_nothing(ledger, ask):
 def test_the_same_request_again_changes_nothing_and_says_so(ledger, ask, databases):
     reserve(ledger, ask("a"))
     again = reserve(ledger, ask("a", caps=databases.CAPS[::-1]))
-    assert again == Receipt("a", State.RESERVED, is_new=False)
+    assert again == Receipt("a", TransferState.RESERVED, is_new=False)
     assert caps_of(ledger) == everywhere(100, 0)
 
 
 def test_the_receipt_of_a_repeated_request_tells_how_it_ended(ledger, ask):
     reserve(ledger, ask("a"))
     void(ledger, "a")
-    assert reserve(ledger, ask("a")) == Receipt("a", State.VOIDED, is_new=False)
+    assert reserve(ledger, ask("a")) == Receipt("a", TransferState.VOIDED, is_new=False)
     assert caps_of(ledger) == everywhere(0, 0)
 
 
@@ -210,7 +210,7 @@ def test_a_transfer_ends_once(ledger, ask, clock, finish):
         with pytest.raises(WrongState):
             post(ledger, "a", usd(9)) if other == "post" else void(ledger, "a")
     if finish == "post":
-        assert mark_in_flight(ledger, "a") == Receipt("a", State.POSTED, is_new=False)
+        assert mark_in_flight(ledger, "a") == Receipt("a", TransferState.POSTED, is_new=False)
     else:
         with pytest.raises(WrongState):
             mark_in_flight(ledger, "a")
@@ -235,7 +235,7 @@ def test_an_unknown_outcome_keeps_its_reservation(ledger, ask, clock):
     clock.advance(timedelta(days=400))
     assert expire(ledger) == []
     assert caps_of(ledger)["total"] == (100, 0, False)
-    assert [transfer.key for transfer in transfers_in(ledger, State.IN_FLIGHT)] == ["a"]
+    assert [transfer.key for transfer in transfers_in(ledger, TransferState.IN_FLIGHT)] == ["a"]
 
 
 def test_a_reservation_past_its_time_may_not_be_sent_even_before_it_was_freed(ledger, ask, clock):
@@ -462,7 +462,7 @@ def test_cost_in_another_currency_is_refused(ledger, ask):
     reserve(ledger, ask("a"))
     with pytest.raises(BadInput, match="convert"):
         post(ledger, "a", Money(5, "EUR"))
-    assert find_transfer(ledger, "a").state is State.RESERVED
+    assert find_transfer(ledger, "a").state is TransferState.RESERVED
 
 
 def test_an_account_keeps_its_currency_and_zone(ledger):
@@ -559,7 +559,7 @@ def test_after_a_stop_nothing_is_granted_and_facts_are_still_booked(ledger, ask,
         lambda: reserve(ledger, ask("waiting")),
         lambda: mark_in_flight(ledger, "waiting"),
     ):
-        with pytest.raises(Stopped):
+        with pytest.raises(SpendingStopped):
             spend()
     post(ledger, "sent", usd(60))
     void(ledger, "waiting")
@@ -570,7 +570,7 @@ def test_after_a_stop_nothing_is_granted_and_facts_are_still_booked(ledger, ask,
 def test_a_fence_that_is_gone_counts_as_a_stop(ledger, ask):
     with ledger.database.engine.begin() as connection:
         connection.execute(text("DELETE FROM ledger_fence"))
-    with pytest.raises(Stopped):
+    with pytest.raises(SpendingStopped):
         reserve(ledger, ask("a"))
     assert switch(ledger).is_stopped()
     assert not verify(ledger).balances
@@ -586,9 +586,9 @@ def test_a_stop_during_a_reservation_keeps_the_grant_from_returning(place, datab
 
     ledger = databases.new_ledger(place, tmp_path)
     slow = open_ledger(place, ledger.latch, at_point=latched)
-    with pytest.raises(Stopped):
+    with pytest.raises(SpendingStopped):
         reserve(slow, ask("a"))
-    assert find_transfer(ledger, "a").state is State.RESERVED  # it was never sent, and expires
+    assert find_transfer(ledger, "a").state is TransferState.RESERVED  # it was never sent, and expires
     ledger.close()
     slow.close()
 

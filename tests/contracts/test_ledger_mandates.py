@@ -19,7 +19,7 @@ from gaelp.budget.ledger import (
     MandateRoom,
     Reservation,
     SignedChange,
-    Stopped,
+    SpendingStopped,
     check_limit,
     close_mandate,
     mandate_use,
@@ -108,7 +108,7 @@ def test_a_stop_ends_every_mandate_and_none_is_opened_during_it(ledger, ask):
     switch = KillSwitch(ledger.latch, fence=fence_of(ledger))
     switch.stop(by="ann", reason="drill")
     assert mandate_use(ledger, ROOM.id).closed
-    with pytest.raises(Stopped):
+    with pytest.raises(SpendingStopped):
         open_mandate(ledger, MandateRoom("cd" * 32, 50, 30), ACCOUNT, None, first_signed_at=ledger.clock.now())
     switch.release(lambda _: None)
     with pytest.raises(MandateClosed, match="has ended"):

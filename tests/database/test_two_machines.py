@@ -13,7 +13,7 @@ from gaelp.content.creative import Audience, Creative
 from gaelp.content.review_queue import reviews_place
 from gaelp.database import DatabaseUnavailable
 from gaelp.gates import judge, load_gate
-from gaelp.gates.decisions import Decision, Question
+from gaelp.gates.decisions import GateDecision, GateQuestion
 from gaelp.observability.alert import Alert
 from gaelp.observability.alert_channels import CallableChannel
 from gaelp.observability.alert_routes import open_dispatcher
@@ -43,7 +43,7 @@ def test_a_gate_decided_on_one_machine_is_decided_on_the_other(machines, passing
     gate = load_gate("simulation")
     verdict = judge(gate, passing(gate), NOW)
     question = first.ask(
-        Question(
+        GateQuestion(
             run_id=verdict.evidence.run_id,
             gate=gate.name,
             attempt=1,
@@ -56,7 +56,7 @@ def test_a_gate_decided_on_one_machine_is_decided_on_the_other(machines, passing
     )
     assert second.open_questions() == [question]
     second.decide(
-        Decision(
+        GateDecision(
             run_id=question.run_id,
             gate=question.gate,
             evidence_hash=question.evidence_hash,

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from gaelp.budget.ledger import State, overview, verify
+from gaelp.budget.ledger import TransferState, overview, verify
 from gaelp.clock import ManualClock
 from gaelp.platforms import find_order, guarded, reconcile
 from gaelp.platforms.unknown_outcomes import transfer_of
@@ -110,7 +110,7 @@ def one_point(folder, place, step):
     retried = [ended(attempt, folder, place) for _ in range(2)]
     door = opened(folder, place, later=timedelta(hours=2))
     before = transfer_of(door.guard, "b1")
-    held_while_unknown = find_order(door.ledger, "b1").outcome != "" or before.state is State.IN_FLIGHT
+    held_while_unknown = find_order(door.ledger, "b1").outcome != "" or before.state is TransferState.IN_FLIGHT
     failures = reconcile(door.guard).failures
     reserved = {cap.id: cap.reserved_micros for cap in overview(door.ledger).caps}
     told = {

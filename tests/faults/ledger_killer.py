@@ -22,7 +22,7 @@ from gaelp.budget.ledger import (
     CapKind,
     CapReached,
     Reservation,
-    Stopped,
+    SpendingStopped,
     adjust,
     create_ledger,
     expire,
@@ -236,7 +236,7 @@ def spender(place, latch, name, answer):
         try:
             reserve(ledger, ask(f"{name}-{grants}", 1))
             last, grants = time.monotonic(), grants + 1
-        except Stopped:
+        except SpendingStopped:
             break
     os.write(answer, f"{last} {grants}\n".encode())
 

@@ -9,7 +9,7 @@ from prefect.client.schemas.objects import FlowRunInput
 
 import flows.answers
 from flows.answers import answers_to, pause_key
-from gaelp.gates.decisions import Question
+from gaelp.gates.decisions import GateQuestion
 
 AT = datetime(2026, 11, 16, 12, tzinfo=UTC)
 FLOW_RUN = "06605f57-5380-4ae8-a8fc-eba49ff493ee"
@@ -57,7 +57,7 @@ def server(monkeypatch):
 def question(passing_verdict):
     times = {"opened_at": AT, "remind_at": AT + timedelta(hours=1), "expires_at": AT + timedelta(hours=2)}
     verdict = passing_verdict()
-    return Question(run_id="r", gate=verdict.gate.name, attempt=1, verdict=verdict, model_hash="0" * 64, **times)
+    return GateQuestion(run_id="r", gate=verdict.gate.name, attempt=1, verdict=verdict, model_hash="0" * 64, **times)
 
 
 def test_every_accepted_answer_is_found_oldest_first_with_its_time(server, question):

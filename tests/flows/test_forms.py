@@ -5,7 +5,7 @@ from prefect.input import RunInput
 from pydantic import Field, ValidationError
 
 from flows.forms import BudgetGateForm, GateForm, form_for, form_of, prefilled, read_answer
-from gaelp.gates.decisions import Decision, Question
+from gaelp.gates.decisions import GateDecision, GateQuestion
 
 SAID = {"verdict": "0" * 8, "who": "Ada", "why": "every rule holds"}
 
@@ -18,7 +18,7 @@ class Budget(RunInput):
 def question(passing_verdict):
     verdict = passing_verdict()
     at = verdict.judged_at
-    return Question(
+    return GateQuestion(
         run_id=verdict.evidence.run_id,
         gate=verdict.gate.name,
         attempt=1,
@@ -116,7 +116,7 @@ def test_the_form_says_what_to_look_at(question):
 def test_a_decision_made_elsewhere_fills_the_form_in_as_a_person_would(question, gate, limits):
     asked = question.model_copy(update={"gate": gate})
     said = {"choice": "approve", "who": "Ada", "why": "every rule holds", "limits_micros": limits}
-    decision = Decision(
+    decision = GateDecision(
         run_id=asked.run_id,
         gate=gate,
         evidence_hash=asked.evidence_hash,

@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 import flows.gate
-from flows.answers import Answer
+from flows.answers import FormAnswer
 from flows.gate import GateClosed, pass_gate, pass_gates
 from flows.run import Run
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
 from gaelp.errors import Refused
 from gaelp.gates import Evidence, judge
-from gaelp.gates.decisions import Decision
+from gaelp.gates.decisions import GateDecision
 from gaelp.phases.declaration import PhaseDeclaration, carry_out, file_hash
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
@@ -124,7 +124,7 @@ class Server:
 
     def send(self, question, decision, *, code=None, at=None):
         fields = {"decision": decision, "verdict": code or question.code, "who": "Ada", "why": "looked at it"}
-        self.sent.append((question.opened_at, Answer(fields, at or SystemClock().now())))
+        self.sent.append((question.opened_at, FormAnswer(fields, at or SystemClock().now())))
 
 
 @pytest.fixture
@@ -316,7 +316,7 @@ def test_a_decision_on_the_command_line_counts_before_any_form(waiting, declare,
         pass_gate(waiting, pilot, None)
     question = question_of(waiting)
     said = {"run_id": "r", "gate": "pilot", "evidence_hash": question.evidence_hash, "through": "command"}
-    waiting.decisions.decide(Decision(**said, choice="reject", who="Bob", why="no", decided_at=SystemClock().now()))
+    waiting.decisions.decide(GateDecision(**said, choice="reject", who="Bob", why="no", decided_at=SystemClock().now()))
     server.send(question, "approve")
     with pytest.raises(GateClosed, match="rejected by Bob"):
         pass_gate(waiting, pilot, None)

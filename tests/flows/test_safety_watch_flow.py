@@ -14,7 +14,7 @@ from flows.safety_watch import prefect_events, safety_watch
 from gaelp.config import load_settings
 from gaelp.config.places import repository_root
 from gaelp.errors import GaelpError
-from gaelp.gates.decisions import Question
+from gaelp.gates.decisions import GateQuestion
 from gaelp.observability.alerts import Alert
 from gaelp.phases.gate_approval import gate_approvals
 
@@ -65,7 +65,7 @@ def test_a_gate_left_alone_is_an_event_once_and_stands_in_the_result(home, emitt
     at = datetime.now(UTC) - timedelta(hours=30)
     times = {"opened_at": at, "remind_at": at + timedelta(hours=24), "expires_at": at + timedelta(hours=72)}
     verdict = passing_verdict()
-    question = Question(run_id="r1", gate="simulation", attempt=1, verdict=verdict, model_hash="0" * 64, **times)
+    question = GateQuestion(run_id="r1", gate="simulation", attempt=1, verdict=verdict, model_hash="0" * 64, **times)
     gate_approvals(load_settings("quick-test").settings).decisions().ask(question)
     for _ in range(2):
         assert "gaelp gate show r1" in run()["gates"][0]

@@ -12,7 +12,7 @@ from gaelp.database import DatabaseBroken, open_database
 from gaelp.errors import GaelpError, Refused
 from gaelp.gates import judge, load_gate
 from gaelp.gates.decision_store import STORE, DecisionStore
-from gaelp.gates.decisions import Decision, Question, standing
+from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def asked(verdict, at, **changes):
         "remind_at": at + timedelta(hours=1),
         "expires_at": at + timedelta(hours=3),
     }
-    return Question(**values | changes)
+    return GateQuestion(**values | changes)
 
 
 def answer(question, choice="approve", minutes=1, **changes):
@@ -62,7 +62,7 @@ def answer(question, choice="approve", minutes=1, **changes):
         "decided_at": question.opened_at + timedelta(minutes=minutes),
         "through": "command",
     }
-    return Decision(**values | changes)
+    return GateDecision(**values | changes)
 
 
 def test_an_answer_is_found_again_with_who_when_and_why(store, question):
@@ -200,7 +200,7 @@ def test_a_record_that_cannot_be_read_decides_nothing(tmp_path, question):
 
 def test_a_question_left_alone_is_overdue_and_then_expired(question):
     at = question.opened_at
-    assert [standing(question, at + timedelta(hours=hours)) for hours in (0, 1, 2.9, 3, 50)] == [
+    assert [question_status(question, at + timedelta(hours=hours)) for hours in (0, 1, 2.9, 3, 50)] == [
         "waiting",
         "overdue",
         "overdue",
@@ -214,10 +214,10 @@ def test_a_question_left_alone_is_overdue_and_then_expired(question):
 def test_who_and_why_are_said_or_the_answer_is_no_answer(question_text, text):
     said = " ".join(text.split())
     if said and said.isprintable():
-        assert Decision(**question_text | {"why": text}).why == said
+        assert GateDecision(**question_text | {"why": text}).why == said
     else:
         with pytest.raises(ValueError):
-            Decision(**question_text | {"why": text})
+            GateDecision(**question_text | {"why": text})
 
 
 @pytest.fixture(scope="module")

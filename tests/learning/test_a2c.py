@@ -14,12 +14,12 @@ import torch
 from gaelp.agents.a2c import A2cConfig, build_a2c
 from gaelp.agents.learner import DiscreteActions, Spaces
 from gaelp.agents.networks import NetworkSpec
-from gaelp.agents.schedules import Linear
+from gaelp.agents.schedules import LinearSchedule
 from gaelp.experience.collect import Collector, open_env
 
 ROWS = 8
 POLE = Spaces(observation_size=4, actions=DiscreteActions(2), rows=ROWS)
-CONFIG = A2cConfig(network=NetworkSpec(activation="tanh"), learning_rate=Linear(start=7e-4, end=0.0))
+CONFIG = A2cConfig(network=NetworkSpec(activation="tanh"), learning_rate=LinearSchedule(start=7e-4, end=0.0))
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ import torch
 
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.agents.ppo import PpoConfig, build_ppo
-from gaelp.agents.schedules import Constant, Linear
+from gaelp.agents.schedules import ConstantSchedule, LinearSchedule
 from gaelp.experience.collect import Collector, open_env
 
 
@@ -36,8 +36,8 @@ TASKS = {
             epochs=20,
             gamma=0.98,
             gae_lambda=0.8,
-            learning_rate=Linear(start=1e-3, end=0.0),
-            clip_range=Linear(start=0.2, end=0.0),
+            learning_rate=LinearSchedule(start=1e-3, end=0.0),
+            clip_range=LinearSchedule(start=0.2, end=0.0),
         ),
     ),
     "pendulum": Task(
@@ -49,8 +49,8 @@ TASKS = {
             epochs=10,
             gamma=0.9,
             gae_lambda=0.95,
-            learning_rate=Linear(start=2e-3, end=0.0),
-            clip_range=Constant(start=0.2),
+            learning_rate=LinearSchedule(start=2e-3, end=0.0),
+            clip_range=ConstantSchedule(start=0.2),
         ),
     ),
 }

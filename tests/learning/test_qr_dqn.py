@@ -15,7 +15,7 @@ import torch
 from gaelp.agents.learner import DiscreteActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.qr_dqn import QrDqnConfig, build_qr_dqn
-from gaelp.agents.schedules import Constant, Linear
+from gaelp.agents.schedules import ConstantSchedule, LinearSchedule
 from gaelp.experience.collect import Collector, open_env
 
 ROWS = 8
@@ -38,8 +38,8 @@ AS_IN_RL_ZOO = QrDqnConfig(
     network=NetworkSpec(hidden=(256, 256)),
     quantiles=10,
     n_step=1,
-    learning_rate=Constant(start=2.3e-3),
-    epsilon=Linear(start=1.0, end=0.04, until=0.16),
+    learning_rate=ConstantSchedule(start=2.3e-3),
+    epsilon=LinearSchedule(start=1.0, end=0.04, until=0.16),
     batch_size=64,
     train_every=256 // ROWS,
     gradient_steps=128,

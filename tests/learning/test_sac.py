@@ -13,11 +13,11 @@ import torch
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.sac import SacConfig, build_sac
-from gaelp.agents.schedules import Constant
+from gaelp.agents.schedules import ConstantSchedule
 from gaelp.experience.collect import Collector, open_env
 
 PENDULUM = Spaces(observation_size=3, actions=BoxActions(1), rows=1)
-CONFIG = SacConfig(network=NetworkSpec(hidden=(64, 64)), learning_rate=Constant(start=1e-3))
+CONFIG = SacConfig(network=NetworkSpec(hidden=(64, 64)), learning_rate=ConstantSchedule(start=1e-3))
 
 
 @pytest.fixture(autouse=True)

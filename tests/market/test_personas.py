@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaelp.errors import DataError
-from gaelp.market.persona_spec import Creative, CreativeSet, Persona, PersonaSet, load_creatives, load_personas
+from gaelp.market.persona_spec import CreativeProfile, CreativeSet, Persona, PersonaSet, load_creatives, load_personas
 from gaelp.market.personas import TRAITS, PersonaTable, neutral_table, persona_table
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -19,7 +19,7 @@ ARRAYS = [field.name for field in dataclasses.fields(PersonaTable) if field.name
 
 
 def creative(name):
-    return Creative(name=name, headline="Buy", description="Now.", theme="price")
+    return CreativeProfile(name=name, headline="Buy", description="Now.", theme="price")
 
 
 CREATIVES = CreativeSet(creatives=(creative("first"), creative("second")))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gaelp.errors import ActionError, DataError
 from gaelp.market.auction_log import UNKNOWN_PRICE_MICROS, AuctionLog
 from gaelp.market.price_history import PriceHistory
-from gaelp.market.replay import Replay
+from gaelp.market.replay import AuctionReplay
 from gaelp.market.view import Action
 
 HISTORY = PriceHistory(np.array([0, 2, 5, 3, 1, 1, 0, 0, 1]), clicks=2, micros_per_unit=10)
@@ -26,8 +26,8 @@ def log_of(prices: list[int], *, clicks: list[int] | None = None, bids: list[int
     )
 
 
-def replay_of(log: AuctionLog, *, auctions: int | None = None, budget: int = 10**6) -> Replay:
-    return Replay(
+def replay_of(log: AuctionLog, *, auctions: int | None = None, budget: int = 10**6) -> AuctionReplay:
+    return AuctionReplay(
         log,
         HISTORY,
         episode_auctions=auctions or len(log),

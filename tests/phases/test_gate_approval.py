@@ -7,7 +7,7 @@ from gaelp.clock import ManualClock
 from gaelp.config import load_settings
 from gaelp.errors import Refused
 from gaelp.gates import Evidence, judge, load_gate
-from gaelp.gates.decisions import Decision, Question
+from gaelp.gates.decisions import GateDecision, GateQuestion
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -23,7 +23,7 @@ def question():
     evidence = Evidence(run_id="r", agent="a", learned=True, config_hash="c", measured_at=NOW, metrics=metrics)
     times = {"opened_at": NOW, "remind_at": NOW + timedelta(hours=1), "expires_at": NOW + timedelta(hours=9)}
     verdict = judge(gate, evidence, NOW)
-    return Question(run_id="r", gate=gate.name, attempt=1, verdict=verdict, model_hash="0" * 64, **times)
+    return GateQuestion(run_id="r", gate=gate.name, attempt=1, verdict=verdict, model_hash="0" * 64, **times)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def live(tmp_path, keys):
 
 
 def decided(question, clock, choice="approve", signatures=()):
-    return Decision(
+    return GateDecision(
         run_id=question.run_id,
         gate=question.gate,
         evidence_hash=question.evidence_hash,

@@ -9,7 +9,7 @@ from gaelp.config.settings import GateSettings
 from gaelp.errors import Refused
 from gaelp.gates import judge
 from gaelp.gates.decision_store import DecisionStore
-from gaelp.gates.decisions import Decision
+from gaelp.gates.decisions import GateDecision
 from gaelp.phases.declaration import PhaseDeclaration
 from gaelp.phases.gate_questions import check_passed, find_decision, judging_time, question_about, questions_about
 from gaelp.phases.run_folder import RunFolder
@@ -41,7 +41,7 @@ def later(question, hours):
 
 
 def answered(question, choice="approve", minutes=5):
-    return Decision(
+    return GateDecision(
         run_id=question.run_id,
         gate=question.gate,
         evidence_hash=question.evidence_hash,

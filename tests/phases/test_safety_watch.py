@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from gaelp.approvals import Action, ApprovalStore, Approver, Trust, approvals_place, load_policy, new_key, sign
+from gaelp.approvals import ApprovalStore, Approver, SignedAction, Trust, approvals_place, load_policy, new_key, sign
 from gaelp.approvals.trust import trust_place
 from gaelp.clock import ManualClock
 from gaelp.config import load_settings
 from gaelp.config.write import write_models
 from gaelp.errors import ComponentMissing
 from gaelp.gates import Evidence, judge, load_gate
-from gaelp.gates.decisions import Decision, Question
+from gaelp.gates.decisions import GateDecision, GateQuestion
 from gaelp.observability.alert_channels import CallableChannel
 from gaelp.observability.alert_routes import open_dispatcher
 from gaelp.observability.alerts import Alert
@@ -27,8 +27,8 @@ from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.safety_watch import left_alone, watch
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-REVIVE = Action(kind="revive", run_id="kill-switch", requester="kill-switch", subject="stop-1")
-BUDGET = Action(
+REVIVE = SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject="stop-1")
+BUDGET = SignedAction(
     kind="budget",
     run_id="r1",
     requester="pipeline",
@@ -137,7 +137,7 @@ def question_at(at, run_id="r1"):
         room = -0.01 if rule.bound == "at_most" else 0.01
         metrics |= {rule.metric: rule.threshold + room, rule.figure: rule.threshold + room}
     evidence = Evidence(run_id=run_id, agent="a", learned=True, config_hash="c", measured_at=NOW, metrics=metrics)
-    return Question(
+    return GateQuestion(
         run_id=run_id,
         gate="simulation",
         attempt=1,
@@ -247,7 +247,7 @@ def test_a_signature_at_a_gate_that_was_decided_otherwise_waits_for_nobody(site)
     assert "the gate 'gate simulation' of run r1" in site.watch().approvals[0]
     rejected = {"choice": "reject", "who": "bob", "why": "the market moved", "through": "command"}
     site.gates().decisions().decide(
-        Decision(
+        GateDecision(
             run_id="r1",
             gate="simulation",
             evidence_hash=question.evidence_hash,

@@ -16,7 +16,7 @@ from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.simulation_result import SimulationResult
 from gaelp.training.manifest import read_manifest
 from gaelp.training.price_level_rule import PriceLevelRule
-from gaelp.training.reports import Report, Resumed, RoundDone, Stopped, Validated
+from gaelp.training.reports import Resumed, RoundDone, TrainingReport, TrainingStopped, Validated
 
 STUCK = {"rows": 16, "validation_episodes": 8, "residual": {"scale": 1e-9}}  # moves no bid by a micro
 LEARNS = {
@@ -58,7 +58,7 @@ class Finished(NamedTuple):
     """A run named `whole` that nothing disturbed."""
 
     result: SimulationResult
-    reports: list[Report]
+    reports: list[TrainingReport]
     folder: PhaseFolder
 
     @property
@@ -98,7 +98,7 @@ def test_a_run_leaves_its_result_its_manifest_and_every_report(whole, place):
     assert [line["report"] for line in lines] == [type(report).__name__ for report in reports]
     assert [line["round"] for line in lines if line["report"] == "RoundDone"] == [1, 2, 3, 4]
     assert all(line["reward"] is not None for line in lines if line["report"] == "RoundDone")
-    assert isinstance(reports[-1], Stopped)
+    assert isinstance(reports[-1], TrainingStopped)
     assert result.learned == (result.checkpoint is not None)
 
 

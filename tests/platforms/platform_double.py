@@ -31,7 +31,7 @@ from gaelp.budget.ledger import (
 from gaelp.budget.platform_budget import Overdelivery, day_worst_micros
 from gaelp.budget.violations import ViolationStore
 from gaelp.clock import ManualClock, account_day
-from gaelp.content import ContentVerdict, Creative, Finding, ReviewQueue, creative_hash
+from gaelp.content import ContentFinding, ContentVerdict, Creative, ReviewQueue, creative_hash
 from gaelp.content.verdict import case_of, overall
 from gaelp.money import Money
 from gaelp.observability.alerts import Dispatcher
@@ -266,7 +266,7 @@ class StubJudge:
         )
 
     def find(self, severity):
-        self.findings = (Finding(rule="a-rule", category="claims", severity=severity, why="it is doubtful"),)
+        self.findings = (ContentFinding(rule="a-rule", category="claims", severity=severity, why="it is doubtful"),)
 
 
 class Heard:

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from gaelp.budget.ledger import CapKind, State, find_transfer, overview, verify
+from gaelp.budget.ledger import CapKind, TransferState, find_transfer, overview, verify
 from gaelp.errors import Refused
 from gaelp.platforms import CostReport, DayCost, Done, Unknown, guarded, reconcile
 
@@ -109,7 +109,7 @@ def test_a_cost_that_is_none_is_told_frees_nothing_and_keeps_no_other_from_being
     report(door, DayCost("spring", DAY, micros), DayCost("summer", DAY, 4_000_000))
     found = reconcile(door.guard)
     assert (found.posted_micros, ["spring cost" in one for one in found.failures]) == (4_000_000, [True])
-    assert find_transfer(door.ledger, "b1").state is State.IN_FLIGHT
+    assert find_transfer(door.ledger, "b1").state is TransferState.IN_FLIGHT
     assert booked(door) == (10_000_000, 4_000_000)
     assert door.heard.rules == ["not-reconciled"]
 
@@ -134,7 +134,7 @@ def test_a_cost_that_may_be_of_any_campaign_or_day_frees_no_room_that_it_may_bel
     report(door, entry, DayCost("summer", DAY, 4_000_000))
     found = reconcile(door.guard)
     assert (found.posted_micros, len(found.failures)) == (4_000_000, 1)
-    assert find_transfer(door.ledger, "b1").state is State.IN_FLIGHT
+    assert find_transfer(door.ledger, "b1").state is TransferState.IN_FLIGHT
 
 
 def test_reports_of_one_instant_that_differ_are_followed_and_told_as_they_are_booked(door, double):

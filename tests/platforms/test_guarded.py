@@ -13,8 +13,8 @@ from gaelp.budget.ledger import (
     CapReached,
     KeyReused,
     LedgerUnavailable,
-    State,
-    Stopped,
+    SpendingStopped,
+    TransferState,
     UnknownTransfer,
     find_transfer,
     overview,
@@ -72,7 +72,7 @@ def test_a_campaign_is_made_filled_and_enabled_and_its_worst_day_is_reserved(doo
     (state,) = door.platform.read_campaigns()
     assert (state.status, state.daily_micros, len(state.creatives)) == ("enabled", 5_000_000, 1)
     assert [held(door, key).amount_micros for key in ("b1", "p1", "e1")] == [10_000_000, 0, 0]
-    assert {held(door, key).state for key in ("b1", "p1", "e1")} == {State.IN_FLIGHT}
+    assert {held(door, key).state for key in ("b1", "p1", "e1")} == {TransferState.IN_FLIGHT}
     assert verify(door.ledger).balances
 
 
@@ -119,7 +119,7 @@ def test_the_worst_case_is_in_flight_in_the_ledger_when_the_platform_is_called(d
 
     door.platform.set_budget = spy
     done(door, double, double.order())
-    assert seen == [(State.IN_FLIGHT, 10_000_000)]
+    assert seen == [(TransferState.IN_FLIGHT, 10_000_000)]
 
 
 def test_attempts_with_one_key_at_the_same_moment_send_once(door, double):
@@ -128,7 +128,7 @@ def test_attempts_with_one_key_at_the_same_moment_send_once(door, double):
         outcomes = [attempt.result() for attempt in [pool.submit(guarded, door.guard, one) for _ in range(8)]]
     assert len(door.platform.sent("set_budget")) == 1
     assert all(isinstance(outcome, Done | Unknown) for outcome in outcomes)
-    assert held(door, "b1").state is State.IN_FLIGHT
+    assert held(door, "b1").state is TransferState.IN_FLIGHT
 
 
 def test_orders_that_race_for_one_cap_never_get_more_than_it_holds(make_door, double):
@@ -155,7 +155,7 @@ def test_orders_that_race_for_one_cap_never_get_more_than_it_holds(make_door, do
 def test_nothing_is_sent_reserved_or_used_up_while_stopped(door, double):
     one = double.approve(door, double.order())
     door.guard.switch.stop(by="ann", reason="drill")
-    with pytest.raises(Stopped, match="release is approved"):
+    with pytest.raises(SpendingStopped, match="release is approved"):
         guarded(door.guard, one)
     assert door.platform.sent(*MONEY_CALLS) == []
     assert uses(door) == []
@@ -168,7 +168,7 @@ def test_a_stop_between_any_two_steps_keeps_the_call_from_being_made(door, doubl
     done(door, double, double.order())
     one = double.approve(door, double.order("e1", "enable"))
     guard = at(door, step, lambda: door.guard.switch.stop(by="ann", reason="drill"))
-    with pytest.raises(Stopped):
+    with pytest.raises(SpendingStopped):
         guarded(guard, one)
     assert door.platform.sent("enable") == []
     assert ("pause", "spring") in [call[:2] for call in door.platform.sent("pause")]
@@ -204,7 +204,7 @@ def test_a_call_that_lands_after_the_stops_pause_is_paused_again(door, double):
 def test_a_latch_that_cannot_be_read_refuses(door, double):
     one = double.approve(door, double.order())
     door.ledger.latch.path.symlink_to("/nowhere")
-    with pytest.raises(Stopped):
+    with pytest.raises(SpendingStopped):
         guarded(door.guard, one)
     assert door.platform.calls == []
 
@@ -256,7 +256,7 @@ def test_an_approval_that_runs_out_on_the_way_is_refused_and_the_room_given_back
     with pytest.raises(Refused, match="authorisation holds"):
         guarded(guard, one)
     assert door.platform.calls == []
-    assert held(door, "b1").state is State.VOIDED
+    assert held(door, "b1").state is TransferState.VOIDED
 
 
 def test_an_unsigned_policy_never_opens_the_door_to_a_live_platform(make_door, double):
@@ -351,7 +351,7 @@ def test_a_ledger_that_is_away_keeps_everything_from_being_sent(door, double):
     one = double.approve(door, double.order())
     door.ledger.close()
     (door.folder / "ledger.db").rename(door.folder / "gone.db")
-    with pytest.raises((LedgerUnavailable, Stopped)):
+    with pytest.raises((LedgerUnavailable, SpendingStopped)):
         guarded(door.guard, one)
     assert door.platform.calls == []
 
@@ -378,7 +378,7 @@ def test_a_reservation_of_yesterday_is_not_sent_today(door, double):
     with pytest.raises(Refused, match="order it anew"):
         guarded(guard, double.approve(door, double.order()))
     assert door.platform.calls == []
-    assert held(door, "b1").state is State.VOIDED
+    assert held(door, "b1").state is TransferState.VOIDED
 
 
 def test_an_attempt_that_slept_too_long_after_it_was_marked_is_not_sent(door, double):
@@ -395,7 +395,7 @@ def test_what_the_platform_rejects_gives_its_room_back(door, double):
     door.platform.faults.append("reject")
     one = double.approve(door, double.order())
     assert isinstance(guarded(door.guard, one), Rejected)
-    assert held(door, "b1").state is State.VOIDED
+    assert held(door, "b1").state is TransferState.VOIDED
     assert isinstance(guarded(door.guard, one), Rejected)
     assert len(door.platform.calls) == 1
 
@@ -405,11 +405,11 @@ def test_no_answer_keeps_the_reservation_and_is_never_sent_twice(door, double, f
     door.platform.faults.append(fault)
     one = double.approve(door, double.order())
     assert isinstance(guarded(door.guard, one), Unknown)
-    assert held(door, "b1").state is State.IN_FLIGHT
+    assert held(door, "b1").state is TransferState.IN_FLIGHT
     assert door.heard.rules == ["outcome-unknown"]
     again = guarded(door.guard, one)
     assert isinstance(again, Done if fault in ("lose answer", "raise after") else Unknown)
-    assert held(door, "b1").state is State.IN_FLIGHT
+    assert held(door, "b1").state is TransferState.IN_FLIGHT
     assert len(door.platform.calls) == 1
 
 
@@ -421,7 +421,7 @@ def test_a_budget_that_is_read_back_differently_is_a_violation_and_paused(door, 
     assert [(found.rule, found.severity) for found in door.guard.violations.list()] == [
         ("read-back-differs", "critical")
     ]
-    assert held(door, "b1").state is State.IN_FLIGHT
+    assert held(door, "b1").state is TransferState.IN_FLIGHT
 
 
 def test_a_campaign_that_cannot_be_read_back_is_paused(door, double):

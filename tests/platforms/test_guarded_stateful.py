@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 )
 
 from gaelp.budget import kill_switch
-from gaelp.budget.ledger import CapKind, Stopped, verify
+from gaelp.budget.ledger import CapKind, SpendingStopped, verify
 from gaelp.errors import GaelpError
 from gaelp.platforms import guarded, pause, reconcile
 
@@ -75,7 +75,7 @@ class Spending(RuleBasedStateMachine):
         self.platform.faults.extend([fault] if fault else [])
         try:
             guarded(self.door.guard, order)
-        except Stopped:
+        except SpendingStopped:
             assert self.stopped
         except GaelpError:
             pass

@@ -7,7 +7,15 @@ from datetime import date, timedelta
 
 import pytest
 
-from gaelp.budget.ledger import CapReached, MandateClosed, Stopped, close_mandate, find_transfer, mandate_use, verify
+from gaelp.budget.ledger import (
+    CapReached,
+    MandateClosed,
+    SpendingStopped,
+    close_mandate,
+    find_transfer,
+    mandate_use,
+    verify,
+)
 from gaelp.content import Creative
 from gaelp.errors import Refused
 from gaelp.platforms import Bid, Done, Unknown, find_order, guarded, reconcile
@@ -182,7 +190,7 @@ def test_a_signed_mandate_that_these_books_do_not_know_allows_nothing(door, doub
 def test_a_kill_ends_it_for_good_and_its_release_does_not_bring_it_back(door, double, granted):
     running(door, double, granted)
     door.guard.switch.stop(by="ann", reason="drill")
-    with pytest.raises(Stopped):
+    with pytest.raises(SpendingStopped):
         guarded(door.guard, double.under(granted, "bid-1", "bid"))
     door.guard.switch.release(lambda _: None)
     door.clock.advance(timedelta(minutes=1))

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from gaelp.budget.ledger import CapKind, KeyReused, State, find_transfer, verify
+from gaelp.budget.ledger import CapKind, KeyReused, TransferState, find_transfer, verify
 from gaelp.errors import GaelpError, Refused
 from gaelp.platforms import Done, Unknown, find_order, guarded, open_orders, reconcile
 from gaelp.platforms.order_book import (
@@ -82,9 +82,9 @@ def test_a_whole_life_leaves_books_that_balance(door, double):
     door.platform.deliver(50)
     door.clock.advance(timedelta(hours=2))
     assert reconcile(door.guard).failures == ()
-    assert find_transfer(door.ledger, "b3").state is State.VOIDED
+    assert find_transfer(door.ledger, "b3").state is TransferState.VOIDED
     for _ in range(5):
         door.clock.advance(timedelta(days=1))
         assert reconcile(door.guard).failures == ()
-    assert find_transfer(door.ledger, "b1").state is State.POSTED
+    assert find_transfer(door.ledger, "b1").state is TransferState.POSTED
     assert verify(door.ledger).balances

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from gaelp.budget.ledger import CapKind, State, find_transfer, overview, verify
+from gaelp.budget.ledger import CapKind, TransferState, find_transfer, overview, verify
 from gaelp.budget.violations import Resolution
 from gaelp.errors import Refused
 from gaelp.platforms import Done, Unknown, find_order, guarded, pause, reconcile
@@ -50,7 +50,7 @@ def test_what_took_effect_without_an_answer_is_found_by_its_key(door, double, fa
     guarded(door.guard, double.approve(door, double.order()))
     assert reconcile(door.guard).resolved == {"b1": "done"}
     assert find_order(door.ledger, "b1").outcome == "done"
-    assert state_of(door, "b1") is State.IN_FLIGHT
+    assert state_of(door, "b1") is TransferState.IN_FLIGHT
 
 
 @pytest.mark.parametrize("fault", ["lose call", "raise before"])
@@ -60,10 +60,10 @@ def test_what_left_no_trace_keeps_its_room_until_no_trace_can_come(door, double,
     guarded(door.guard, one)
     door.clock.advance(timedelta(minutes=69))
     assert "unknown" in reconcile(door.guard).resolved["b1"]
-    assert state_of(door, "b1") is State.IN_FLIGHT
+    assert state_of(door, "b1") is TransferState.IN_FLIGHT
     door.clock.advance(timedelta(minutes=1))
     assert "no trace" in reconcile(door.guard).resolved["b1"]
-    assert state_of(door, "b1") is State.VOIDED
+    assert state_of(door, "b1") is TransferState.VOIDED
     assert "no trace" in guarded(door.guard, one).reason
     assert len(door.platform.calls) == 1
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_looked_up_stays_unknown(door, double):
     found = reconcile(door.guard)
     assert "could not be looked up" in found.resolved["b1"]
     assert any("comparing budgets" in failure for failure in found.failures)
-    assert state_of(door, "b1") is State.IN_FLIGHT
+    assert state_of(door, "b1") is TransferState.IN_FLIGHT
     assert door.heard.alerts[-1].severity == "critical"
 
 
@@ -431,7 +431,7 @@ def test_the_room_of_an_unknown_outcome_is_not_posted_away(door, double):
     door.platform.look_up = lambda key: Unknown("still")
     door.clock.advance(timedelta(days=9))
     assert reconcile(door.guard).posted_micros == 0
-    assert state_of(door, "b1") is State.IN_FLIGHT
+    assert state_of(door, "b1") is TransferState.IN_FLIGHT
 
 
 def test_a_report_from_the_future_is_not_booked(door, double):
@@ -451,7 +451,7 @@ def test_what_was_reserved_and_never_sent_expires(door, double):
         guarded(replace(door.guard, at_step=die), one)
     door.clock.advance(timedelta(minutes=10))
     assert "expired" in reconcile(door.guard).resolved["b1"]
-    assert state_of(door, "b1") is State.EXPIRED
+    assert state_of(door, "b1") is TransferState.EXPIRED
 
 
 def test_a_cost_that_is_not_final_is_not_booked_on_an_order_that_came_to_nothing(door, double):

@@ -18,7 +18,7 @@ from gaelp.training.curriculum_spec import load_curriculum
 from gaelp.training.market_arena import MarketArena
 from gaelp.training.progress import LearnerScale
 from gaelp.training.recipe import NO_RULE, Recipe, load_recipe
-from gaelp.training.reports import RoundDone, Stopped
+from gaelp.training.reports import RoundDone, TrainingStopped
 
 SMALL = {"network": {"hidden": [4]}, "steps_per_update": 24}
 
@@ -41,7 +41,7 @@ def test_a_recipe_and_a_market_make_a_run_that_ends(ground, place):
     training = assemble(small_recipe(), ground, seed=1, validation_seed=2, place=place)
     reports = list(training.loop.run())
     assert [report.round for report in reports if isinstance(report, RoundDone)] == [1, 2]
-    assert isinstance(reports[-1], Stopped)
+    assert isinstance(reports[-1], TrainingStopped)
     assert training.folder.paths[-1].parent == place.folder
     assert training.arena.spaces.rows == 8
 

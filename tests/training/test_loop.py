@@ -19,7 +19,7 @@ from gaelp.training.arena import GymArena, Round, round_seed
 from gaelp.training.checkpoint_folder import CheckpointFolder
 from gaelp.training.guardrails import GuardrailSpec
 from gaelp.training.loop import LoopSpec, TrainingLoop
-from gaelp.training.reports import Intervened, Resumed, RoundDone, Saved, Stopped, Validated
+from gaelp.training.reports import Intervened, Resumed, RoundDone, Saved, TrainingStopped, Validated
 
 
 class Numbers(gym.vector.VectorEnv):
@@ -255,7 +255,7 @@ def test_a_run_that_ended_early_does_not_train_on_when_it_is_called_again(script
     spec = {"rounds": 9, "validate_every": 1, "patience": 3}
     first = scripted(NumbersArena([0.5, 0.4, 0.4, 0.4]), **spec)
     again = scripted(NumbersArena([0.9] * 9), **spec)
-    assert [type(report) for report in again] == [Resumed, Stopped]
+    assert [type(report) for report in again] == [Resumed, TrainingStopped]
     assert (again[-1].kind, again[-1].round, again[-1].detail) == ("plateau", 4, first[-1].detail)
 
 
@@ -348,4 +348,4 @@ def test_a_gymnasium_environment_is_trained_and_validated_by_its_id(tmp_path):
     validated = only(reports, Validated)
     assert [report.round for report in validated] == [2, 4, 6]
     assert all(report.score.episodes == 4 for report in validated)
-    assert isinstance(reports[-1], Stopped)
+    assert isinstance(reports[-1], TrainingStopped)

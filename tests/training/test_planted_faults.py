@@ -18,7 +18,7 @@ from gaelp.training.checkpoint_folder import CheckpointFolder, latest_good
 from gaelp.training.guardrails import DEFAULT_GUARDRAILS, GuardrailSpec
 from gaelp.training.loop import LoopSpec, TrainingLoop
 from gaelp.training.recipe import load_recipe
-from gaelp.training.reports import Intervened, RoundDone, Saved, Stopped
+from gaelp.training.reports import Intervened, RoundDone, Saved, TrainingStopped
 
 ROWS, SIZE, STEPS = 4, 2, 16
 NETWORK = {"network": {"hidden": [8]}}
@@ -159,7 +159,7 @@ def expect_rollback(trained, guardrail, rate):
     after = reports[reports.index(first) :]
     assert all(report.metrics["learning_rate"] <= rate / 2 for report in only(after, RoundDone))
     assert loop.learner.config.learning_rate.start <= rate / 2
-    assert isinstance(reports[-1], Stopped)
+    assert isinstance(reports[-1], TrainingStopped)
 
 
 def expect_stop(reports, guardrail, *, after_round, action="stop"):

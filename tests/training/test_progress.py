@@ -5,12 +5,12 @@ from collections import Counter
 
 import numpy as np
 
-from gaelp.training.progress import LearnerScale, Progress
+from gaelp.training.progress import LearnerScale, TrainingProgress
 from gaelp.training.scores import score
 
 
 def somewhere():
-    return Progress(
+    return TrainingProgress(
         round=7,
         steps=7000,
         scale=LearnerScale(learning_rate=0.25, minibatch=0.5),
@@ -25,8 +25,8 @@ def somewhere():
 
 
 def test_a_saved_progress_is_restored_whole_even_through_json():
-    for progress in (somewhere(), Progress()):
-        assert Progress.restore(json.loads(json.dumps(progress.state()))) == progress
+    for progress in (somewhere(), TrainingProgress()):
+        assert TrainingProgress.restore(json.loads(json.dumps(progress.state()))) == progress
 
 
 def test_a_saved_progress_does_not_change_with_what_happens_afterwards():
@@ -37,11 +37,11 @@ def test_a_saved_progress_does_not_change_with_what_happens_afterwards():
 
 
 def test_before_anything_was_validated_the_rule_is_the_best():
-    assert (Progress().best_round, Progress().best) == (-1, None)
+    assert (TrainingProgress().best_round, TrainingProgress().best) == (-1, None)
 
 
 def test_going_back_keeps_what_was_counted_on_the_way_and_counts_itself():
-    earlier, failed = Progress(round=5, steps=5000, rollbacks=1, clipped_rewards=4), somewhere()
+    earlier, failed = TrainingProgress(round=5, steps=5000, rollbacks=1, clipped_rewards=4), somewhere()
     earlier.carry_over(failed)
     assert (earlier.rollbacks, earlier.clipped_rewards, earlier.skipped) == (3, 11, Counter(loss=3))
     assert (earlier.round, earlier.steps, earlier.best) == (5, 5000, None)

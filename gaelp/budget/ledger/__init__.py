@@ -23,16 +23,16 @@ from gaelp.budget.ledger.refusals import (
     LedgerDamaged,
     LedgerUnavailable,
     MandateClosed,
-    Stopped,
+    SpendingStopped,
     UnknownTransfer,
     WrongState,
 )
 from gaelp.budget.ledger.reservations import Reservation, mark_in_flight, reserve
 from gaelp.budget.ledger.settlement import adjust, adjustments_of, expire, post, void
 from gaelp.budget.ledger.signed import SignedChange, check_unsigned, signed_changes
-from gaelp.budget.ledger.transfers import Receipt, State, Transfer, find_transfer, transfers_in
+from gaelp.budget.ledger.transfers import Receipt, Transfer, TransferState, find_transfer, transfers_in
 from gaelp.budget.ledger.unreserved import open_unreserved
-from gaelp.budget.ledger.verify import Finding, Verification, verify
+from gaelp.budget.ledger.verify import LedgerFinding, Verification, verify
 from gaelp.budget.ledger.words import UNRESERVED
 
 __all__ = [
@@ -44,11 +44,11 @@ __all__ = [
     "CapKind",
     "CapReached",
     "CapStatus",
-    "Finding",
     "KeyReused",
     "Ledger",
     "LedgerBroken",
     "LedgerDamaged",
+    "LedgerFinding",
     "LedgerUnavailable",
     "LimitSet",
     "MandateClosed",
@@ -59,10 +59,10 @@ __all__ = [
     "Reservation",
     "Seen",
     "SignedChange",
-    "State",
+    "SpendingStopped",
     "StateTotal",
-    "Stopped",
     "Transfer",
+    "TransferState",
     "UnknownTransfer",
     "Verification",
     "WrongState",

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from gaelp.budget.latch import Latch
 from gaelp.budget.ledger.fence import FENCE_CLOSED, fence_state
-from gaelp.budget.ledger.refusals import LedgerBroken, LedgerDamaged, LedgerUnavailable, Stopped
+from gaelp.budget.ledger.refusals import LedgerBroken, LedgerDamaged, LedgerUnavailable, SpendingStopped
 from gaelp.budget.ledger.schema import SCHEMA
 from gaelp.clock import Clock, SystemClock
 from gaelp.config.settings import Settings
@@ -74,7 +74,7 @@ class Ledger:
         self._refuse_if_latched()
         with self.transaction("shared") as connection:
             if fence_state(connection) is not None:
-                raise Stopped(FENCE_CLOSED)
+                raise SpendingStopped(FENCE_CLOSED)
             yield connection
         # A stop that could not reach the database counts too. What was written stays: it was reserved and never sent.
         self._refuse_if_latched()
@@ -97,7 +97,7 @@ class Ledger:
 
     def _refuse_if_latched(self) -> None:
         if self.latch.is_set():
-            raise Stopped(
+            raise SpendingStopped(
                 f"the kill switch is set ({self.latch.path} exists or cannot be read): no money is granted until its"
                 " release is approved"
             )

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from gaelp.config.base import Frozen
 
-__all__ = ["Finding", "differences"]
+__all__ = ["LedgerFinding", "differences"]
 
 
-class Finding(Frozen):
+class LedgerFinding(Frozen):
     """One contradiction: where it is, what was recomputed and what stands there."""
 
     where: str
@@ -16,8 +16,8 @@ class Finding(Frozen):
     found: int | str
 
 
-def differences(where: str, *compared: tuple[str, int | str, int | str]) -> Iterator[Finding]:
+def differences(where: str, *compared: tuple[str, int | str, int | str]) -> Iterator[LedgerFinding]:
     """A finding for each (what, expected, found) whose two values are not the same."""
     for what, expected, found in compared:
         if expected != found:
-            yield Finding(where=where, what=what, expected=expected, found=found)
+            yield LedgerFinding(where=where, what=what, expected=expected, found=found)

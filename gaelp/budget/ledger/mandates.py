@@ -13,7 +13,7 @@ from gaelp.budget.ledger.accounts import AdAccount
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.fence import FENCE_CLOSED, fence_state, is_before_release
-from gaelp.budget.ledger.refusals import LedgerBroken, MandateClosed, Stopped
+from gaelp.budget.ledger.refusals import LedgerBroken, MandateClosed, SpendingStopped
 from gaelp.budget.ledger.signed import SignedChange, is_done, remember
 from gaelp.money import Micros, Money
 
@@ -63,7 +63,7 @@ def open_mandate(
     """
     with ledger.alone() as connection:
         if ledger.latch.is_set() or fence_state(connection) is not None:
-            raise Stopped(FENCE_CLOSED)
+            raise SpendingStopped(FENCE_CLOSED)
         bucket = Bucket(room.caps[0], "")
         was_opened = connection.execute(_FIND, {"id": bucket.id}).one_or_none() is not None
         if was_opened or (signed is not None and is_done(connection, signed)):

@@ -8,7 +8,7 @@ from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.fence import fence_state
 from gaelp.budget.ledger.refusals import LedgerBroken
-from gaelp.budget.ledger.transfers import State
+from gaelp.budget.ledger.transfers import TransferState
 from gaelp.clock import account_day
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
@@ -36,7 +36,7 @@ class CapStatus(Frozen):
 class StateTotal(Frozen):
     """How many transfers are in a state, per currency, with what they hold and what they cost."""
 
-    state: State
+    state: TransferState
     currency: str
     transfers: int
     amount_micros: Micros
@@ -74,7 +74,7 @@ def overview(ledger: Ledger) -> Overview:
         caps += _untouched_caps(connection, ledger, {cap.id for cap in caps})
         states = tuple(
             StateTotal(
-                state=State(row.state),
+                state=TransferState(row.state),
                 currency=row.currency,
                 transfers=row.transfers,
                 amount_micros=int(row.amount),

@@ -10,7 +10,7 @@ __all__ = [
     "LedgerDamaged",
     "LedgerUnavailable",
     "MandateClosed",
-    "Stopped",
+    "SpendingStopped",
     "UnknownTransfer",
     "WrongState",
 ]
@@ -20,7 +20,7 @@ class CapReached(Refused):
     """A cap has no room for the amount, is closed, or was never set; nothing was reserved."""
 
 
-class Stopped(Refused):
+class SpendingStopped(Refused):
     """The kill switch is set, or its state cannot be read; no money may be granted."""
 
 

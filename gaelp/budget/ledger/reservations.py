@@ -11,7 +11,7 @@ from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.journal import held, released, write_movements
 from gaelp.budget.ledger.mandates import MandateRoom, check_ceiling
 from gaelp.budget.ledger.refusals import KeyReused, WrongState
-from gaelp.budget.ledger.transfers import Receipt, State, caps_as_json, get_transfer
+from gaelp.budget.ledger.transfers import Receipt, TransferState, caps_as_json, get_transfer
 from gaelp.budget.ledger.words import UNRESERVED, check_amount, check_word
 from gaelp.clock import account_day
 from gaelp.errors import BadInput
@@ -93,7 +93,7 @@ def reserve(ledger: Ledger, request: Reservation, *, time_to_send: timedelta = D
             ledger.at_point("room taken")
         write_movements(connection, request.key, ledger.now_ms(), held(request.amount.micros))
         ledger.at_point("journal written")
-    return Receipt(request.key, State.RESERVED, is_new=True)
+    return Receipt(request.key, TransferState.RESERVED, is_new=True)
 
 
 def mark_in_flight(ledger: Ledger, key: str) -> Receipt:
@@ -109,13 +109,13 @@ def mark_in_flight(ledger: Ledger, key: str) -> Receipt:
             ledger.at_point("marked in flight")
             # The trace that tells what was sent from what was not: its room is taken anew, for as long as it takes.
             write_movements(connection, key, now_ms, released(amount_micros), held(amount_micros))
-            return Receipt(key, State.IN_FLIGHT, is_new=True)
+            return Receipt(key, TransferState.IN_FLIGHT, is_new=True)
         transfer = get_transfer(connection, key)
-        if transfer.state is State.RESERVED:
+        if transfer.state is TransferState.RESERVED:
             raise WrongState(
                 f"{key} was to be sent {now_ms - transfer.expires_at_ms} ms ago at the latest: reserve anew"
             )
-        if transfer.state in (State.VOIDED, State.EXPIRED):
+        if transfer.state in (TransferState.VOIDED, TransferState.EXPIRED):
             raise WrongState(f"{key} is {transfer.state}, only a reserved transfer can be sent: take a new key")
         return Receipt(key, transfer.state, is_new=False)
 

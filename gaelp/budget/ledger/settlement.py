@@ -9,7 +9,7 @@ from gaelp.budget.ledger.caps import settle_room
 from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.journal import cost, released, write_movements
 from gaelp.budget.ledger.refusals import KeyReused, WrongState
-from gaelp.budget.ledger.transfers import COLUMNS, Receipt, State, Transfer, get_transfer
+from gaelp.budget.ledger.transfers import COLUMNS, Receipt, Transfer, TransferState, get_transfer
 from gaelp.budget.ledger.words import check_amount, check_word
 from gaelp.errors import BadInput, MoneyError
 from gaelp.money import MAX_MICROS, Micros, Money
@@ -53,12 +53,12 @@ def post(ledger: Ledger, key: str, actual: Money) -> Receipt:
     Cost above the reservation happened all the same: it is booked, and any cap it breaks is shown as breached.
     """
     check_amount(actual, f"the cost of {key}", least_micros=0)
-    return _finish(ledger, key, State.POSTED, actual)
+    return _finish(ledger, key, TransferState.POSTED, actual)
 
 
 def void(ledger: Ledger, key: str) -> Receipt:
     """Free the whole reservation: the caller knows that the money was not and will not be spent."""
-    return _finish(ledger, key, State.VOIDED, None)
+    return _finish(ledger, key, TransferState.VOIDED, None)
 
 
 def expire(ledger: Ledger, *, at_most: int = _MOST_AT_ONCE) -> list[str]:
@@ -102,7 +102,7 @@ def adjustments_of(ledger: Ledger, key: str) -> tuple[Transfer, int]:
         return transfer, int(connection.execute(_COUNT_ADJUSTMENTS, {"key": key}).scalar_one())
 
 
-def _finish(ledger: Ledger, key: str, state: State, actual: Money | None) -> Receipt:
+def _finish(ledger: Ledger, key: str, state: TransferState, actual: Money | None) -> Receipt:
     posted_micros = actual.micros if actual else 0
     with ledger.transaction() as connection:
         row = connection.execute(_FINISH, {"key": key, "state": state, "posted": posted_micros}).one_or_none()
@@ -139,10 +139,10 @@ def _settle(
     ledger.at_point("journal written")
 
 
-def _replayed(transfer: Transfer, state: State, posted_micros: Micros) -> Receipt:
+def _replayed(transfer: Transfer, state: TransferState, posted_micros: Micros) -> Receipt:
     if (transfer.state, transfer.posted_micros) == (state, posted_micros):
         return Receipt(transfer.key, state, is_new=False)
-    if transfer.state is State.POSTED and state is State.POSTED:
+    if transfer.state is TransferState.POSTED and state is TransferState.POSTED:
         seen = Money(transfer.posted_micros, transfer.currency)
         raise KeyReused(
             f"{transfer.key} was posted with {seen}, now with {Money(posted_micros, transfer.currency)}: book the"

@@ -14,10 +14,19 @@ from gaelp.budget.ledger.refusals import LedgerBroken, UnknownTransfer
 from gaelp.errors import BadInput
 from gaelp.money import Micros
 
-__all__ = ["COLUMNS", "Receipt", "State", "Transfer", "caps_as_json", "find_transfer", "get_transfer", "transfers_in"]
+__all__ = [
+    "COLUMNS",
+    "Receipt",
+    "Transfer",
+    "TransferState",
+    "caps_as_json",
+    "find_transfer",
+    "get_transfer",
+    "transfers_in",
+]
 
 
-class State(StrEnum):
+class TransferState(StrEnum):
     """Where a transfer stands; docs/ledger.md draws the steps between them."""
 
     RESERVED = "reserved"  # room is held, nothing was sent
@@ -29,7 +38,7 @@ class State(StrEnum):
     @property
     def is_final(self) -> bool:
         """Whether only adjustments can follow."""
-        return self in (State.POSTED, State.VOIDED, State.EXPIRED)
+        return self in (TransferState.POSTED, TransferState.VOIDED, TransferState.EXPIRED)
 
 
 COLUMNS = (
@@ -48,7 +57,7 @@ class Transfer:
     amount_micros: Micros
     caps: tuple[Cap, ...]
     day: str
-    state: State
+    state: TransferState
     posted_micros: Micros
     adjusted_micros: Micros
     created_at_ms: int
@@ -58,7 +67,9 @@ class Transfer:
     def from_row(cls, row: Row[Any]) -> "Transfer":
         """Read a row that begins with COLUMNS; one that nobody here has written is LedgerBroken."""
         try:
-            return cls(row[0], row[1], row[2], row[3], _caps_from_json(row[4]), row[5], State(row[6]), *row[7:11])
+            return cls(
+                row[0], row[1], row[2], row[3], _caps_from_json(row[4]), row[5], TransferState(row[6]), *row[7:11]
+            )
         except (ValueError, TypeError, RecursionError, BadInput) as error:
             raise LedgerBroken(
                 f"the transfer {row[0]!r} cannot be read, with the state {str(row[6])[:40]!r} and the caps"
@@ -76,7 +87,7 @@ class Receipt:
     """What a step did: `is_new` is False where the same step had been made before and nothing was changed now."""
 
     key: str
-    state: State
+    state: TransferState
     is_new: bool
 
 
@@ -114,7 +125,7 @@ def find_transfer(ledger: Ledger, key: str) -> Transfer:
         return get_transfer(connection, key)
 
 
-def transfers_in(ledger: Ledger, state: State, *, at_most: int = 1000) -> list[Transfer]:
+def transfers_in(ledger: Ledger, state: TransferState, *, at_most: int = 1000) -> list[Transfer]:
     """The oldest transfers in a state: those in flight are what reconciliation has to ask the platform about."""
     with ledger.snapshot() as connection:
         rows = connection.execute(_IN_STATE, {"state": state, "at_most": at_most}).all()

@@ -15,16 +15,16 @@ from sqlalchemy import Connection, Row, text
 
 from gaelp.budget.ledger.caps import CapKind
 from gaelp.budget.ledger.connection import Ledger
-from gaelp.budget.ledger.findings import Finding, differences
+from gaelp.budget.ledger.findings import LedgerFinding, differences
 from gaelp.budget.ledger.refusals import LedgerBroken
-from gaelp.budget.ledger.transfers import COLUMNS, State, Transfer
+from gaelp.budget.ledger.transfers import COLUMNS, Transfer, TransferState
 from gaelp.budget.ledger.verify_records import Records, check_records, read_records
 from gaelp.budget.ledger.verify_steps import check_steps
 from gaelp.clock import account_day
 from gaelp.config.base import Frozen
 from gaelp.money import Micros
 
-__all__ = ["Finding", "Verification", "verify"]
+__all__ = ["LedgerFinding", "Verification", "verify"]
 
 _MOST_FINDINGS = 1000
 _BATCH = 1000
@@ -46,7 +46,7 @@ class Verification(Frozen):
     adjustments: int
     caps: int
     breached_caps: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[LedgerFinding, ...]
 
     @property
     def balances(self) -> bool:
@@ -100,7 +100,7 @@ def verify(ledger: Ledger) -> Verification:
     )
 
 
-def _findings(connection: Connection, records: Records, now: datetime) -> Generator[Finding]:
+def _findings(connection: Connection, records: Records, now: datetime) -> Generator[LedgerFinding]:
     sums: dict[str, list[Micros]] = {}
     yield from check_records(connection, records, now)
     yield from _check_transfers(connection, records, sums)
@@ -108,7 +108,9 @@ def _findings(connection: Connection, records: Records, now: datetime) -> Genera
     yield from _check_sums(records, sums)
 
 
-def _check_transfers(connection: Connection, records: Records, sums: dict[str, list[Micros]]) -> Iterator[Finding]:
+def _check_transfers(
+    connection: Connection, records: Records, sums: dict[str, list[Micros]]
+) -> Iterator[LedgerFinding]:
     """Check each transfer, and add it to the sums of its buckets."""
     with connection.execution_options(yield_per=_BATCH).execute(_TRANSFERS) as rows:
         for row in rows:
@@ -116,7 +118,7 @@ def _check_transfers(connection: Connection, records: Records, sums: dict[str, l
                 transfer = Transfer.from_row(row)
             except LedgerBroken:
                 seen = f"{row.caps[:80]} {row.state}"
-                yield Finding(where=row.key, what="caps and state", expected="some that can be read", found=seen)
+                yield LedgerFinding(where=row.key, what="caps and state", expected="some that can be read", found=seen)
                 continue
             reserved = 0 if transfer.state.is_final else transfer.amount_micros
             spent = transfer.posted_micros + transfer.adjusted_micros
@@ -130,7 +132,7 @@ def _check_transfers(connection: Connection, records: Records, sums: dict[str, l
                 total[1] += spent
 
 
-def _check_amounts(transfer: Transfer, row: Row[Any], reserved: Micros, spent: Micros) -> Iterator[Finding]:
+def _check_amounts(transfer: Transfer, row: Row[Any], reserved: Micros, spent: Micros) -> Iterator[LedgerFinding]:
     """Compare a transfer with its journal and adjustments."""
     yield from differences(
         transfer.key,
@@ -138,14 +140,16 @@ def _check_amounts(transfer: Transfer, row: Row[Any], reserved: Micros, spent: M
         ("spent, in the journal", spent, int(row.journal_spent)),
         ("adjusted, from adjustments", int(row.adjustments), transfer.adjusted_micros),
     )
-    if transfer.state is not State.POSTED and transfer.posted_micros:
-        yield Finding(where=transfer.key, what="posted without being so", expected=0, found=transfer.posted_micros)
+    if transfer.state is not TransferState.POSTED and transfer.posted_micros:
+        yield LedgerFinding(
+            where=transfer.key, what="posted without being so", expected=0, found=transfer.posted_micros
+        )
 
 
-def _check_account(transfer: Transfer, records: Records) -> Iterator[Finding]:
+def _check_account(transfer: Transfer, records: Records) -> Iterator[LedgerFinding]:
     account = records.accounts.get(transfer.account_id)
     if account is None:
-        yield Finding(where=transfer.key, what="account", expected="one of the books", found=transfer.account_id)
+        yield LedgerFinding(where=transfer.key, what="account", expected="one of the books", found=transfer.account_id)
         return
     yield from differences(transfer.key, ("currency, of its account", account.currency, transfer.currency))
     if account.id not in records.with_days:
@@ -153,10 +157,10 @@ def _check_account(transfer: Transfer, records: Records) -> Iterator[Finding]:
     day = _day_at(transfer.created_at_ms, account.time_zone)
     if transfer.day == day or transfer.day == _day_at(transfer.created_at_ms - _MOST_WAIT_MS, account.time_zone):
         return
-    yield Finding(where=transfer.key, what="day, in its account's time zone", expected=day, found=transfer.day)
+    yield LedgerFinding(where=transfer.key, what="day, in its account's time zone", expected=day, found=transfer.day)
 
 
-def _check_bucket(transfer: Transfer, bucket: Row[Any] | None) -> Iterator[Finding]:
+def _check_bucket(transfer: Transfer, bucket: Row[Any] | None) -> Iterator[LedgerFinding]:
     """Whose the bucket is; that it is there at all is seen when its sums are."""
     if bucket is None or (
         transfer.currency == bucket.currency and bucket.account_id in ("", transfer.account_id)  # a total has none
@@ -169,13 +173,13 @@ def _check_bucket(transfer: Transfer, bucket: Row[Any] | None) -> Iterator[Findi
     )
 
 
-def _check_strays(connection: Connection) -> Iterator[Finding]:
+def _check_strays(connection: Connection) -> Iterator[LedgerFinding]:
     for table in ("ledger_entry", "ledger_adjustment"):
         strays = int(connection.execute(text(_STRAY.format(table=table))).scalar_one())
         yield from differences(table, ("rows without a transfer", 0, strays))
 
 
-def _check_sums(records: Records, sums: dict[str, list[Micros]]) -> Iterator[Finding]:
+def _check_sums(records: Records, sums: dict[str, list[Micros]]) -> Iterator[LedgerFinding]:
     for row in records.buckets.values():
         reserved, posted = sums.pop(row.id, [0, 0])
         yield from differences(
@@ -185,9 +189,9 @@ def _check_sums(records: Records, sums: dict[str, list[Micros]]) -> Iterator[Fin
         )
         used = row.reserved_micros + row.posted_micros
         if not row.breached and used > row.limit_micros:
-            yield Finding(where=row.id, what="above its limit", expected=row.limit_micros, found=used)
+            yield LedgerFinding(where=row.id, what="above its limit", expected=row.limit_micros, found=used)
     for bucket, (reserved, posted) in sums.items():
-        yield Finding(where=bucket, what="bucket is gone", expected=reserved + posted, found=0)
+        yield LedgerFinding(where=bucket, what="bucket is gone", expected=reserved + posted, found=0)
 
 
 def _is_of_a_mandate(bucket: Row[Any]) -> bool:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, text
 from gaelp.budget.latch import StopRecord
 from gaelp.budget.ledger.accounts import AdAccount
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
-from gaelp.budget.ledger.findings import Finding, differences
+from gaelp.budget.ledger.findings import LedgerFinding, differences
 from gaelp.budget.ledger.verify_signed import check_signed_changes
 from gaelp.clock import account_day
 from gaelp.errors import BadInput
@@ -52,7 +52,7 @@ def read_records(connection: Connection) -> Records:
     )
 
 
-def check_records(connection: Connection, records: Records, now: datetime) -> Iterator[Finding]:
+def check_records(connection: Connection, records: Records, now: datetime) -> Iterator[LedgerFinding]:
     """What is missing, unknown, or differs from what it was made from."""
     for account in records.accounts.values():
         yield from _check_account(account, records)
@@ -64,40 +64,40 @@ def check_records(connection: Connection, records: Records, now: datetime) -> It
     yield from check_signed_changes(connection)
 
 
-def _check_account(account: AdAccount, records: Records) -> Iterator[Finding]:
+def _check_account(account: AdAccount, records: Records) -> Iterator[LedgerFinding]:
     where = f"account {account.id}"
     try:
         Money(0, account.currency)
     except BadInput:
-        yield Finding(where=where, what="currency", expected="a code of ISO 4217", found=account.currency)
+        yield LedgerFinding(where=where, what="currency", expected="a code of ISO 4217", found=account.currency)
     if account.id not in records.with_days:
-        yield Finding(where=where, what="time zone", expected="an IANA name", found=account.time_zone)
+        yield LedgerFinding(where=where, what="time zone", expected="an IANA name", found=account.time_zone)
 
 
-def _check_limit(limit: Row[Any], records: Records) -> Iterator[Finding]:
+def _check_limit(limit: Row[Any], records: Records) -> Iterator[LedgerFinding]:
     where = f"limit {limit.kind} {limit.subject}"
     if limit.kind not in set(CapKind):
-        yield Finding(where=where, what="kind", expected=", ".join(CapKind), found=limit.kind)
+        yield LedgerFinding(where=where, what="kind", expected=", ".join(CapKind), found=limit.kind)
     elif limit.kind == CapKind.TOTAL:
         yield from differences(where, ("account", "", limit.account_id), ("subject", _TOTAL, limit.subject))
     elif limit.account_id not in records.accounts:
-        yield Finding(where=where, what="account", expected="one of the books", found=limit.account_id or "none")
+        yield LedgerFinding(where=where, what="account", expected="one of the books", found=limit.account_id or "none")
     else:
         yield from differences(where, ("currency", records.accounts[limit.account_id].currency, limit.currency))
     if limit.kind in (CapKind.ACCOUNT, CapKind.ACCOUNT_DAY):
         yield from differences(where, ("account, of its subject", limit.subject, limit.account_id))
 
 
-def _check_bucket(bucket: Row[Any], records: Records, now: datetime) -> Iterator[Finding]:
+def _check_bucket(bucket: Row[Any], records: Records, now: datetime) -> Iterator[LedgerFinding]:
     try:
         cap = Cap(CapKind(bucket.kind), bucket.subject)
     except (ValueError, BadInput):
         found = f"{bucket.kind} {bucket.subject}"
-        yield Finding(where=bucket.id, what="cap", expected="a kind that is known, and a subject", found=found)
+        yield LedgerFinding(where=bucket.id, what="cap", expected="a kind that is known, and a subject", found=found)
         return
     yield from differences(bucket.id, ("name, from its parts", Bucket(cap, bucket.day).id, bucket.id))
     if bucket.breached not in (0, 1):
-        yield Finding(where=bucket.id, what="breached", expected="0 or 1", found=bucket.breached)
+        yield LedgerFinding(where=bucket.id, what="breached", expected="0 or 1", found=bucket.breached)
     if cap.kind.is_of_a_mandate:  # its limit comes with each order from the mandate that people signed
         account = records.accounts.get(bucket.account_id)
         currency = account.currency if account else "that of an account of the books"
@@ -105,7 +105,7 @@ def _check_bucket(bucket: Row[Any], records: Records, now: datetime) -> Iterator
         return
     limit = records.limits.get((bucket.kind, bucket.subject))
     if limit is None:
-        yield Finding(where=bucket.id, what="its limit is gone", expected=bucket.limit_micros, found="none")
+        yield LedgerFinding(where=bucket.id, what="its limit is gone", expected=bucket.limit_micros, found="none")
         return
     yield from differences(
         bucket.id,
@@ -126,7 +126,7 @@ def _follows_its_limit(bucket: Row[Any], records: Records, now: datetime) -> boo
     return bool(bucket.day >= account_day(now + _CLOCKS_DIFFER, zone).isoformat())
 
 
-def _check_fence(connection: Connection) -> Iterator[Finding]:
+def _check_fence(connection: Connection) -> Iterator[LedgerFinding]:
     rows = connection.execute(_FENCE).all()
     yield from differences("ledger_fence", ("rows", 1, len(rows)))
     for row in rows:

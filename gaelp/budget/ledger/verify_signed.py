@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
-from gaelp.budget.ledger.findings import Finding, differences
+from gaelp.budget.ledger.findings import LedgerFinding, differences
 from gaelp.budget.ledger.refusals import LedgerBroken
 from gaelp.budget.ledger.signed import SignedChange, known_changes
 
@@ -16,19 +16,21 @@ _KINDS = ("limit.set", "cap.reopened", "mandate.granted")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-def check_signed_changes(connection: Connection) -> Iterator[Finding]:
+def check_signed_changes(connection: Connection) -> Iterator[LedgerFinding]:
     """The table has to be there, and each row has to be one that can be told to the audit log."""
     try:
         changes = known_changes(connection)
     except LedgerBroken:
-        yield Finding(where="ledger_signed", what="table", expected="there", found="gone")
+        yield LedgerFinding(where="ledger_signed", what="table", expected="there", found="gone")
         return
     for change in changes:
         where = f"ledger_signed {change.action_hash[:12]}"
         if not _HASH.fullmatch(change.action_hash):
-            yield Finding(where=where, what="action", expected="64 hexadecimal digits", found=change.action_hash[:80])
+            yield LedgerFinding(
+                where=where, what="action", expected="64 hexadecimal digits", found=change.action_hash[:80]
+            )
         if change.kind not in _KINDS:
-            yield Finding(where=where, what="kind", expected=" or ".join(_KINDS), found=change.kind[:80])
+            yield LedgerFinding(where=where, what="kind", expected=" or ".join(_KINDS), found=change.kind[:80])
         yield from differences(where, ("action, from its record", change.action_hash, _recorded_action(change)))
 
 

@@ -3,28 +3,34 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from gaelp.budget.ledger.findings import Finding
+from gaelp.budget.ledger.findings import LedgerFinding
 from gaelp.budget.ledger.reservations import MAX_TIME_TO_SEND
-from gaelp.budget.ledger.transfers import State, Transfer
+from gaelp.budget.ledger.transfers import Transfer, TransferState
 
 __all__ = ["check_steps"]
 
 # Room is held once when it is reserved, and once more when it is sent.
-_HOLDS = {State.RESERVED: (1,), State.EXPIRED: (1,), State.IN_FLIGHT: (2,), State.POSTED: (1, 2), State.VOIDED: (1, 2)}
+_HOLDS = {
+    TransferState.RESERVED: (1,),
+    TransferState.EXPIRED: (1,),
+    TransferState.IN_FLIGHT: (2,),
+    TransferState.POSTED: (1, 2),
+    TransferState.VOIDED: (1, 2),
+}
 _SEEN = {0: "no room held", 1: "reserved, not sent", 2: "reserved and sent"}
 
 
-def check_steps(transfer: Transfer, holds: int, released_at_ms: int) -> Iterator[Finding]:
+def check_steps(transfer: Transfer, holds: int, released_at_ms: int) -> Iterator[LedgerFinding]:
     """Whether it was sent, whether its time was over when it expired, and whether it had a time that can be."""
     allowed = _HOLDS[transfer.state] if transfer.amount_micros else (0,)  # what moves nothing is not in the journal
     if holds not in allowed:
         expected = " or ".join(_SEEN[number] for number in allowed)
         what, found = f"steps to {transfer.state}, in the journal", _SEEN.get(holds, f"room held {holds} times")
-        yield Finding(where=transfer.key, what=what, expected=expected, found=found)
-    if transfer.state is State.EXPIRED and transfer.amount_micros and released_at_ms < transfer.expires_at_ms:
+        yield LedgerFinding(where=transfer.key, what=what, expected=expected, found=found)
+    if transfer.state is TransferState.EXPIRED and transfer.amount_micros and released_at_ms < transfer.expires_at_ms:
         expected = f"from {transfer.expires_at_ms} ms on"
-        yield Finding(where=transfer.key, what="expired before its time", expected=expected, found=released_at_ms)
+        yield LedgerFinding(where=transfer.key, what="expired before its time", expected=expected, found=released_at_ms)
     latest_ms = transfer.created_at_ms + MAX_TIME_TO_SEND // timedelta(milliseconds=1)
     if not transfer.created_at_ms <= transfer.expires_at_ms <= latest_ms:
         expected = f"{transfer.created_at_ms} to {latest_ms} ms"
-        yield Finding(where=transfer.key, what="time to send", expected=expected, found=transfer.expires_at_ms)
+        yield LedgerFinding(where=transfer.key, what="time to send", expected=expected, found=transfer.expires_at_ms)

@@ -1,7 +1,7 @@
 """Bidders by rule, which every learned one is measured against: the rules, their tuner and the comparison."""
 
 from gaelp.market.baselines.catalog import CATALOG, CONSTANT, Kind
-from gaelp.market.baselines.compare import Comparison, Estimate, Result
+from gaelp.market.baselines.compare import Comparison, Estimate, PolicyResult
 from gaelp.market.baselines.constant import Constant, Random
 from gaelp.market.baselines.dynamic_programming import Rlb, SsMdp, UnitPrices
 from gaelp.market.baselines.episodes import held_out_seeds, play, training_seeds
@@ -28,9 +28,9 @@ __all__ = [
     "Multiplicative",
     "OnlineLp",
     "Pid",
+    "PolicyResult",
     "PriorValues",
     "Random",
-    "Result",
     "Rlb",
     "Search",
     "SignalWeights",

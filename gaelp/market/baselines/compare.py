@@ -14,9 +14,9 @@ from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
 from gaelp.market.reward import headroom_share
 
-__all__ = ["Comparison", "Estimate", "Result", "compare", "headroom", "lead", "success_rate"]
+__all__ = ["Comparison", "Estimate", "PolicyResult", "compare", "headroom", "lead", "success_rate"]
 
-Progress = Callable[[str, int, int], None]  # policy, episodes done, episodes in all
+CompareProgress = Callable[[str, int, int], None]  # policy, episodes done, episodes in all
 
 _EPISODES_MAX = 1_000_000  # more would only narrow an interval that is already a thousandth
 _BATCH_EPISODES = 256  # bounds memory: about 40 MB with 72 hours and 8 segments
@@ -32,7 +32,7 @@ class Estimate(Frozen):
     upper_95: float
 
 
-class Result(Frozen):
+class PolicyResult(Frozen):
     """How one policy did."""
 
     policy: str
@@ -59,9 +59,9 @@ class Comparison(Frozen):
     constant: str
     best_uninformed: str
     best_informed: str | None = None
-    results: tuple[Result, ...]
+    results: tuple[PolicyResult, ...]
 
-    def of(self, policy: str) -> Result:
+    def of(self, policy: str) -> PolicyResult:
         """One policy's result."""
         return next(result for result in self.results if result.policy == policy)
 
@@ -74,7 +74,7 @@ def compare(
     candidates: Sequence[Bidder] = (),
     episodes: int = 1000,
     seed: int = 1009,
-    progress: Progress | None = None,
+    progress: CompareProgress | None = None,
 ) -> Comparison:
     """Play every policy on the same held-out episodes.
 
@@ -118,7 +118,7 @@ def _unique(policies: Sequence[Bidder]) -> list[Bidder]:
     return list({policy.name: policy for policy in reversed(policies)}.values())[::-1]
 
 
-def _play_in_batches(market: Market, policy: Bidder, seeds: Uints, progress: Progress | None) -> Played:
+def _play_in_batches(market: Market, policy: Bidder, seeds: Uints, progress: CompareProgress | None) -> Played:
     parts = []
     for first in range(0, len(seeds), _BATCH_EPISODES):
         batch = seeds[first : first + _BATCH_EPISODES]
@@ -132,9 +132,9 @@ def _best(played: Mapping[str, Played], names: Sequence[str]) -> str:
     return max(names, key=lambda name: float(played[name].reward.mean()))
 
 
-def _result(name: str, played: Played, *, constant: Floats, best: Floats, informed: Floats | None) -> Result:
+def _result(name: str, played: Played, *, constant: Floats, best: Floats, informed: Floats | None) -> PolicyResult:
     reward = played.reward
-    return Result(
+    return PolicyResult(
         policy=name,
         informed=_INFORMED in name,
         reward=_estimate(float(reward.mean()), reward - reward.mean()),

@@ -1,6 +1,6 @@
 """A comparison of bidders as rows of at most 80 characters, and what it says in one sentence."""
 
-from gaelp.market.baselines.compare import Comparison, Estimate, Result
+from gaelp.market.baselines.compare import Comparison, Estimate, PolicyResult
 
 __all__ = ["COMPARISON_COLUMNS", "comparison_meaning", "comparison_rows", "comparison_title"]
 
@@ -31,7 +31,7 @@ def comparison_meaning(comparison: Comparison) -> str:
     return f"{sentence}; knowing how hour and price relate to value is worth {informed.lead_over_best.value:.1%} more."
 
 
-def _row(result: Result) -> tuple[str, ...]:
+def _row(result: PolicyResult) -> tuple[str, ...]:
     return (
         result.policy,
         _with_interval(result.reward, 3),

@@ -38,7 +38,7 @@ _SATURATED = 1e-9
 _MOST_TABLE_BYTES = 2 * 1024**3
 _WEEK_HOURS = 168
 
-Table = Floats32 | Floats  # (rows, budget + 1)
+ValueTable = Floats32 | Floats  # (rows, budget + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,9 @@ class UnitPrices:
         return cls(history.price_chances(), history.micros_per_unit)
 
 
-def solve(chances: Floats, *, auctions: int, budget_units: int, rows_apart: int = 1, dtype: str = "float64") -> Table:
+def solve(
+    chances: Floats, *, auctions: int, budget_units: int, rows_apart: int = 1, dtype: str = "float64"
+) -> ValueTable:
     """Rows D(0, .), D(rows_apart, .), ... below D(auctions, .), each over budgets 0..budget_units."""
     rows = (auctions - 1) // rows_apart + 1
     table_bytes = rows * (budget_units + 1) * np.dtype(dtype).itemsize
@@ -77,7 +79,7 @@ def _dot(left: Floats, right: Floats) -> float:
 
 
 @nb.njit(cache=True)
-def _fill(table: Table, chances: Floats, rows_apart: int) -> None:
+def _fill(table: ValueTable, chances: Floats, rows_apart: int) -> None:
     highest = len(chances) - 1
     share_below = np.cumsum(chances)
     chances_down = chances[::-1].copy()  # falls as the budget after the price rises: the sum runs forward in memory
@@ -101,7 +103,7 @@ def _fill(table: Table, chances: Floats, rows_apart: int) -> None:
 
 
 @nb.njit(cache=True)
-def _largest_bids(table: Table, cells: Ints, values: Floats, highest: int, fractions: bool) -> Floats:
+def _largest_bids(table: ValueTable, cells: Ints, values: Floats, highest: int, fractions: bool) -> Floats:
     """For each value, (N, S), the largest bid that is worth its money at row and budget cells[n]."""
     bids = np.empty(values.shape)
     for n in range(values.shape[0]):
@@ -133,7 +135,7 @@ class _Standing:
 class _Course(Protocol):
     """A solved table and the way from an observation into it."""
 
-    table: Table
+    table: ValueTable
     highest: int
     fractions: bool
 
@@ -195,7 +197,7 @@ def unit_chances(win: Floats32) -> Floats:
 
 
 @lru_cache(maxsize=4)
-def _scaled_table(chances: bytes, auctions: int) -> Table:
+def _scaled_table(chances: bytes, auctions: int) -> ValueTable:
     # Cached, for it takes a second and every bidder of every episode of a market needs the same one.
     return solve(
         np.frombuffer(chances),

@@ -7,7 +7,7 @@ import numpy as np
 from gaelp.arrays import Floats, Ints
 from gaelp.market.view import Brief, Observation
 
-__all__ = ["Calendar", "PriceLevels", "VolumeForecast", "calendar_by_intent", "calendar_by_price"]
+__all__ = ["Calendar", "PriceLevelForecast", "VolumeForecast", "calendar_by_intent", "calendar_by_price"]
 
 
 _WEEK_HOURS = 168
@@ -16,7 +16,7 @@ _PRICE_BINS = 6
 _FIRST_WEIGHT, _LAST_WEIGHT = 4.0, 24.0  # hours that the usual price level looks back on: at launch, and at most
 
 
-class PriceLevels:
+class PriceLevelForecast:
     """Log price level of every segment without the hour of day, (N, S): the newest estimate and the usual one."""
 
     def __init__(self, brief: Brief) -> None:

@@ -9,7 +9,7 @@ from pydantic import Field
 from gaelp.arrays import Floats, Floats32, Ints32
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import bids_for_worth
-from gaelp.market.baselines.forecasts import PriceLevels, VolumeForecast, calendar_by_intent, calendar_by_price
+from gaelp.market.baselines.forecasts import PriceLevelForecast, VolumeForecast, calendar_by_intent, calendar_by_price
 from gaelp.market.baselines.plan import day_end, day_left_micros
 from gaelp.market.baselines.values import SignalWeights, ValueParameters, Values
 from gaelp.market.compiled import compiled
@@ -65,7 +65,7 @@ class ModelPredictive:
         """Lay out the calendar of the flight."""
         self._brief = brief
         self._values.begin(brief)
-        self._levels = PriceLevels(brief)
+        self._levels = PriceLevelForecast(brief)
         self._volumes = VolumeForecast(brief, self._parameters.volume_prior_hours)
         self._calendar = calendar_by_intent(brief) if self._by_intent else calendar_by_price(brief)
         parts = len(self._calendar.price_log)

@@ -22,11 +22,11 @@ from gaelp.market.auction_log import read_space_separated
 from gaelp.market.baselines.dynamic_programming import Rlb, SsMdp, UnitPrices
 from gaelp.market.baselines.linear import Lin, Mcpc
 from gaelp.market.price_history import PriceHistory
-from gaelp.market.replay import Replay
+from gaelp.market.replay import AuctionReplay
 from gaelp.market.view import Action, Brief, Observation
 from gaelp.types import Policy
 
-__all__ = ["PUBLISHED", "Figures", "PublishedRow", "PublishedSetting", "published_table"]
+__all__ = ["PUBLISHED", "PublishedFigures", "PublishedRow", "PublishedSetting", "published_table"]
 
 _ORIGIN = (
     "2997_test.theta.txt and 2997_info.json are test.theta.txt and info.json from data/ipinyou-data/2997 of the "
@@ -39,7 +39,7 @@ _MICROS_PER_UNIT = 10  # a fen for a thousand impressions, in micros of a yuan f
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class PublishedFigures:
     """What a bidder reached on a log."""
 
     impressions: int
@@ -54,7 +54,7 @@ class PublishedSetting:
     campaign: str
     episode_auctions: int
     budget_share: float  # of the cost to win every auction at the mean training price
-    figures: Mapping[str, Figures]
+    figures: Mapping[str, PublishedFigures]
 
 
 PUBLISHED = PublishedSetting(
@@ -63,10 +63,10 @@ PUBLISHED = PublishedSetting(
     budget_share=1 / 32,
     figures=MappingProxyType(
         {
-            "ss-mdp": Figures(impressions=40395, clicks=80, cost=306637),
-            "mcpc": Figures(impressions=14752, clicks=48, cost=307751),
-            "lin": Figures(impressions=32208, clicks=71, cost=203610),
-            "rlb": Figures(impressions=39680, clicks=78, cost=304375),
+            "ss-mdp": PublishedFigures(impressions=40395, clicks=80, cost=306637),
+            "mcpc": PublishedFigures(impressions=14752, clicks=48, cost=307751),
+            "lin": PublishedFigures(impressions=32208, clicks=71, cost=203610),
+            "rlb": PublishedFigures(impressions=39680, clicks=78, cost=304375),
         }
     ),
 )
@@ -101,7 +101,7 @@ def published_table(data_folder: Path, setting: PublishedSetting = PUBLISHED) ->
     log = read_space_separated(data_folder / f"{setting.campaign}_test.theta.txt", micros_per_unit=_MICROS_PER_UNIT)
     history = _history(data_folder / f"{setting.campaign}_info.json")
     budget_units = int(history.mean_price_units * setting.budget_share * setting.episode_auctions)
-    replay = Replay(
+    replay = AuctionReplay(
         log,
         history,
         episode_auctions=setting.episode_auctions,
@@ -154,16 +154,16 @@ def _bidders(history: PriceHistory, base_bid_units: float) -> tuple[Policy[Brief
     )
 
 
-def _play(replay: Replay, bidder: Policy[Brief, Observation, Action]) -> Figures:
+def _play(replay: AuctionReplay, bidder: Policy[Brief, Observation, Action]) -> PublishedFigures:
     obs = replay.reset()
     bidder.begin(replay.brief)
     while not replay.done:
         obs, _ = replay.step(bidder.act(obs))
     cost_units = int(obs.total_cost_micros.sum()) // _MICROS_PER_UNIT
-    return Figures(int(obs.total_impressions.sum()), int(obs.total_clicks.sum()), cost_units)
+    return PublishedFigures(int(obs.total_impressions.sum()), int(obs.total_clicks.sum()), cost_units)
 
 
-def _row(bidder: Policy[Brief, Observation, Action], ours: Figures, setting: PublishedSetting) -> PublishedRow:
+def _row(bidder: Policy[Brief, Observation, Action], ours: PublishedFigures, setting: PublishedSetting) -> PublishedRow:
     theirs = setting.figures[bidder.name]
     return PublishedRow(
         bidder=bidder.name,

@@ -15,9 +15,9 @@ from gaelp.market.baselines.tuned import TunedBidder, TunedRules, market_fingerp
 from gaelp.market.market import Market
 from gaelp.market.spec import MarketSpec
 
-__all__ = ["Progress", "Search", "tune", "tune_bidder"]
+__all__ = ["Search", "TuneProgress", "tune", "tune_bidder"]
 
-Progress = Callable[[str, int, int], None]  # bidder, trials done, trials in all
+TuneProgress = Callable[[str, int, int], None]  # bidder, trials done, trials in all
 
 _PARENTS = 4  # local steps start from one of the best few
 _WIDE, _NARROW = 0.15, 0.05  # first and last size of a local step, as a share of each range
@@ -39,7 +39,7 @@ class _Trial(NamedTuple):
 
 
 def tune(
-    market: Market, search: Search | None = None, kinds: Iterable[Kind] = CATALOG, progress: Progress | None = None
+    market: Market, search: Search | None = None, kinds: Iterable[Kind] = CATALOG, progress: TuneProgress | None = None
 ) -> TunedRules:
     """The best parameters found for each kind of bidder in this market; the same again for the same seed."""
     search = search or Search()
@@ -53,7 +53,7 @@ def tune(
     )
 
 
-def tune_bidder(market: Market, kind: Kind, search: Search, progress: Progress | None = None) -> TunedBidder:
+def tune_bidder(market: Market, kind: Kind, search: Search, progress: TuneProgress | None = None) -> TunedBidder:
     """The best parameters found for one kind of bidder, with their mean reward on the finalists' episodes."""
     space = SearchSpace.of(kind.parameters, without=_without_effect(market.spec))
     rng = np.random.default_rng([search.seed, zlib.crc32(kind.key.encode())])

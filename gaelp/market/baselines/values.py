@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gaelp.arrays import Floats
 from gaelp.config.base import Frozen
-from gaelp.market.baselines.forecasts import PriceLevels
+from gaelp.market.baselines.forecasts import PriceLevelForecast
 from gaelp.market.baselines.worth import prior_value_log
 from gaelp.market.view import Brief, Observation
 
@@ -49,7 +49,7 @@ class Values:
     def begin(self, brief: Brief, /) -> None:
         """Forget all campaigns but those of this brief."""
         self._brief = brief
-        self._levels = PriceLevels(brief)
+        self._levels = PriceLevelForecast(brief)
         self._worth_log = np.log(brief.conversion_value_micros.astype(np.float64))[:, None]
         self._known_weight = _KNOWN_PRIOR_SHARE * brief.hours
         self._known_sum = self._known_weight * np.exp(prior_value_log(brief))

@@ -6,7 +6,7 @@ import pytest
 from gaelp.market.auction_log import AuctionLog
 from gaelp.market.market import seeds_from
 from gaelp.market.price_history import PriceHistory
-from gaelp.market.replay import Replay
+from gaelp.market.replay import AuctionReplay
 
 
 @pytest.fixture
@@ -25,4 +25,4 @@ def replay():
     clicked = (rng.random(200) < 0.05).astype(np.int8)
     log = AuctionLog(units * 10, clicked, rng.beta(1, 30, 200), None, 10)
     history = PriceHistory(np.bincount(units), clicks=10, micros_per_unit=10)
-    return Replay(log, history, episode_auctions=50, budget_micros=9_000, click_value_micros=50_000)
+    return AuctionReplay(log, history, episode_auctions=50, budget_micros=9_000, click_value_micros=50_000)

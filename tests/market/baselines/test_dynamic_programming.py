@@ -22,7 +22,7 @@ from gaelp.market.landscape import build_landscapes
 from gaelp.market.market import Market, seeds_from
 from gaelp.market.personas import neutral_table
 from gaelp.market.price_history import PriceHistory
-from gaelp.market.replay import Replay
+from gaelp.market.replay import AuctionReplay
 from gaelp.market.spec import LandscapeSpec, MarketSpec, PriceComponent, PriceSpec, ResponseSpec
 from gaelp.market.view import Action, Brief, Observation
 
@@ -78,13 +78,13 @@ def random_log(rng: np.random.Generator, count: int) -> AuctionLog:
     return AuctionLog(price, rng.binomial(1, probability).astype(np.int8), probability, None, 10)
 
 
-def replay_of(log: AuctionLog, history: PriceHistory, *, auctions: int, budget_units: int) -> Replay:
-    return Replay(
+def replay_of(log: AuctionLog, history: PriceHistory, *, auctions: int, budget_units: int) -> AuctionReplay:
+    return AuctionReplay(
         log, history, episode_auctions=auctions, budget_micros=10 * budget_units, click_value_micros=1_000_000
     )
 
 
-def play(replay: Replay | Market, bidder: Rlb | SsMdp, obs: Observation) -> tuple[Observation, float]:
+def play(replay: AuctionReplay | Market, bidder: Rlb | SsMdp, obs: Observation) -> tuple[Observation, float]:
     bidder.begin(replay.brief)
     reward = np.zeros(replay.campaigns)
     while not replay.done:

@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from gaelp.market.baselines.forecasts import PriceLevels, VolumeForecast, calendar_by_intent, calendar_by_price
+from gaelp.market.baselines.forecasts import PriceLevelForecast, VolumeForecast, calendar_by_intent, calendar_by_price
 
 
 def test_price_levels_leave_the_hour_of_day_out(small_market):
     brief = small_market.brief
-    levels = PriceLevels(brief)
+    levels = PriceLevelForecast(brief)
     obs = small_market.observe()
     now_log, usual_log = levels.update(obs)
     np.testing.assert_allclose(now_log, brief.price_forecast_log, atol=1e-5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gaelp.errors import DataError
-from gaelp.market.baselines.published import PUBLISHED, Figures, PublishedSetting, published_table
+from gaelp.market.baselines.published import PUBLISHED, PublishedFigures, PublishedSetting, published_table
 
 ROOT = Path(__file__).resolve().parents[3]
 RELEASED = Path(os.environ.get("GAELP_TEST_IPINYOU") or ROOT.parent / "shared" / "data" / "ipinyou_2997")
@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def figures_by_plain_loops(folder: Path) -> dict[str, Figures]:
+def figures_by_plain_loops(folder: Path) -> dict[str, PublishedFigures]:
     """The four bidders auction by auction, in plain Python and in the units of the file."""
     info = json.loads((folder / "own_info.json").read_text(encoding="utf-8"))
     counts, clicks = info["price_counter_train"], info["clk_train"]
@@ -76,7 +76,7 @@ def plain_bid(row: list[float], money: int, value: float) -> int:
     return max(worth_it)
 
 
-def plain_replay(folder: Path, budget: int, bid_for) -> Figures:
+def plain_replay(folder: Path, budget: int, bid_for) -> PublishedFigures:
     impressions = clicks = cost = 0
     for index, line in enumerate((folder / "own_test.theta.txt").read_text(encoding="utf-8").splitlines()):
         click, price, chance = line.split()
@@ -86,7 +86,7 @@ def plain_replay(folder: Path, budget: int, bid_for) -> Figures:
         if bid >= int(price):
             impressions, clicks, cost = impressions + 1, clicks + int(click), cost + int(price)
             money -= int(price)
-    return Figures(impressions, clicks, cost)
+    return PublishedFigures(impressions, clicks, cost)
 
 
 def test_a_log_of_our_own_gives_exactly_what_plain_loops_give(folder: Path) -> None:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from gaelp.approvals.action import Action, action_hash
+from gaelp.approvals.action import SignedAction, action_hash
 from gaelp.approvals.approval import APPROVAL_DOMAIN, Approval, Statement
 from gaelp.approvals.keys import signed_by
 from gaelp.approvals.policy import ApprovalPolicy
 from gaelp.approvals.trust import Approver, Trust
 
-__all__ = ["Circumstances", "Standing", "Worth", "is_authentic", "standing"]
+__all__ = ["ApprovalStatus", "Circumstances", "Worth", "approval_status", "is_authentic"]
 
 Worth = Literal["approves", "idle", "rejects", "void"]
 
@@ -27,7 +27,7 @@ _REVOKED = "its key has been revoked"
 class Circumstances:
     """All that an approval is held against."""
 
-    action: Action
+    action: SignedAction
     policy: ApprovalPolicy
     trust: Trust
     at: datetime
@@ -35,7 +35,7 @@ class Circumstances:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ApprovalStatus:
     """What an approval is worth, and why it is not worth more."""
 
     approval: Approval
@@ -43,22 +43,22 @@ class Standing:
     why: str
 
 
-def standing(approval: Approval, around: Circumstances) -> Standing:
+def approval_status(approval: Approval, around: Circumstances) -> ApprovalStatus:
     """Hold one approval against the action, the policy, the trusted keys and the time."""
     key = _key_of(approval, around.trust)
     if problem := _void(approval, key, around):
-        return Standing(approval, "void", problem)
+        return ApprovalStatus(approval, "void", problem)
     if approval.statement.decision == "reject":
         # Age does not take a rejection back. Revoking its key does: its date is what the key's owner says it is.
         if key is not None and not key.trusted_at(around.at):
-            return Standing(approval, "idle", _REVOKED)
-        return Standing(approval, "rejects", approval.statement.reason)
+            return ApprovalStatus(approval, "idle", _REVOKED)
+        return ApprovalStatus(approval, "rejects", approval.statement.reason)
     if problem := _idle(approval.statement, key, around):
-        return Standing(approval, "idle", problem)
-    return Standing(approval, "approves", "valid")
+        return ApprovalStatus(approval, "idle", problem)
+    return ApprovalStatus(approval, "approves", "valid")
 
 
-def is_authentic(approval: Approval, action: Action, trust: Trust, at: datetime) -> bool:
+def is_authentic(approval: Approval, action: SignedAction, trust: Trust, at: datetime) -> bool:
     """Whether the decision is about this action and by who it says, with a key that was trusted at that instant too."""
     if approval.statement.action_hash != action_hash(action):
         return False
