@@ -61,6 +61,11 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "gaelp.cli.doctor:doctor",
         "Say for every part whether it can be used, and if not, why and how to get it.",
     ),
+    (
+        "init",
+        "gaelp.cli.init:init",
+        "Write a commented configuration to start from, and with --agent a package with an agent of your own.",
+    ),
     ("keys", "gaelp.cli.keys:app", "Keys of those who approve."),
     (
         "kill",
@@ -120,6 +125,8 @@ def describe(
     **Begin with**
 
     - `gaelp doctor`: is everything here that a run needs?
+
+    - `gaelp init my-project`: a commented configuration of your own
 
     - `gaelp config show --config quick-test --origin`: every setting, and where its value comes from
 

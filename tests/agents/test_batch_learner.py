@@ -1,0 +1,100 @@
+"""The base of short learners: what it refuses, what it keeps, and a learner over choices in a few lines."""
+
+import pytest
+import torch
+
+from gaelp.agents.batch_learner import BatchConfig, BatchLearner
+from gaelp.agents.conformance import LearnerConformance
+from gaelp.agents.conformance_world import ConformanceWorld
+from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
+from gaelp.errors import BadInput, Refused
+
+
+class Counting(BatchLearner[BatchConfig]):
+    """Prefers the choice that brought most on average, whatever it observes."""
+
+    name = "counting"
+    actions = "discrete"
+
+    def start(self):
+        return {"means": 0.01 * torch.randn(self.action_size, generator=self.generator)}
+
+    def best_actions(self, obs):
+        return self.parameters["means"].argmax().expand(len(obs)).clone()
+
+    def explored_actions(self, obs):
+        return torch.randint(self.action_size, (len(obs),), generator=self.generator)
+
+    def learn(self, steps, progress):
+        self.last = steps
+        for choice in range(self.action_size):
+            rewards = steps.reward[steps.action == choice]
+            if len(rewards):
+                self.parameters["means"][choice] += self.config.learning_rate * (
+                    rewards.mean() - self.parameters["means"][choice]
+                )
+        return {"mean": steps.reward.mean().item()}
+
+
+KIND = Counting.kind(BatchConfig)
+SPACES = Spaces(3, DiscreteActions(3), 4)
+
+
+class TestCounting(LearnerConformance):
+    kind = KIND
+    config = BatchConfig(steps_per_update=6)
+
+
+def collecting(steps=2, **settings):
+    learner, world = (
+        KIND.build(SPACES, BatchConfig(**{"steps_per_update": 3} | settings), seed=1),
+        ConformanceWorld(SPACES),
+    )
+    for _ in range(steps):
+        learner.observe(world.step(learner))
+    return learner, world
+
+
+def test_a_learner_sees_its_steps_in_the_order_of_time():
+    learner, world = collecting()
+    last = world.step(learner)
+    learner.observe(last)
+    assert learner.update(0.0).gradient_steps == 1
+    assert learner.last.obs.shape == (3, 4, 3)
+    assert torch.equal(learner.last.reward[2], last.reward)
+
+
+def test_the_last_step_of_every_row_counts_as_truncated_after_a_cut():
+    learner, _ = collecting(steps=3)
+    learner.cut()
+    learner.update(0.0)
+    assert (learner.last.truncated[2] ^ learner.last.terminated[2]).all()
+
+
+def test_actions_it_does_not_take_are_refused_with_the_way_out():
+    with pytest.raises(BadInput, match=r"counting takes discrete actions, not BoxActions.* choose another agent"):
+        KIND.build(Spaces(3, BoxActions(1), 4), BatchConfig(), seed=1)
+
+
+def test_a_step_without_its_actions_is_refused():
+    learner, world = collecting()
+    step = world.step(learner)
+    learner.observe(step)
+    with pytest.raises(BadInput, match="3 steps are collected"):
+        learner.observe(step)
+    learner.update(0.0)
+    with pytest.raises(BadInput, match="not those drawn last"):
+        learner.observe(step)
+
+
+def test_a_state_of_another_number_of_rows_is_refused():
+    learner, _ = collecting()
+    other = KIND.build(Spaces(3, DiscreteActions(3), 5), BatchConfig(steps_per_update=3), seed=1)
+    with pytest.raises(BadInput, match="saved reward"):
+        other.load_state(learner.state())
+
+
+def test_the_learning_rate_scales_and_a_minibatch_that_is_none_cannot_shrink():
+    assert KIND.scaled(BatchConfig(learning_rate=0.4), learning_rate=0.5).learning_rate == 0.2
+    with pytest.raises(Refused, match="lower steps_per_update or the number of rows"):
+        KIND.scaled(BatchConfig(), minibatch=0.5)
