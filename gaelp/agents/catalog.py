@@ -1,4 +1,4 @@
-"""Every algorithm that can be asked for by name: the own six, stable-baselines3's, and installed third-party ones.
+"""Find algorithms by name: GAELP's own six, those of stable-baselines3, and installed third-party ones.
 
 A third party offers an `AgentKind` by an entry point in the group `gaelp.agents`, under the kind's own name.
 """
@@ -44,22 +44,22 @@ Config_contra = TypeVar("Config_contra", bound=Frozen, contravariant=True)
 
 
 class Build(Protocol[Config_contra]):
-    """Makes a learner; BadInput if it does not take such actions."""
+    """Builds a learner; BadInput if it does not take such actions."""
 
     def __call__(self, spaces: Spaces, config: Config_contra, /, *, seed: int) -> Learner:
-        """A learner that depends on nothing else."""
+        """Build a learner from these arguments and nothing else."""
 
 
 class Scale(Protocol[Config]):
-    """A config with its learning rate times a factor and its minibatches shrunk to a share; Refused if they cannot."""
+    """Multiplies a config's learning rate and shrinks its minibatches; Refused if they cannot shrink."""
 
     def __call__(self, config: Config, /, *, learning_rate: float, minibatch: float) -> Config:
-        """What a learner that loads the saved state of one with `config` is built from."""
+        """Return the config of a learner that can load a state saved with `config`."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentKind(Generic[Config]):
-    """An algorithm as the rest of GAELP sees it: what it is called, configured with and built by."""
+    """An algorithm as the rest of GAELP sees it: name, config model, builder, and the actions it takes."""
 
     name: str
     config: type[Config]
@@ -68,11 +68,11 @@ class AgentKind(Generic[Config]):
     scale: Scale[Config]
 
     def takes(self, spaces: Spaces) -> bool:
-        """Whether it can act in these spaces."""
+        """Return whether it can act in these spaces."""
         return self.actions in ("both", "continuous" if isinstance(spaces.actions, BoxActions) else "discrete")
 
     def scaled(self, config: Config, *, learning_rate: float = 1.0, minibatch: float = 1.0) -> Config:
-        """For a learner that goes on from a saved state more cautiously, or with less memory.
+        """Return the config to resume from a saved state more cautiously, or with less memory.
 
         The learning-rate schedule is multiplied by `learning_rate`, and minibatches shrink to the share `minibatch`.
         """
@@ -85,7 +85,7 @@ class AgentKind(Generic[Config]):
 
 
 def find_agent(name: str) -> AgentKind[Any]:
-    """The algorithm of this name; ConfigError if there is none, ComponentMissing if it is there but unusable."""
+    """Return the algorithm of this name; ConfigError if there is none, ComponentMissing if it cannot be used."""
     offered = [point for point in entry_points(group=GROUP) if point.name == name]
     if own := _OWN.get(name):
         _refuse_shadow(offered)
@@ -105,18 +105,18 @@ def find_agent(name: str) -> AgentKind[Any]:
 
 
 def agent_names() -> tuple[str, ...]:
-    """Everything find_agent knows by name: own ones first, then third-party ones (not loaded for this), then SB3's."""
+    """List what find_agent knows: GAELP's own first, then third-party ones (not loaded for this), then SB3's."""
     others = sorted({point.name for point in entry_points(group=GROUP)} - _OWN.keys())
     return (*_OWN, *others, *sb3_names())
 
 
 def agent_config(kind: AgentKind[Config], overrides: Mapping[str, Any]) -> Config:
-    """The defaults of an algorithm with some settings changed; ConfigError names every one that is wrong."""
+    """Return an algorithm's defaults with some settings changed; ConfigError names every wrong setting."""
     return validated(kind.config, overrides, lambda _: f"agent {kind.name}")
 
 
 def agent_distributions(kind: AgentKind[Any]) -> tuple[str, ...]:
-    """The installed distributions, besides GAELP's own, whose code makes up an algorithm."""
+    """List the installed distributions, besides GAELP's own, that an algorithm's code comes from."""
     if is_sb3_name(kind.name):
         return ("sb3-contrib", "stable-baselines3")
     top = kind.config.__module__.partition(".")[0]
@@ -127,9 +127,9 @@ def _loaded(point: EntryPoint) -> AgentKind[Any]:
     source = f"agent {point.name!r} of {_sources([point])} ({point.value})"
     try:
         kind = point.load()
-    except Exception as problem:  # whatever a third party's module raises: it is told, not hidden
+    except Exception as problem:  # whatever a third party's module raises is reported, not hidden
         raise ComponentMissing(
-            f"{source} cannot be loaded, {type(problem).__name__}: {problem}; mend or reinstall that distribution,"
+            f"{source} cannot be loaded, {type(problem).__name__}: {problem}; fix or reinstall that distribution,"
             " or choose another agent"
         ) from problem
     if not isinstance(kind, AgentKind):
@@ -137,24 +137,22 @@ def _loaded(point: EntryPoint) -> AgentKind[Any]:
             f"{source} is of type {type(kind).__name__}; allowed is an AgentKind: let the entry point name one"
         )
     if kind.name != point.name:
-        raise ComponentMissing(
-            f"{source} calls itself {kind.name!r}: give entry point and kind one name, for saved states go by it"
-        )
+        raise ComponentMissing(f"{source} calls itself {kind.name!r}: give entry point and kind the same name")
     return kind
 
 
 def _refuse_shadow(offered: list[EntryPoint]) -> None:
-    """An own name means the own algorithm: if a distribution claims it too, nobody can tell which one is meant."""
+    """Refuse a distribution that offers an agent under a name of GAELP's own: which is meant would be unclear."""
     if offered:
         raise ComponentMissing(
             f"{_sources(offered)} offers an agent {offered[0].name!r}, which is a name of GAELP's own: uninstall it, or"
-            " let it choose another name"
+            " rename its agent"
         )
 
 
 def _sources(points: list[EntryPoint]) -> str:
-    found = (f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed one" for point in points)
-    return "distribution " + " and ".join(sorted(found))
+    names = (f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed one" for point in points)
+    return "distribution " + " and ".join(sorted(names))
 
 
 def _sb3_kind(name: str) -> AgentKind[Sb3Config]:

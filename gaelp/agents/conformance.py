@@ -1,12 +1,12 @@
-"""What GAELP asks of every learner, as checks that anyone can run on one of their own.
+"""What GAELP demands of every learner, as checks that anyone can run on an agent of their own.
 
-In a test module, give the kind and a config that learns after a few steps; each property becomes one test:
+In a test module, give the kind and a config that learns after a few steps; each demand becomes one test:
 
     class TestMine(LearnerConformance):
         kind = MINE
         config = MineConfig(batch_size=16)
 
-Without pytest, `check_learner(MINE, MineConfig(batch_size=16))` raises an AssertionError that names the property.
+Without pytest, `check_learner(MINE, MineConfig(batch_size=16))` raises an AssertionError that says what is wrong.
 """
 
 import math
@@ -31,7 +31,7 @@ __all__ = [
     "Bench",
     "LearnerCheck",
     "LearnerConformance",
-    "a_restored_learner_goes_on_bit_for_bit",
+    "a_restored_learner_continues_bit_for_bit",
     "a_state_of_another_algorithm_is_refused",
     "actions_fit_their_space",
     "actions_of_another_space_are_refused",
@@ -40,7 +40,7 @@ __all__ = [
     "cut_forgets_what_was_drawn",
     "cut_is_a_truncation",
     "global_generators_play_no_part",
-    "it_goes_on_with_a_scaled_config",
+    "it_continues_with_a_scaled_config",
     "it_learns",
     "progress_lies_between_start_and_end",
     "spaces_of",
@@ -64,7 +64,7 @@ class Bench:
         return self.kind.build(self.spaces, self.config, seed=seed)
 
     def trained(self, seed: int = 1, updates: int = 1) -> tuple[Learner, ConformanceWorld]:
-        """A learner in the middle of its work, and its world."""
+        """A learner after some updates and one more step, and its world."""
         learner, world = self.build(seed), ConformanceWorld(self.spaces)
         world.until_learnt(learner, updates)
         world.run(learner, 1)
@@ -75,13 +75,13 @@ LearnerCheck = Callable[[Bench], None]
 
 
 def spaces_of(kind: AgentKind[Any]) -> tuple[Spaces, ...]:
-    """The worlds that a kind is checked in: numbers, choices, or both."""
+    """The spaces that a kind is checked in: numbers, choices, or both."""
     every = (Spaces(OBSERVATION_SIZE, actions, ROWS) for actions in (_NUMBERS, _CHOICES))
     return tuple(spaces for spaces in every if kind.takes(spaces))
 
 
 def check_learner(kind: AgentKind[Any], config: Frozen) -> None:
-    """Run every check in every world the kind takes; AssertionError on the first that fails."""
+    """Run every check in every space the kind takes; AssertionError on the first that fails."""
     for spaces in spaces_of(kind):
         for check in CHECKS:
             check(Bench(kind, config, spaces))
@@ -97,33 +97,33 @@ class LearnerConformance:
     config: ClassVar[Frozen]
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test for each property and world."""
+        """Make one test for each check and space."""
         owner: Any = metafunc.cls
         worlds = spaces_of(owner.kind)
         metafunc.parametrize("spaces", worlds, ids=[type(spaces.actions).__name__ for spaces in worlds])
         metafunc.parametrize("check", CHECKS, ids=[check.__name__ for check in CHECKS])
 
     def test_conforms(self, check: LearnerCheck, spaces: Spaces) -> None:
-        """The learner has the property that the check is named after."""
+        """Run one check."""
         check(Bench(self.kind, self.config, spaces))
 
 
 def actions_fit_their_space(bench: Bench) -> None:
-    """Shape, type and bounds of actions, at the start and later, exploring or not; any number of rows if not."""
+    """Actions have the right shape, type and bounds, also after learning; any number of rows if not exploring."""
     wanted = (torch.int64, ()) if isinstance(bench.spaces.actions, DiscreteActions) else (torch.float32, (2,))
     for trained in (False, True):
         learner = bench.trained()[0] if trained else bench.build()
         for rows, explore in ((ROWS, True), (ROWS, False), (3 * ROWS, False)):
             action = learner.act(100 * torch.randn(rows, OBSERVATION_SIZE, generator=_generator()), explore=explore)
-            seen = (action.dtype, tuple(action.shape[1:]))
-            _expect(len(action) == rows and seen == wanted, f"actions are {seen} of {len(action)} rows, not {wanted}")
+            given = (action.dtype, tuple(action.shape[1:]))
+            _expect(len(action) == rows and given == wanted, f"actions are {given} of {len(action)} rows, not {wanted}")
             low, high = (0, _CHOICES.count - 1) if wanted[0] is torch.int64 else (-1, 1)
             inside = bool(((action >= low) & (action <= high)).all())
             _expect(inside, f"actions {action.tolist()} leave {low}..{high}")
 
 
 def actions_of_another_space_are_refused(bench: Bench) -> None:
-    """A kind for choices alone, or numbers alone, says so when it is built for the other."""
+    """A kind that takes only choices, or only numbers, raises BadInput when it is built for the other."""
     for actions in (_NUMBERS, _CHOICES):
         spaces = Spaces(OBSERVATION_SIZE, actions, ROWS)
         if not bench.kind.takes(spaces):
@@ -131,14 +131,14 @@ def actions_of_another_space_are_refused(bench: Bench) -> None:
 
 
 def the_seed_decides_everything(bench: Bench) -> None:
-    """The same seed and inputs give the same state, another seed another one."""
+    """The same seed and inputs give the same state; another seed gives another."""
     states = [_state(bench.trained(seed)[0]) for seed in (1, 1, 2)]
     _expect_same(states[0], states[1], "two learners of one seed")
     _expect(bool(differing(states[0], states[2])), "learners of seeds 1 and 2 are the same")
 
 
 def global_generators_play_no_part(bench: Bench) -> None:
-    """What others draw from torch's or NumPy's global generators changes nothing; a learner at work draws nothing."""
+    """A learner neither uses nor moves the global generators of torch and NumPy."""
     learners = []
     for _ in range(2):
         torch.rand(3)
@@ -151,7 +151,7 @@ def global_generators_play_no_part(bench: Bench) -> None:
 
 
 def best_actions_draw_nothing(bench: Bench) -> None:
-    """Acting without exploring changes nothing in the learner, and gives the same actions again."""
+    """Acting without exploring is deterministic and leaves the state as it was."""
     learner, _ = bench.trained()
     before, obs = _state(learner), torch.randn(ROWS, OBSERVATION_SIZE, generator=_generator())
     first, second = (learner.act(obs, explore=False) for _ in range(2))
@@ -160,7 +160,7 @@ def best_actions_draw_nothing(bench: Bench) -> None:
 
 
 def it_learns(bench: Bench) -> None:
-    """An update says that gradient steps were made, in finite figures, and parameters differ afterwards."""
+    """An update reports gradient steps and finite metrics, changes the state, and after three the actions (numbers)."""
     learner, world = bench.trained()
     probe = torch.randn(64, OBSERVATION_SIZE, generator=_generator())
     acted = learner.act(probe, explore=False)
@@ -174,7 +174,7 @@ def it_learns(bench: Bench) -> None:
 
 
 def state_is_plain(bench: Bench) -> None:
-    """Dictionaries with text as keys hold tensors without gradient, numbers and strings; `name` is the learner's."""
+    """The state is dictionaries, by text, of tensors without gradient, numbers and strings; `name` is the kind's."""
     for learner in (bench.build(), bench.trained()[0]):
         state = learner.state()
         _expect(state.get("name") == learner.name == bench.kind.name, f"name is {state.get('name')!r} in the state")
@@ -184,20 +184,20 @@ def state_is_plain(bench: Bench) -> None:
 
 
 def state_is_a_copy(bench: Bench) -> None:
-    """Neither later training nor training of a learner that loaded it changes a state."""
+    """Later training, of this learner or of one that loaded the state, does not change a saved state."""
     learner, world = bench.trained()
     state = learner.state()
     kept = _state(learner)
     world.until_learnt(learner, 1)
-    _expect_same(kept, leaves_of(state), "a state and itself after its learner went on")
+    _expect_same(kept, leaves_of(state), "a state and itself after its learner trained on")
     other, world = bench.build(), ConformanceWorld(bench.spaces)
     other.load_state(state)
     world.until_learnt(other, 1)
-    _expect_same(kept, leaves_of(state), "a state and itself after a learner that loaded it went on")
+    _expect_same(kept, leaves_of(state), "a state and itself after a learner that loaded it trained on")
 
 
-def a_restored_learner_goes_on_bit_for_bit(bench: Bench) -> None:
-    """Also in a learner of another seed that has done something else, and between acting and observing."""
+def a_restored_learner_continues_bit_for_bit(bench: Bench) -> None:
+    """A restored learner continues to the bit, whatever it did before, also between acting and observing."""
     for between in (False, True):
         first, world = bench.trained()
         step = world.step(first) if between else None
@@ -213,7 +213,7 @@ def a_restored_learner_goes_on_bit_for_bit(bench: Bench) -> None:
 
 
 def what_is_not_finite_is_refused(bench: Bench) -> None:
-    """NaN or infinity in a step raises BadInput and leaves no trace."""
+    """NaN or infinity in a step raises BadInput and leaves the state as it was."""
     learner, world = bench.trained()
     for name in ("obs", "reward", "next_obs"):
         step = world.step(learner)
@@ -228,14 +228,14 @@ def what_is_not_finite_is_refused(bench: Bench) -> None:
 
 
 def cut_is_a_truncation(bench: Bench) -> None:
-    """After `cut` a learner learns as if the last step of every row had been truncated; twice is as good as once."""
+    """After `cut` a learner learns as if the last step of every row were truncated; a second `cut` changes nothing."""
     for steps in (1, 2):
         learners = [bench.trained() for _ in range(3)]
         for index, (learner, world) in enumerate(learners):
             last = world.run(learner, steps, truncated=index == 0)
             for _ in range(index):
                 learner.cut()
-            world.obs = last.next_obs  # new episodes begin where the old ones were: only the cut tells them apart
+            world.obs = last.next_obs  # new episodes start where the old ones ended, so only the cut separates them
             world.until_learnt(learner, 1)
         states = [_state(learner) for learner, _ in learners]
         _expect_same(states[0], states[1], "a learner whose last step was truncated, and one that was cut after it")
@@ -243,7 +243,7 @@ def cut_is_a_truncation(bench: Bench) -> None:
 
 
 def cut_forgets_what_was_drawn(bench: Bench) -> None:
-    """A learner that was cut between acting and observing goes on, and is restored bit for bit."""
+    """A `cut` between acting and observing drops the drawn actions; the learner continues and restores to the bit."""
     first, world = bench.trained()
     world.step(first)
     first.cut()
@@ -257,7 +257,7 @@ def cut_forgets_what_was_drawn(bench: Bench) -> None:
 
 
 def a_state_of_another_algorithm_is_refused(bench: Bench) -> None:
-    """So is an empty one; the learner stays as it was."""
+    """A state of another algorithm, or an empty one, raises BadInput and leaves the learner as it was."""
     learner, _ = bench.trained()
     before = _state(learner)
     for state in ({}, {"name": "another"}, {**learner.state(), "name": "another"}):
@@ -265,8 +265,8 @@ def a_state_of_another_algorithm_is_refused(bench: Bench) -> None:
         _expect_same(before, _state(learner), "a learner before and after a state it refused")
 
 
-def it_goes_on_with_a_scaled_config(bench: Bench) -> None:
-    """A learner with half the rate, and one with half the minibatch if there is one to halve, load the state."""
+def it_continues_with_a_scaled_config(bench: Bench) -> None:
+    """A learner with half the learning rate loads the state and learns; so does one with half the minibatch, if any."""
     learner, world = bench.trained()
     configs = [bench.kind.scaled(bench.config, learning_rate=0.5)]
     with suppress(Refused):
@@ -280,7 +280,7 @@ def it_goes_on_with_a_scaled_config(bench: Bench) -> None:
 
 
 def progress_lies_between_start_and_end(bench: Bench) -> None:
-    """Shares of training below 0 or above 1 are refused where they are used; 0 and 1 are allowed."""
+    """`update` accepts a progress of 0 and of 1, and raises BadInput above 1."""
     learner, world = bench.build(), ConformanceWorld(bench.spaces)
     world.until_learnt(learner, 1, progress=0.0)
     world.until_learnt(learner, 1, progress=1.0)
@@ -294,7 +294,7 @@ def _state(learner: Learner) -> dict[str, Any]:
 
 
 def _moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Where numbers of the same shape are not the same; what was collected may be gone after an update."""
+    """The tensors that differ, of those that kept their shape: an update may empty what was collected."""
     numbers = {path: leaf for path, leaf in before.items() if isinstance(leaf, Tensor) and leaf.is_floating_point()}
     kept = {path: leaf for path, leaf in numbers.items() if path in after and after[path].shape == leaf.shape}
     return differing(kept, {path: after[path] for path in kept})
@@ -316,8 +316,8 @@ def _expect(holds: bool, otherwise: str) -> None:
 
 
 def _expect_same(first: Mapping[str, Any], second: Mapping[str, Any], who: str) -> None:
-    found = differing(first, second)
-    _expect(not found, f"{who} differ in {', '.join(found[:5])}{' and more' if len(found) > 5 else ''}")
+    paths = differing(first, second)
+    _expect(not paths, f"{who} differ in {', '.join(paths[:5])}{' and more' if len(paths) > 5 else ''}")
 
 
 def _expect_figures(update: Update) -> None:
@@ -344,11 +344,11 @@ CHECKS: tuple[LearnerCheck, ...] = (
     it_learns,
     state_is_plain,
     state_is_a_copy,
-    a_restored_learner_goes_on_bit_for_bit,
+    a_restored_learner_continues_bit_for_bit,
     what_is_not_finite_is_refused,
     cut_is_a_truncation,
     cut_forgets_what_was_drawn,
     a_state_of_another_algorithm_is_refused,
-    it_goes_on_with_a_scaled_config,
+    it_continues_with_a_scaled_config,
     progress_lies_between_start_and_end,
 )

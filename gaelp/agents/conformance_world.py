@@ -1,4 +1,4 @@
-"""A small world for conformance checks, the same for the same actions, and states taken apart to be compared."""
+"""A small deterministic world for conformance checks, and the comparison of saved states."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ __all__ = ["OBSERVATION_SIZE", "ROWS", "ConformanceWorld", "differing", "leaves_
 
 OBSERVATION_SIZE, ROWS = 3, 4
 _STEPS_MAX = 1_000
-_ENDS = 0.05  # the chance that a row's episode terminates in a step, and as much that it is truncated
+_ENDS = 0.05  # chance of a row's episode to terminate in a step, and the same again to be truncated
 
 
 class ConformanceWorld:
@@ -26,16 +26,16 @@ class ConformanceWorld:
         self.obs = self._drawn(0)
 
     def copy(self) -> "ConformanceWorld":
-        """One that goes on the same."""
+        """A world that continues in the same way."""
         return copy.copy(self)
 
     def reset(self) -> None:
-        """Begin new episodes in all rows."""
+        """Start new episodes in all rows."""
         self._time += 1
         self.obs = self._drawn(1)
 
     def step(self, learner: Learner, *, truncated: bool | None = None) -> Step:
-        """What the learner's next actions lead to; with `truncated`, whether all rows end by it and none otherwise."""
+        """Let the learner act once; `truncated` ends all episodes (True) or none (False) instead of some at random."""
         action = learner.act(self.obs, explore=True)
         self._time += 1
         led_to, ends = self._drawn(0), torch.rand(2, self._rows, generator=self._generator(2)) < _ENDS
@@ -47,7 +47,7 @@ class ConformanceWorld:
         return step
 
     def run(self, learner: Learner, steps: int, *, truncated: bool | None = None) -> Step:
-        """Step, observe and update, but not after the last step, which is returned; `truncated` is for that alone."""
+        """Step, observe and update, except after the last step, which is returned; `truncated` applies to that step."""
         for _ in range(steps - 1):
             learner.observe(self.step(learner))
             learner.update(0.5)
@@ -63,7 +63,7 @@ class ConformanceWorld:
         progress: float = 0.5,
         before_update: Callable[[], None] = lambda: None,
     ) -> list[Update]:
-        """Go on until so many updates were made; AssertionError if that takes too long."""
+        """Step until this many updates were made; AssertionError if that takes too many steps."""
         made: list[Update] = []
         for _ in range(_STEPS_MAX):
             before_update()
@@ -85,7 +85,7 @@ class ConformanceWorld:
 
 
 def leaves_of(state: Mapping[str, Any]) -> dict[str, Any]:
-    """What a state holds, by path; tensors as copies. AssertionError if a key is not text."""
+    """The values of a state by path, tensors as copies; AssertionError if a key is not text."""
     return dict(_walk(state, ""))
 
 
@@ -101,14 +101,14 @@ def _walk(node: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    """The paths where two states are not the same to the bit."""
+    """The paths at which two states differ, to the bit."""
     alone = first.keys() ^ second.keys()
     return sorted(alone | {path for path in first.keys() & second.keys() if not _same(first[path], second[path])})
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, Tensor) and isinstance(other, Tensor):
-        if one.dtype != other.dtype or one.shape != other.shape:
+def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, Tensor) and isinstance(second, Tensor):
+        if first.dtype != second.dtype or first.shape != second.shape:
             return False
-        return one.contiguous().numpy().tobytes() == other.contiguous().numpy().tobytes()
-    return type(one) is type(other) and repr(one) == repr(other)
+        return first.contiguous().numpy().tobytes() == second.contiguous().numpy().tobytes()
+    return type(first) is type(second) and repr(first) == repr(second)

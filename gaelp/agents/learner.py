@@ -1,7 +1,7 @@
-"""What every learner is: it acts, takes in steps, updates itself when it has enough, and can be saved and restored.
+"""The contract of every learner: act, observe steps, update once there are enough, save and restore.
 
 Learners see rows. A row is one environment of a vector environment, or one segment of a campaign where a policy is
-shared across segments; a learner does not know which.
+shared across segments; a learner cannot tell which.
 """
 
 from collections.abc import Collection, Mapping
@@ -27,14 +27,14 @@ class DiscreteActions:
 
 @dataclass(frozen=True, slots=True)
 class BoxActions:
-    """`size` numbers in -1..1; actions are float32 of shape (rows, size). Whoever owns other bounds rescales."""
+    """`size` numbers in -1..1; actions are float32 of shape (rows, size). An environment with other bounds rescales."""
 
     size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Spaces:
-    """What a learner is built for."""
+    """The sizes a learner is built for: observations, actions, and rows side by side."""
 
     observation_size: int
     actions: DiscreteActions | BoxActions
@@ -43,7 +43,7 @@ class Spaces:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What one update did: losses and health figures by name, and how many gradient steps were made."""
+    """The outcome of one update: losses and health figures by name, and how many gradient steps were made."""
 
     metrics: Mapping[str, float]
     gradient_steps: int
@@ -59,26 +59,26 @@ class Learner(Protocol):
         ...
 
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
-        """Actions for all rows: drawn while training, the best known ones otherwise."""
+        """Return actions for all rows: explored ones while training, the best known otherwise."""
         ...
 
     def observe(self, step: Step) -> None:
-        """Take in the step that the last explored actions led to."""
+        """Record the step that the last explored actions led to."""
         ...
 
     def cut(self) -> None:
-        """The environment is about to be reset from outside: episodes that run are not continued.
+        """Prepare for a reset from outside, which breaks off the current episodes.
 
-        The last step of every row counts as truncated, and an action that was drawn and not yet observed is forgotten.
+        The last step of every row counts as truncated; actions drawn but not yet observed are dropped.
         """
         ...
 
     def update(self, progress: float) -> Update | None:
-        """Learn if there is enough to learn from, else None; `progress` (0..1) drives the schedules."""
+        """Learn if enough steps are collected, else return None; `progress` (0..1) drives the schedules."""
         ...
 
     def state(self) -> dict[str, Any]:
-        """Everything that decides how training goes on: tensors, numbers and strings only."""
+        """Return everything that determines further training: tensors, numbers and strings only."""
         ...
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -87,14 +87,14 @@ class Learner(Protocol):
 
 
 def random_streams(seed: int) -> tuple[torch.Generator, torch.Generator, torch.Generator]:
-    """Independent generators: for a learner's first weights, for its actions, and for what it draws while it learns."""
+    """Return independent generators for the first weights, for actions, and for draws during learning."""
     words = np.random.SeedSequence(seed).generate_state(3, np.uint64)
     weights, acting, learning = (torch.Generator().manual_seed(int(word)) for word in words)
     return weights, acting, learning
 
 
 def refuse_other_state(state: Mapping[str, Any], name: str, wanted: Collection[str]) -> None:
-    """BadInput unless a saved state is of a learner of this name and has exactly the wanted parts."""
+    """Raise BadInput unless the saved state is of this algorithm and has exactly the wanted parts."""
     if state.keys() != set(wanted):
         raise BadInput(
             f"the saved state has {sorted(state)}, wanted is {sorted(wanted)}: load into a learner built alike"

@@ -145,7 +145,7 @@ class Global(Spoilt):
         (OutOfBounds, conformance.actions_fit_their_space),
         (DrawsForBest, conformance.best_actions_draw_nothing),
         (Global, conformance.global_generators_play_no_part),
-        (Forgetful, conformance.a_restored_learner_goes_on_bit_for_bit),
+        (Forgetful, conformance.a_restored_learner_continues_bit_for_bit),
         (Sharing, conformance.state_is_a_copy),
         (Unplain, conformance.state_is_plain),
         (Lazy, conformance.it_learns),
