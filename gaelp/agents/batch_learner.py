@@ -32,10 +32,10 @@ class BatchConfig(Frozen):
     learning_rate: PositiveFloat = Field(default=0.1, description="how far one update moves the parameters")
 
 
-Config = TypeVar("Config", bound=BatchConfig)
+OwnConfig = TypeVar("OwnConfig", bound=BatchConfig)
 
 
-class BatchLearner(ABC, Generic[Config]):
+class BatchLearner(ABC, Generic[OwnConfig]):
     """Collects `steps_per_update` steps of all rows, learns from them once, and starts over.
 
     A subclass reads `spaces`, `config` and `action_size` (how many numbers an action has, or how many choices there
@@ -45,7 +45,7 @@ class BatchLearner(ABC, Generic[Config]):
     name: ClassVar[str]
     actions: ClassVar[ActionKind]
 
-    def __init__(self, spaces: Spaces, config: Config, *, seed: int) -> None:
+    def __init__(self, spaces: Spaces, config: OwnConfig, *, seed: int) -> None:
         self.spaces, self.config = spaces, config
         self._box = isinstance(spaces.actions, BoxActions)
         if self.actions not in ("both", "continuous" if self._box else "discrete"):
@@ -73,7 +73,7 @@ class BatchLearner(ABC, Generic[Config]):
         """Change `self.parameters` by steps whose tensors have shape (T, rows, ...); returns figures to report."""
 
     @classmethod
-    def kind(cls, config: type[Config]) -> AgentKind[Config]:
+    def kind(cls, config: type[OwnConfig]) -> AgentKind[OwnConfig]:
         """What an entry point in the group `gaelp.agents` names."""
         return AgentKind(cls.name, config, cls, cls.actions, _scaled)
 
@@ -145,7 +145,7 @@ class BatchLearner(ABC, Generic[Config]):
         return {name: torch.stack(column) for name, column in zip(Step._fields, columns, strict=False)}
 
 
-def _scaled(config: Config, *, learning_rate: float, minibatch: float) -> Config:
+def _scaled(config: OwnConfig, *, learning_rate: float, minibatch: float) -> OwnConfig:
     if minibatch < 1:
         raise Refused(
             f"steps_per_update={config.steps_per_update} are learnt from at once, and there is no minibatch to shrink:"

@@ -57,7 +57,7 @@ def init(
 
 def _config_file(folder: Path) -> dict[Path, str]:
     text = _template("gaelp.yaml")
-    with suppress(ConfigError):  # a folder whose name cannot be a run's keeps the placeholder
+    with suppress(ConfigError):  # a folder whose name no run may have: the run's name stays my-project
         text = text.replace(f"{'my-project':20} #", f"{check_name(folder.name, 'FOLDER'):20} #")
     return {folder / "gaelp.yaml": text}
 

@@ -77,7 +77,7 @@ def test_every_key_has_its_default_and_a_sentence(gaelp, here):
     }
 
 
-def test_a_folder_whose_name_no_run_may_have_keeps_the_placeholder(gaelp, here):
+def test_a_folder_whose_name_no_run_may_have_leaves_the_name_my_project(gaelp, here):
     assert gaelp("init", "spring sale").exit_code == 0
     assert yaml.safe_load((here / "spring sale/gaelp.yaml").read_text())["run"]["name"] == "my-project"
 
