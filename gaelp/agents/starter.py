@@ -61,8 +61,9 @@ def _with_one(obs: Tensor) -> Tensor:
 
 def _fitted(features: Tensor, targets: Tensor) -> Tensor:
     """Least squares with a little shrinkage, so that features which move together do no harm."""
-    squares = features.T @ features
-    return torch.linalg.solve(squares + 1e-3 * len(features) * torch.eye(len(squares)), features.T @ targets)
+    squares = features.T @ features + 1e-3 * len(features) * torch.eye(features.shape[1])
+    weights: Tensor = torch.linalg.solve(squares, features.T @ targets)
+    return weights
 
 
 KIND = StarterAgent.kind(StarterAgentConfig)
