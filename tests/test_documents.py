@@ -96,6 +96,13 @@ def test_the_documents_print_many_commands_and_alternatives_count_one_by_one():
     assert list(alternatives("gaelp up | down")) == ["gaelp up", "gaelp down"]
 
 
+@pytest.mark.parametrize("document", ["docs/claims.md", "CONTRIBUTING.md"])
+def test_every_test_that_a_document_names_exists(document):
+    named = re.findall(r"(?:tests|bench|configs|gaelp)/[\w/.-]*\w", text_of(document))
+    assert len(named) > 10
+    assert [path for path in named if "NAME" not in path and "PHASE" not in path and not (ROOT / path).exists()] == []
+
+
 def test_every_demand_on_an_agent_is_explained():
     demands = text_of("docs/agents.md").split("### What conformance demands")[1].split("###")[0]
     explained = re.findall(r"^\| `(\w+)` \| [^|]{20,} \|$", demands, re.MULTILINE)
