@@ -1,4 +1,4 @@
-"""The conformance suite passes for every algorithm GAELP ships or adapts, and sees a learner that breaks a rule."""
+"""The conformance suite passes for every algorithm GAELP ships or adapts, and catches a learner that breaks a rule."""
 
 import pytest
 import torch
@@ -66,11 +66,11 @@ TestContribTqc = slow(suite("sb3-contrib:TQC", {"arguments": SB3_REPLAY}))
 TestContribTrpo = slow(suite("sb3-contrib:TRPO", {"arguments": SB3_NETWORK | {"n_steps": 6, "batch_size": 12}}))
 
 
-# A learner that breaks one rule, and the check that has to see it.
+# A learner that breaks one rule, and the check that has to catch it.
 
 
 class Spoilt:
-    """A sound learner behind a door that spoils one thing."""
+    """A sound learner with one method spoilt."""
 
     def __init__(self, learner):
         self._learner = learner
@@ -155,7 +155,7 @@ class Global(Spoilt):
     ],
     ids=lambda value: value.__name__,
 )
-def test_a_learner_that_breaks_a_rule_is_seen(spoil, check):
+def test_a_learner_that_breaks_a_rule_is_caught(spoil, check):
     sound = find_agent("sac")
     build = lambda spaces, config, *, seed: spoil(sound.build(spaces, config, seed=seed))  # noqa: E731
     kind = AgentKind("sac", sound.config, build, sound.actions, sound.scale)
@@ -164,7 +164,7 @@ def test_a_learner_that_breaks_a_rule_is_seen(spoil, check):
         check(bench)
 
 
-def test_a_kind_that_claims_actions_its_learner_refuses_is_seen_without_pytest():
+def test_a_kind_that_claims_actions_its_learner_refuses_is_caught_without_pytest():
     sound = find_agent("sac")
     kind = AgentKind("sac", sound.config, sound.build, "both", sound.scale)
     assert [type(spaces.actions) for spaces in spaces_of(kind)][1] is DiscreteActions
@@ -172,7 +172,7 @@ def test_a_kind_that_claims_actions_its_learner_refuses_is_seen_without_pytest()
         check_learner(kind, agent_config(kind, REPLAY))
 
 
-def test_a_kind_that_hides_actions_its_learner_takes_is_seen():
+def test_a_kind_that_hides_actions_its_learner_takes_is_caught():
     sound = find_agent("ppo")
     kind = AgentKind("ppo", sound.config, sound.build, "discrete", sound.scale)
     bench = Bench(kind, agent_config(kind, PPO), Spaces(3, DiscreteActions(3), 4))
@@ -180,7 +180,7 @@ def test_a_kind_that_hides_actions_its_learner_takes_is_seen():
         conformance.actions_of_another_space_are_refused(bench)
 
 
-def test_a_learner_that_never_learns_is_seen_soon():
+def test_a_learner_that_never_learns_is_caught_within_1000_steps():
     kind = find_agent("a2c")
     bench = Bench(kind, agent_config(kind, ON_POLICY | {"steps_per_update": 100_000}), spaces_of(kind)[0])
     with pytest.raises(AssertionError, match="0 of 1 updates were made in 1000 steps"):
