@@ -10,6 +10,7 @@ from gaelp.approvals.heads import check_heads, publish_head, read_heads
 from gaelp.approvals.keys import SigningKey, load_key, new_key, save_key
 from gaelp.approvals.mandate import Mandate, describe_mandate
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, load_policy, policy_for, stricter
+from gaelp.approvals.revocations import trusted_approvers
 from gaelp.approvals.store import ApprovalStore
 from gaelp.approvals.trust import Approver, Trust, load_trust
 
@@ -49,5 +50,6 @@ __all__ = [
     "sign",
     "state_of",
     "stricter",
+    "trusted_approvers",
     "unsigned",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from gaelp.approvals.canonical import canonical, digest, parse
 from gaelp.approvals.database import ApprovalDatabase, Session
 from gaelp.approvals.words import require_aware
-from gaelp.errors import DataError
+from gaelp.errors import DataError, Refused
 
 __all__ = [
     "ROW_DOMAIN",
@@ -17,6 +17,7 @@ __all__ = [
     "AuditProblem",
     "AuditRow",
     "append",
+    "check_no_gap",
     "has_row",
     "read_rows",
     "row_hash",
@@ -48,6 +49,12 @@ class AuditRow:
         return row_hash(
             self.seq, self.at, self.kind, parse(self.body.encode("utf-8", "surrogatepass")), self.previous_hash
         )
+
+    def checked_body(self) -> bytes:
+        """The body; Refused if the row was changed."""
+        if self.own_hash() != self.hash:
+            raise Refused(f"row {self.seq} of the audit log was changed")
+        return self.body.encode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +129,16 @@ def has_row(session: Session, kind: str, action_hash: str) -> bool:
 
 def read_rows(session: Session) -> Iterator[AuditRow]:
     """The rows of the log, the oldest first."""
-    for found in session.execute("SELECT seq, at, kind, body, previous_hash, hash FROM audit ORDER BY seq"):
-        yield AuditRow(*found)
+    for values in session.execute("SELECT seq, at, kind, body, previous_hash, hash FROM audit ORDER BY seq"):
+        yield AuditRow(*values)
+
+
+def check_no_gap(session: Session) -> None:
+    """Refuse a log from which rows were taken out; rows missing at its end are not noticed."""
+    rows, last = session.execute("SELECT COUNT(*), MAX(seq) FROM audit").one()
+    if rows and last != rows - 1:
+        lacks = f"lacks {last + 1 - rows} rows" if isinstance(last, int) else f"has a row with the number {last!r:.40}"
+        raise Refused(f"the audit log {lacks}")
 
 
 def verify_rows(rows: Iterable[AuditRow]) -> AuditProblem | None:

@@ -1,7 +1,8 @@
 """Requests, approvals and their single use, in one database with the audit log: each step is whole or did not happen.
 
-What the tables say is held against the audit log before an action is authorised, so that a rejection or a use that
-somebody took out of the tables is missed.
+The tables are compared with the audit log before an action is authorised, so that a rejection or a use that somebody
+took out of the tables is missed. A list of approvers that is passed in counts without the keys that the log says were
+revoked, on this machine or on another one that shares the database.
 """
 
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from gaelp.approvals.authorise import ApprovalTally, Authorisation, check_grante
 from gaelp.approvals.database import ApprovalDatabase, Session, open_database
 from gaelp.approvals.in_force import REVOKED, require_in_force
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
+from gaelp.approvals.revocations import read_logged_keys
 from gaelp.approvals.tables import (
     all_requests,
     approvals_of,
@@ -86,6 +88,7 @@ class ApprovalStore:
             if is_known(session, approval):
                 return
             at = self._clock.now()
+            trust = read_logged_keys(session).apply(trust)
             around = Circumstances(request.action, policy, trust, at, used_nonces(session))
             found = approval_status(approval, around)
             if found.worth in ("idle", "void"):
@@ -109,11 +112,15 @@ class ApprovalStore:
         with self._database.reading() as session:
             request = known_request(session, action)
             approvals = approvals_of(session, action_hash(action))
+            trust = read_logged_keys(session).apply(trust)
         return state_of(request, approvals, policy, trust, self._clock.now())
 
     def tally(self, action: SignedAction, policy: ApprovalPolicy, trust: Trust) -> ApprovalTally:
         """What the decisions on an action are worth now, and what is missing."""
-        return tally(self.approvals(action), Circumstances(action, policy, trust, self._clock.now()))
+        with self._database.reading() as session:
+            approvals = approvals_of(session, action_hash(action))
+            trust = read_logged_keys(session).apply(trust)
+        return tally(approvals, Circumstances(action, policy, trust, self._clock.now()))
 
     def use(self, action: SignedAction) -> Authorisation | None:
         """What was granted when the approvals of an action were used up; None if they were not."""
@@ -149,6 +156,7 @@ class ApprovalStore:
         with self._database.writing() as session:
             request = known_request(session, action)
             check_agreement(session, wanted)
+            trust = read_logged_keys(session).apply(trust)
             approvals = approvals_of(session, wanted)
             if use := use_of(session, wanted):
                 again = _same_consumer(use, consumer, wanted)
@@ -172,6 +180,7 @@ class ApprovalStore:
     def in_force(self, wanted: str, policy: ApprovalPolicy, trust: Trust) -> SignedAction:
         """The action with this hash, if its approvals were used and it still holds now; Refused otherwise."""
         with self._database.reading() as session:
+            trust = read_logged_keys(session).apply(trust)
             return require_in_force(session, wanted, policy, trust, self._clock.now())
 
     def revoke(self, wanted: str, *, by: str, reason: str) -> None:
@@ -198,7 +207,7 @@ class ApprovalStore:
         """Refuse if tables and audit log differ, or if a decision or a use is not what people signed."""
         with self._database.reading() as session:
             check_all(session)
-            check_decisions(session, trust)
+            check_decisions(session, read_logged_keys(session).apply(trust))
             check_nonces(session)
         if gone := self._database.missing_walls():
             raise Refused(
@@ -209,7 +218,7 @@ class ApprovalStore:
     def weak_uses(self, policy_of: Callable[[SignedAction], ApprovalPolicy], trust: Trust) -> tuple[WeakUse, ...]:
         """Every use that the policy which should have held would not have granted."""
         with self._database.reading() as session:
-            return tuple(weak_uses(session, policy_of, trust))
+            return tuple(weak_uses(session, policy_of, read_logged_keys(session).apply(trust)))
 
 
 def _refuse_late(

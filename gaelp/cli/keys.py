@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from gaelp.approvals import SigningKey, Trust
+from gaelp.approvals import SigningKey, Trust, trusted_approvers
 from gaelp.approvals.keys import PublicKeyFile, load_key, needs_passphrase, new_key, save_key
-from gaelp.approvals.trust import load_trust, trust_place
-from gaelp.authority.trust_changes import change_trusted
+from gaelp.approvals.trust import trust_place
+from gaelp.authority.trust_changes import revoke_key, trust_key
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -99,7 +99,10 @@ def list_keys(
 @app.command("trust")
 def trust(
     public_key_file: Annotated[Path, typer.Argument(help="NAME.pub.json, as `gaelp keys new` wrote it.")],
-    roles: Annotated[list[str], typer.Option("--role", help="What the person decides on; may be repeated.")],
+    roles: Annotated[
+        list[str],
+        typer.Option("--role", help="A role that the approval policy knows, such as finance; may be repeated."),
+    ],
     trust_file: TrustOption = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
@@ -113,11 +116,7 @@ def trust(
     if not public_key_file.exists():
         raise BadInput(f"{public_key_file}: there is no such file. Name the NAME.pub.json that `gaelp keys new` wrote.")
     offered = load_model(PublicKeyFile, absolute(public_key_file))
-    body = {"name": offered.name, "public_key": offered.public_key, "roles": roles}
-    place = _trust_file(trust_file, settings)
-    changed = change_trusted(
-        settings, place, "trust.added", body, lambda trusted, at: trusted.with_key(offered, tuple(roles), at)
-    )
+    changed = trust_key(settings, _trust_file(trust_file, settings), offered, tuple(roles))
     _report(
         changed,
         f"{offered.name} is trusted from now on, as {', '.join(roles)}: signatures count where a policy asks for that.",
@@ -138,13 +137,7 @@ def revoke(
     **Example**: `gaelp keys revoke ann`
     """
     settings = prepare(config, overrides).settings
-    changed = change_trusted(
-        settings,
-        _trust_file(trust_file, settings),
-        "trust.revoked",
-        {"name": name},
-        lambda trusted, at: trusted.without(name, at),
-    )
+    changed = revoke_key(settings, _trust_file(trust_file, settings), name)
     _report(changed, f"{name} may not approve from now on.", as_json=as_json)
 
 
@@ -152,7 +145,7 @@ def load_trusted(trust_file: Path | None, settings: Settings) -> Trust:
     """The list of trusted approvers; one that was named must be there."""
     if trust_file is not None and not trust_file.exists():
         raise BadInput(f"--trust {trust_file}: there is no such file. Name the list that `gaelp keys trust` writes.")
-    return load_trust(_trust_file(trust_file, settings))
+    return trusted_approvers(settings, _trust_file(trust_file, settings))
 
 
 def _trust_file(named: Path | None, settings: Settings) -> Path:

@@ -15,9 +15,8 @@ from gaelp.approvals import (
     approve_gate,
     gate_action,
     load_policy,
-    load_trust,
+    trusted_approvers,
 )
-from gaelp.approvals.trust import trust_place
 from gaelp.authority.signatures import Signer, submit_decision
 from gaelp.clock import Clock
 from gaelp.config.settings import Settings
@@ -91,10 +90,9 @@ class GateApprovals:
 
 def gate_approvals(settings: Settings, policy: ApprovalPolicy | None = None) -> GateApprovals:
     """What the settings say about approvals at the gates, under the policy of a run where one is given."""
-    trusted = trust_place(settings)
     return GateApprovals(
         place=approvals_place(settings),
         decisions_place=decisions_place(settings),
         policy=policy or load_policy(settings.approvals.policy),
-        trust=lambda: load_trust(trusted),
+        trust=lambda: trusted_approvers(settings),
     )

@@ -1,6 +1,6 @@
 """Bugs to plant one by one: in a copy of the tree, replace `old` by `new` in `file`; the named test must then fail.
 
-`old` stands exactly once in its file. The list is data, for whatever runs it.
+`old` occurs exactly once in its file. The list is data; `bench/planted_bugs.py` runs it.
 """
 
 from typing import NamedTuple
@@ -46,7 +46,7 @@ PLANTED_BUGS = (
         "tests/approvals/test_authorise.py::test_an_unsigned_approval_counts_only_in_a_sandbox",
     ),
     PlantedBug(
-        "a revoked key goes on signing",
+        "a revoked key still signs",
         "gaelp/approvals/approval_status.py",
         "if not key.trusted_at(said.issued_at):",
         "if not key.added_at <= said.issued_at:",
@@ -186,7 +186,7 @@ PLANTED_BUGS = (
         "tests/approvals/test_store.py::test_a_use_under_a_weaker_policy_is_found_with_the_true_one",
     ),
     PlantedBug(
-        "a log that was taken out is begun anew",
+        "a log that was taken out is created again",
         "gaelp/database/database.py",
         "if gone and store.complete:",
         "if gone and store.complete and not create:",
@@ -207,7 +207,7 @@ PLANTED_BUGS = (
         "tests/approvals/test_store.py::test_a_use_that_nobody_approved_does_not_verify",
     ),
     PlantedBug(
-        "a decision stands under any nonce",
+        "a decision may be stored under any nonce",
         "gaelp/approvals/tables.py",
         "    if approval.statement.nonce != key:",
         "    if False:",
@@ -226,5 +226,33 @@ PLANTED_BUGS = (
         "if any(_vetoed(approval, request, trust, use[1]) for approval in approvals):",
         "if False:",
         "tests/approvals/test_stored_mutations.py::test_1000_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
+    ),
+    PlantedBug(
+        "approvals of a key revoked on another machine are used up",
+        "gaelp/approvals/store.py",
+        "            check_agreement(session, wanted)\n            trust = read_logged_keys(session).apply(trust)\n",
+        "            check_agreement(session, wanted)\n",
+        "tests/approvals/test_revocations.py::test_approvals_of_a_key_that_is_revoked_in_the_log_alone_do_not_authorise",
+    ),
+    PlantedBug(
+        "a revoked key comes back when another machine trusts it",
+        "gaelp/approvals/revocations.py",
+        "        if entry.public_key in self._revoked_keys:",
+        "        if False:",
+        "tests/approvals/test_revocations.py::test_a_revoked_key_that_is_trusted_later_on_another_machine_never_counts",
+    ),
+    PlantedBug(
+        "the roles of the looser policy count",
+        "gaelp/approvals/policy.py",
+        "    common = tuple(sorted({*first} & {*second}))",
+        "    common = tuple(sorted({*first} | {*second}))",
+        "tests/approvals/test_policy.py::test_a_policy_that_asks_for_more_in_any_respect_is_the_stricter_one",
+    ),
+    PlantedBug(
+        "an approver may have any role",
+        "gaelp/authority/trust_changes.py",
+        "        if role not in known:",
+        "        if False:",
+        "tests/authority/test_trust_changes.py::test_a_key_is_trusted_with_a_role_of_the_policy_and_revoked_for_good",
     ),
 )

@@ -193,7 +193,7 @@ def test_a_use_that_the_log_does_not_have_is_not_believed(signed, office):
     tables = read(place)
     tables["audit"] = [row for row in tables["audit"] if row[2] != "approval.used"]
     assert write(place, tables)
-    with pytest.raises(Refused, match="do not tell the same"):
+    with pytest.raises(Refused, match="do not agree on action"):
         store.in_force(action_hash(action), office.policy, office.trust)
 
 

@@ -437,7 +437,7 @@ def test_used_nonces_that_are_gone_from_the_table_are_missed(postgres_url, clock
     with open_database(postgres_url).writing() as session:
         session.execute("SET session_replication_role = replica")  # past the triggers
         session.execute("DELETE FROM used_nonces")
-    with pytest.raises(Refused, match=r"used_nonces: nonce .* is not kept"):
+    with pytest.raises(Refused, match=r"used_nonces: nonce .* is missing"):
         store.verify(office.trust)
 
 

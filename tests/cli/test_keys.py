@@ -123,6 +123,24 @@ def test_what_cannot_be_done_is_told(here, gaelp, keys, args, code):
     assert "unexpected" not in result.stderr
 
 
+def test_a_role_that_the_policy_does_not_know_is_refused_with_those_it_knows(here, gaelp, keys):
+    keys("ann")
+    result = gaelp("keys", "trust", here / "keys" / "ann.pub.json", "--role", "finance", "--role", "marketng")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--role marketng: the policy sandbox knows auditor, director, finance, marketing" in result.stderr
+    assert "Did you mean marketing?" in result.stderr
+    assert not (here / ".gaelp" / "approvers.yaml").exists()
+    assert not (here / ".gaelp" / "approvals.db").exists()
+
+
+def test_an_earlier_list_with_a_role_that_no_policy_knows_stays_readable(here, gaelp, keys):
+    keys("ann")
+    gaelp("keys", "trust", here / "keys" / "ann.pub.json", "--role", "finance")
+    approvers = here / ".gaelp" / "approvers.yaml"
+    approvers.write_text(approvers.read_text().replace("finance", "treasurer"))
+    assert json.loads(gaelp("keys", "list", "--json").stdout)["approvers"][0]["roles"] == ["treasurer"]
+
+
 def test_a_public_key_that_is_not_there_is_said_to_be_so(here, gaelp):
     result = gaelp("keys", "trust", "missing.pub.json", "--role", "finance")
     assert (result.exit_code, "missing.pub.json: there is no such file" in result.stderr) == (2, True)
