@@ -231,8 +231,9 @@ def _refuse_late(
         consumer, granted = use
         raise Refused(
             f"{which} was approved by {' and '.join(granted.approvers)} and carried out as {consumer!r} at"
-            f" {granted.granted_at.isoformat(timespec='seconds')}: your decision came too late and is not stored."
-            " Nothing is left to sign"
+            f" {granted.granted_at.isoformat(timespec='seconds')}, so it needs no more signatures and your decision is"
+            f" not stored. `gaelp approvals show {wanted[:12]}` shows who signed what. If you object, `gaelp kill` stops"
+            " all spending, and `gaelp mandate revoke` ends a mandate"
         )
     state = state_of(request, given, policy, trust, at)
     if state == "rejected":

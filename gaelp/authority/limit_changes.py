@@ -118,9 +118,11 @@ def _with_signatures(
     done = {known.action_hash for known in signed_changes(ledger)}
     change.still_wanted()  # after reading what is done: whoever finished in between is noticed
     action = next_open_attempt(store, _action(change), policy, signer.trust, done, used_for=used_for)
-    granted = require_signed(
-        store, action, policy, signer, lambda given: _needed(change, given, policy), used_for=used_for
+    needed = (
+        f"{change.subject} needs the signatures of {policy.quorum} people: each runs this command with --key FILE"
+        " --reason WHY"
     )
+    granted = require_signed(store, action, policy, signer, needed, used_for=used_for)
     body = signed_body({**change.facts(change.before), "books": books}, name, granted)
     made = make(SignedChange(granted.action_hash, name, change.kind, json.dumps(body)))
     report_unrecorded(change.subject, lambda: record(settings, ledger))
@@ -144,10 +146,3 @@ def _action(change: LimitChange) -> SignedAction:
         raise BadInput(
             f"{change.subject[:60]!r} cannot be signed: {first['msg']}. Choose a shorter, plain id"
         ) from None
-
-
-def _needed(change: LimitChange, given: int, policy: ApprovalPolicy) -> str:
-    return (
-        f"{change.subject}: needs the signatures of {policy.quorum} people, {given} have signed. Each runs this command"
-        " with --key FILE --reason WHY"
-    )

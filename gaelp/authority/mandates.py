@@ -134,17 +134,11 @@ def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, manda
     if policy.sandbox:
         check_unsigned_allowed(settings, str(action.subject))
     books = books_id(ledger)
-    granted = require_signed(
-        store,
-        action,
-        policy,
-        signer,
-        lambda given: (
-            f"{action.subject}: needs the signatures of {policy.quorum} people, {given} have signed. Each runs"
-            f" `gaelp mandate sign {action_hash(action)[:_DIGITS]} --key FILE --reason WHY` with these settings"
-        ),
-        used_for=f"books {books}: ",
+    needed = (
+        f"{action.subject} needs the signatures of {policy.quorum} people: each runs"
+        f" `gaelp mandate sign {action_hash(action)[:_DIGITS]} --key FILE --reason WHY` with these settings"
     )
+    granted = require_signed(store, action, policy, signer, needed, used_for=f"books {books}: ")
     if granted.policy_hash != fingerprint(policy):
         raise Refused(
             f"the signatures of the mandate {mandate.name} were used up under another policy than {name}, and it was"

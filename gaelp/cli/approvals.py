@@ -8,7 +8,7 @@ import typer
 from gaelp.approvals import action_hash, policy_for
 from gaelp.approvals.approval import ApprovalDecision
 from gaelp.authority.requests import existing_approvals, find_request, request_statuses
-from gaelp.authority.signatures import Signer, submit_decision
+from gaelp.authority.signatures import Signer, describe_missing, submit_decision
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import show_json, show_table, show_text
 from gaelp.cli.signing import PassphraseFileOption, TrustOption, signer_from
@@ -125,10 +125,15 @@ def _decide(settings: Settings, digits: str, decision: ApprovalDecision, signer:
     action = find_request(store, digits).action
     if action.kind in _ELSEWHERE:
         raise BadInput(f"a {action.kind} is decided where it is seen: {_ELSEWHERE[action.kind]}")
-    state = submit_decision(store, action, policy_for(settings, action.world), signer, decision)
-    wanted = action_hash(action)
+    policy, wanted = policy_for(settings, action.world), action_hash(action)
+    state = submit_decision(store, action, policy, signer, decision)
+    given = store.tally(action, policy, signer.trust)
     if as_json:
-        show_json({"action": wanted, "decision": decision, "state": state})
-    else:
-        who = signer.key.name if signer.key else ""
-        show_text(f"{wanted[:_DIGITS]} {action.subject}: {decision} of {who} taken; now {state}.")
+        show_json({"action": wanted, "decision": decision, "state": state, "missing": list(given.missing)})
+        return
+    effect = {
+        "approved": "It has every signature it needs, and is carried out when whoever asked for it tries again",
+        "rejected": "That is a rejection, which ends the request",
+    }.get(state, describe_missing(given))
+    who = signer.key.name if signer.key else ""
+    show_text(f"Recorded: {who} {decision}s {wanted[:_DIGITS]} ({action.subject}). {effect}.")

@@ -17,7 +17,7 @@ from gaelp.approvals import (
     load_policy,
     trusted_approvers,
 )
-from gaelp.authority.signatures import Signer, submit_decision
+from gaelp.authority.signatures import Signer, describe_missing, submit_decision
 from gaelp.clock import Clock
 from gaelp.config.settings import Settings
 from gaelp.database import Place
@@ -77,6 +77,11 @@ class GateApprovals:
         if state not in {"approved", "rejected"}:
             return ()
         return tuple(one.model_dump_json() for one in store.approvals(action))
+
+    def describe_missing(self, question: GateQuestion, clock: Clock) -> str:
+        """Who has signed a question, and which signatures are still missing."""
+        store = ApprovalStore(self.place, clock)
+        return describe_missing(store.tally(self._action(question), self.policy, self.trust()))
 
     def _action(self, question: GateQuestion) -> SignedAction:
         return gate_action(

@@ -62,15 +62,15 @@ PLANTED_BUGS = (
     PlantedBug(
         "a spoiled rejection is skipped",
         "gaelp/approvals/authorise.py",
-        'if found.of("rejects") or found.of("void") or found.missing:',
-        'if found.of("rejects") or found.missing:',
+        'if given.of("rejects") or given.of("void") or given.missing:',
+        'if given.of("rejects") or given.missing:',
         "tests/approvals/test_authorise.py::test_a_rejection_that_was_tampered_with_does_not_vanish",
     ),
     PlantedBug(
         "one person counts as often as they sign",
         "gaelp/approvals/authorise.py",
-        'who = {entry.approval.statement.approver for entry in entries if entry.worth == "approves"}',
-        'who = [entry.approval.statement.approver for entry in entries if entry.worth == "approves"]',
+        'who = {entry.approval.statement.approver for entry in statuses if entry.worth == "approves"}',
+        'who = [entry.approval.statement.approver for entry in statuses if entry.worth == "approves"]',
         "tests/approvals/test_authorise.py::test_a_quorum_is_of_different_people",
     ),
     PlantedBug(
