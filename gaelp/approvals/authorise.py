@@ -11,9 +11,9 @@ from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer
 from gaelp.approvals.action import SignedAction, action_hash
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.approval_status import ApprovalStatus, Circumstances, approval_status
+from gaelp.approvals.field_types import Instant, Nonce, Sha256, require_aware
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
 from gaelp.approvals.trust import Trust
-from gaelp.approvals.words import Instant, Nonce, Sha256, require_aware
 from gaelp.config.base import Frozen
 from gaelp.config.fingerprint import fingerprint
 from gaelp.config.names import Name, Slug

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from gaelp.approvals.action import LiveOrSandbox, SignedAction
+from gaelp.approvals.field_types import Instant
 from gaelp.approvals.trust import AUDITOR
-from gaelp.approvals.words import Instant
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.names import Slug

@@ -19,6 +19,7 @@ __all__ = [
     "KEY_TRUSTED",
     "LoggedKeys",
     "logged_keys",
+    "names_trusted_elsewhere",
     "read_logged_keys",
     "trusted_approvers",
 ]
@@ -84,6 +85,12 @@ def logged_keys(settings: Settings) -> LoggedKeys:
     with open_database(place, create=False).reading() as session:
         check_no_gap(session)
         return read_logged_keys(session)
+
+
+def names_trusted_elsewhere(settings: Settings, trust: Trust) -> list[str]:
+    """Whose keys the log says are in force, although this list does not name them."""
+    listed = {entry.public_key for entry in trust.approvers}
+    return sorted(name for name, keys in logged_keys(settings).in_force.items() if keys - listed)
 
 
 def trusted_approvers(settings: Settings, path: Path | None = None) -> Trust:

@@ -8,8 +8,8 @@ from typing import Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from gaelp.approvals.field_types import Instant, PublicKeyHex
 from gaelp.approvals.keys import PublicKeyFile, check_public_key
-from gaelp.approvals.words import Instant, PublicKeyHex
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.names import Name, Slug

@@ -90,7 +90,7 @@ def test_a_rejection_that_was_tampered_with_does_not_vanish(office, both):
 def test_an_approval_is_valid_until_it_expires_and_not_a_moment_longer(office, both):
     end = office.now + timedelta(hours=8)
     assert asked(office, both, at=end - timedelta(microseconds=1))
-    with pytest.raises(Refused, match="ran out"):
+    with pytest.raises(Refused, match="it expired at"):
         asked(office, both, at=end)
 
 
@@ -210,7 +210,7 @@ def test_a_request_is_approved_by_enough_and_rejected_by_one(office, both):
     assert state([*both, no]) == "rejected"
     assert state([no], 9999) == "rejected"
     assert state(both, 2880) == "expired"
-    assert state(both, 481) == "escalate"  # the approvals ran out before they were used
+    assert state(both, 481) == "escalate"  # the approvals expired before they were used
     assert state([*both, both[0].model_copy(update={"signature": "00" * 64})]) == "waiting"
 
 

@@ -18,8 +18,8 @@ from gaelp.approvals import AuditLog, Trust, check_heads, open_database, require
 from gaelp.approvals.action import SignedAction
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.audit import START, AuditRow, row_hash, verify_rows
+from gaelp.approvals.audit_heads import Head, sign_head
 from gaelp.approvals.canonical import canonical, model_bytes, parse, read_model
-from gaelp.approvals.heads import Head, sign_head
 from gaelp.errors import DataError, Refused
 
 _spec = importlib.util.spec_from_file_location("approval_mutators", Path(__file__).with_name("mutators.py"))

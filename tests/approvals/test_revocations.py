@@ -76,7 +76,7 @@ def test_what_was_used_before_a_revocation_stays_verifiable(office, store, log, 
     clock.advance(HOUR)
     log.append(KEY_REVOKED, {"name": "ann"}, clock.now())
     store.verify(office.trust)
-    assert store.weak_uses(lambda _: office.policy, office.trust) == ()
+    assert store.insufficient_uses(lambda _: office.policy, office.trust) == ()
 
 
 def test_a_revocation_that_names_nobody_is_refused_and_an_old_row_of_trust_is_read(log, clock, tmp_path):

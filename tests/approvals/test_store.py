@@ -142,7 +142,7 @@ def test_a_request_that_expired_can_be_neither_decided_nor_used(store, office, c
     policy = office.policy_with(escalate_after_minutes=1, expire_after_minutes=60)
     approved(store, office)
     clock.advance(timedelta(minutes=60))
-    with pytest.raises(Refused, match="ran out"):
+    with pytest.raises(Refused, match="expired at"):
         store.consume(office.action, policy, office.trust, consumer="c")
     with pytest.raises(Refused, match=r"expired at 20\d\d-.*request it again"):
         store.submit(office.decided("ann", office.action, at=clock.now()), policy, office.trust)
@@ -171,7 +171,7 @@ def test_a_decision_that_would_not_count_is_not_taken(store, office):
         office.decided("ann", office.action, at=office.now + timedelta(hours=1)),
     ]
     for approval in bad:
-        with pytest.raises(Refused, match="is not taken"):
+        with pytest.raises(Refused, match="is not stored"):
             store.submit(approval, office.policy, office.trust)
     assert store.approvals(office.action) == ()
 
@@ -206,7 +206,7 @@ def test_a_revoked_approver_can_neither_store_a_veto_nor_hold_one_up(store, offi
     clock.advance(timedelta(minutes=1))
     trust = office.trust.without("cyd", clock.now())
     assert store.state(action, office.policy, trust) == "approved"
-    with pytest.raises(Refused, match="is not taken: its key has been revoked"):
+    with pytest.raises(Refused, match="is not stored: its key has been revoked"):
         store.submit(office.decided("cyd", action, decision="reject"), office.policy, trust)
     store.consume(action, office.policy, trust, consumer="c")
     store.verify(trust)
@@ -395,10 +395,10 @@ def test_a_use_under_a_weaker_policy_is_found_with_the_true_one(either_store, of
     either_store.consume(action, weak, office.trust, consumer="c")
     either_store.consume(approved(either_store, office), office.policy, office.trust, consumer="d")
     either_store.verify(office.trust)
-    [found] = either_store.weak_uses(lambda _: office.policy, office.trust)
+    [found] = either_store.insufficient_uses(lambda _: office.policy, office.trust)
     assert (found.seq, found.action) == (2, action)
     assert found.missing == ("1 more of 2 approvers", "1 more with the role finance")
-    assert either_store.weak_uses(lambda _: weak, office.trust) == ()
+    assert either_store.insufficient_uses(lambda _: weak, office.trust) == ()
 
 
 def test_a_table_that_is_gone_is_not_made_anew(either_store, place, office):

@@ -25,8 +25,8 @@ from gaelp.approvals import ApprovalStore, AuditLog, action_hash, check_heads, o
 from gaelp.approvals.action import SignedAction
 from gaelp.approvals.agreement import DECIDED, REQUESTED, USED
 from gaelp.approvals.audit import START, row_hash, verify_rows
+from gaelp.approvals.audit_heads import sign_head
 from gaelp.approvals.canonical import canonical, digest
-from gaelp.approvals.heads import sign_head
 from gaelp.clock import ManualClock
 from gaelp.errors import GaelpError
 
@@ -146,7 +146,7 @@ def seen(books):
         if problem := verify_rows(rows) or check_heads(rows, books.heads, office.trust):
             return str(problem)
         books.store.verify(office.trust)
-        return "".join(map(str, books.store.weak_uses(lambda _: office.policy, office.trust)))
+        return "".join(map(str, books.store.insufficient_uses(lambda _: office.policy, office.trust)))
     except GaelpError as problem:
         return str(problem)
 

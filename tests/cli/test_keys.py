@@ -95,6 +95,15 @@ def test_trust_and_revocation_are_listed_and_told_in_the_audit_log(here, gaelp, 
     assert [row.kind for row in rows] == ["trust.added", "trust.revoked"]
 
 
+def test_someone_who_is_trusted_in_another_list_of_the_same_log_is_named(here, gaelp, keys):
+    keys("ann")
+    gaelp("keys", "trust", here / "keys" / "ann.pub.json", "--role", "finance", "--trust", here / "other.yaml")
+    (here / "mine.yaml").write_text("approvers: []\n")
+    listed = gaelp("keys", "list", "--trust", here / "mine.yaml")
+    assert "in another one that shares the audit log: ann" in listed.stderr
+    assert gaelp("keys", "list", "--trust", here / "other.yaml").stderr == ""
+
+
 def test_a_key_that_is_not_what_its_owner_signed_is_not_trusted(here, gaelp, keys):
     keys("ann")
     public = here / "keys" / "ann.pub.json"

@@ -4,7 +4,7 @@ import pytest
 
 from gaelp.approvals import AuditLog, check_heads, open_database, publish_head, read_heads
 from gaelp.approvals.audit import verify_rows
-from gaelp.approvals.heads import sign_head
+from gaelp.approvals.audit_heads import sign_head
 from gaelp.errors import BadInput, DataError, Refused
 
 
