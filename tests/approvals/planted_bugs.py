@@ -197,7 +197,7 @@ PLANTED_BUGS = (
         "gaelp/approvals/store.py",
         "                check_granted(action, again, approvals, policy, trust)\n",
         "",
-        "tests/approvals/test_stored_mutations.py::test_1000_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
+        "tests/approvals/test_stored_mutations.py::test_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
     ),
     PlantedBug(
         "a use may outlast its approvals",
@@ -211,21 +211,21 @@ PLANTED_BUGS = (
         "gaelp/approvals/tables.py",
         "    if approval.statement.nonce != key:",
         "    if False:",
-        "tests/approvals/test_stored_mutations.py::test_1000_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
+        "tests/approvals/test_stored_mutations.py::test_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
     ),
     PlantedBug(
         "rows that belong to no request are not looked at",
         "gaelp/approvals/agreement.py",
         " UNION SELECT action_hash FROM approvals UNION SELECT action_hash FROM uses",
         "",
-        "tests/approvals/test_stored_mutations.py::test_1000_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
+        "tests/approvals/test_stored_mutations.py::test_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
     ),
     PlantedBug(
         "a use of a rejected action verifies",
         "gaelp/approvals/agreement.py",
         "if any(_vetoed(approval, request, trust, use[1]) for approval in approvals):",
         "if False:",
-        "tests/approvals/test_stored_mutations.py::test_1000_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
+        "tests/approvals/test_stored_mutations.py::test_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
     ),
     PlantedBug(
         "approvals of a key revoked on another machine are used up",

@@ -28,8 +28,8 @@ def test_an_empty_log_is_whole(tmp_path):
 
 
 def test_the_hash_of_a_row_is_pinned_so_that_logs_outlive_a_release_of_this_code():
-    found = row_hash(0, "2026-11-16T12:00:00.000000+00:00", "test", {"micros": 5}, START)
-    assert found == "37fcac4f1903b4b18c0a627c59ec14b73d63a5d2a7226c94f3e6867adc03733e"
+    value = row_hash(0, "2026-11-16T12:00:00.000000+00:00", "test", {"micros": 5}, START)
+    assert value == "37fcac4f1903b4b18c0a627c59ec14b73d63a5d2a7226c94f3e6867adc03733e"
 
 
 @pytest.mark.parametrize("field", ["at", "kind", "body", "previous_hash", "hash"])

@@ -86,3 +86,30 @@ def test_a_revocation_that_names_nobody_is_refused_and_an_old_row_of_trust_is_re
     log.append(KEY_REVOKED, {"who": "ann"}, clock.now())
     with open_database(tmp_path / "approvals.db").reading() as session, pytest.raises(Refused, match="names nobody"):
         read_logged_keys(session)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ('UPDATE audit SET body = \'{"name":"eve"}\' WHERE seq = 5', "row 5 of the audit log was changed"),
+        ("DELETE FROM audit WHERE seq = 5", "lacks 1 rows"),
+    ],
+)
+def test_a_revocation_that_was_changed_or_taken_out_stops_everything(
+    office, store, log, clock, tmp_path, statement, message
+):
+    for action in (office.action, office.action_with(attempt=2)):
+        store.request(action)
+        for name in ("ann", "bob"):
+            store.submit(office.decided(name, action), office.policy, office.trust)
+        if action == office.action:
+            clock.advance(HOUR)
+            log.append(KEY_TRUSTED, {"name": "mal"}, clock.now())
+            log.append(KEY_TRUSTED, {"name": "mal"}, clock.now())
+            log.append(KEY_REVOKED, {"name": "mal"}, clock.now())
+    with open_database(tmp_path / "approvals.db").writing() as session:
+        for trigger in ("audit_no_UPDATE", "audit_no_DELETE"):
+            session.execute(f"DROP TRIGGER {trigger}")
+        session.execute(statement)
+    with pytest.raises(Refused, match=message):
+        store.consume(office.action, office.policy, office.trust, consumer="one")

@@ -108,7 +108,7 @@ def test_what_was_rejected_or_has_expired_is_asked_again_under_the_next_number(s
     second = next_open_attempt(store, ACTION, POLICY, TRUST, (), used_for="")
     store.clock.advance(timedelta(days=3))
     third = next_open_attempt(store, ACTION, POLICY, TRUST, (), used_for="")
-    assert [one.attempt for one in (first, second, third)] == [1, 2, 3]
+    assert [action.attempt for action in (first, second, third)] == [1, 2, 3]
     assert next_open_attempt(store, ACTION, POLICY, TRUST, {action_hash(third)}, used_for="").attempt == 4
 
 

@@ -149,7 +149,7 @@ def test_triggers_that_are_gone_or_do_nothing_are_named(log, gaelp):
 def test_used_nonces_that_differ_from_the_log_are_not_whole(here, log, gaelp, statement, said):
     gaelp("kill")
     for name in ("ann", "bob"):
-        gaelp("revive", "--key", here / "keys" / f"{name}.key", "--reason", "mended")
+        gaelp("revive", "--key", here / "keys" / f"{name}.key", "--reason", "fixed")
     assert gaelp("audit", "verify").exit_code == 0
     change(log, statement)
     result = gaelp("audit", "verify")
