@@ -197,7 +197,7 @@ def test_a_use_that_the_log_does_not_have_is_not_believed(signed, office):
         store.in_force(action_hash(action), office.policy, office.trust)
 
 
-# 1,000 mutations
+# Mutations
 
 
 def read(place):
