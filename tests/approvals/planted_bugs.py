@@ -218,14 +218,14 @@ PLANTED_BUGS = (
         "gaelp/approvals/agreement.py",
         " UNION SELECT action_hash FROM approvals UNION SELECT action_hash FROM uses",
         "",
-        "tests/approvals/test_stored_mutations.py::test_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
+        "tests/approvals/test_agreement.py::test_a_row_that_belongs_to_no_request_is_noticed",
     ),
     PlantedBug(
         "a use of a rejected action verifies",
         "gaelp/approvals/agreement.py",
         "if any(_vetoed(approval, request, trust, use[1]) for approval in approvals):",
         "if False:",
-        "tests/approvals/test_stored_mutations.py::test_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted",
+        "tests/approvals/test_agreement.py::test_a_use_of_a_rejected_action_does_not_verify_even_if_the_log_has_it",
     ),
     PlantedBug(
         "approvals of a key revoked on another machine are used up",
