@@ -108,8 +108,11 @@ def describe_missing(given: ApprovalTally) -> str:
     who = sorted({entry.approval.statement.approver for entry in given.of("approves")})
     idle = [f"{entry.approval.statement.approver} ({entry.why})" for entry in (*given.of("idle"), *given.of("void"))]
     besides = f", without effect by {'; '.join(idle)}" if idle else ""
+    signed = f"Signed by {', '.join(who) or 'nobody'}{besides}"
+    if not given.missing:
+        return f"{signed}. A decision that cannot be trusted stops everything: run `gaelp audit verify`"
     can_sign = f"{' or '.join(given.can_sign)} can sign" if given.can_sign else _NOBODY_CAN_SIGN
-    return f"Signed by {', '.join(who) or 'nobody'}{besides}. Still needed: {', '.join(given.missing)} ({can_sign})"
+    return f"{signed}. Still needed: {', '.join(given.missing)} ({can_sign})"
 
 
 def next_open_attempt(

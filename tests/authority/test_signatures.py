@@ -126,3 +126,13 @@ def test_those_who_can_give_what_is_missing_are_named(store, policy, expected):
     policy = POLICY.model_copy(update=policy)
     submit_decision(store, ACTION, policy, signer("ann"))
     assert expected in describe_missing(store.tally(ACTION, policy, TRUST))
+
+
+def test_a_decision_of_somebody_unknown_here_is_not_reported_as_a_missing_signature(store):
+    store.request(ACTION)
+    for name in ("ann", "bob", "cyd"):
+        submit_decision(store, ACTION, POLICY, signer(name))
+    here = Trust(approvers=TRUST.approvers[:2])
+    text = describe_missing(store.tally(ACTION, POLICY, here))
+    assert "cyd (nobody of that name is trusted)" in text
+    assert text.endswith("A decision that cannot be trusted stops everything: run `gaelp audit verify`")
