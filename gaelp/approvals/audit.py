@@ -99,11 +99,6 @@ class AuditLog:
         with self._database.reading() as session:
             return tuple(read_rows(session))
 
-    def verify(self) -> AuditProblem | None:
-        """The first row that is wrong, None if the chain is whole."""
-        with self._database.reading() as session:
-            return verify_rows(read_rows(session))
-
 
 def append(session: Session, kind: str, body: dict[str, Any], at: datetime) -> AuditRow:
     """Add one row inside a writing transaction, and commit or roll back with it."""

@@ -32,6 +32,7 @@ from gaelp.approvals import (
     sign,
     store,
 )
+from gaelp.approvals.audit import verify_rows
 from gaelp.clock import ManualClock
 from gaelp.errors import Refused
 
@@ -115,7 +116,7 @@ def killed(path, numbers, rng, *, by_line):
 
 def used(path, numbers):
     """The numbers that are used up; every table and the audit log must tell the same."""
-    assert AuditLog(open_database(path)).verify() is None
+    assert verify_rows(AuditLog(open_database(path)).rows()) is None
     opened(path).verify(TRUST)
     connection = sqlite3.connect(path)
     uses = {row[0] for row in connection.execute("SELECT action_hash FROM uses")}
