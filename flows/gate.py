@@ -94,7 +94,7 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateD
         _record_answers(run, history[-1])  # whatever follows: an answer that was accepted is on record first
     now = SystemClock().now()
     verdict = judge(result.verdict.gate, result.verdict.evidence, judging_time(run.folder, run.decisions, result, now))
-    looks = looks_so_far(run.settings.home, result)
+    looks = looks_so_far(run.settings, result)
     code = verdict.evidence_hash[:CODE_LENGTH]
     page = show_verdict(code, verdict.outcome, result.attempt, looks, verdict=verdict)
     if verdict.outcome == "fail" or (verdict.outcome == "inconclusive" and declared.inconclusive == "refuse"):

@@ -120,8 +120,9 @@ def _signed(
     signatures = approvals.add_signature(question, key, choice, why, clock)
     if not signatures:
         raise WaitingForPerson(
-            f"signed by {key.name}, but the run's policy asks for {approvals.policy.quorum}: others approve with"
-            f" `gaelp gate approve {question.run_id} --verdict {question.code} --key FILE --why WHY`"
+            f"The signature of {key.name} is recorded, and more are needed: others approve with"
+            f" `gaelp gate approve {question.run_id} --verdict {question.code} --key FILE --why WHY`."
+            f" {approvals.describe_missing(question, clock)}"
         )
     return decision.model_copy(update={"decided_at": clock.now(), "signatures": signatures})
 

@@ -3,13 +3,14 @@
 from gaelp.approvals.action import SignedAction, action_hash
 from gaelp.approvals.approval import Approval, Statement, sign, unsigned
 from gaelp.approvals.audit import AuditLog, AuditProblem, AuditRow
+from gaelp.approvals.audit_heads import check_heads, publish_head, read_heads
 from gaelp.approvals.authorise import Authorisation, require, state_of
 from gaelp.approvals.database import approvals_place, is_begun, open_database
 from gaelp.approvals.gate_decision import approve_gate, check_gate_action, gate_action
-from gaelp.approvals.heads import check_heads, publish_head, read_heads
 from gaelp.approvals.keys import SigningKey, load_key, new_key, save_key
 from gaelp.approvals.mandate import Mandate, describe_mandate
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, load_policy, policy_for, stricter
+from gaelp.approvals.revocations import trusted_approvers
 from gaelp.approvals.store import ApprovalStore
 from gaelp.approvals.trust import Approver, Trust, load_trust
 
@@ -49,5 +50,6 @@ __all__ = [
     "sign",
     "state_of",
     "stricter",
+    "trusted_approvers",
     "unsigned",
 ]

@@ -12,8 +12,8 @@ from pydantic import (
 )
 
 from gaelp.approvals.canonical import digest
+from gaelp.approvals.field_types import Count, Label, LimitMicros, Sha256
 from gaelp.approvals.mandate import Mandate
-from gaelp.approvals.words import Count, Label, LimitMicros, Sha256
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name, Slug
 from gaelp.money import Money
@@ -23,7 +23,7 @@ __all__ = ["LiveOrSandbox", "SignedAction", "SignedActionKind", "action_hash"]
 SignedActionKind = Literal["budget", "gate", "mandate", "release", "revive"]
 LiveOrSandbox = Literal["live", "sandbox"]
 
-# What an action must say, or its approval would cover more than the person saw.
+# The fields an action must have; without them its approval would cover more than the person saw.
 _NEEDED: dict[SignedActionKind, tuple[str, ...]] = {
     "gate": ("gate", "attempt", "model_hash", "evidence_hash"),
     "release": ("attempt", "model_hash", "evidence_hash", "account", "currency", "campaigns", "limits_micros"),
@@ -36,7 +36,7 @@ _NEEDED: dict[SignedActionKind, tuple[str, ...]] = {
 class SignedAction(Frozen):
     """One thing to be done once; whatever differs in any field is another action and needs another approval.
 
-    Two actions alike in everything are told apart by `attempt` or `subject`.
+    Two actions that are otherwise equal differ in `attempt` or `subject`.
     """
 
     model_config = ConfigDict(strict=True)
@@ -81,7 +81,7 @@ class SignedAction(Frozen):
     def _says_all_it_must(self) -> Self:
         missing = [name for name in _NEEDED[self.kind] if getattr(self, name) in (None, (), {})]
         if missing:
-            raise ValueError(f"an action of kind {self.kind} lacks {', '.join(missing)}: say what is approved")
+            raise ValueError(f"an action of kind {self.kind} lacks {', '.join(missing)}: fill in what is approved")
         if self.mandate is not None and self.kind != "mandate":
             raise ValueError(f"an action of kind {self.kind} carries a mandate: only kind mandate does")
         return self

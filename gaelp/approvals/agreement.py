@@ -1,11 +1,11 @@
-"""Whether the tables and the audit log tell the same: what was taken out of one of them is missed by the other."""
+"""Compare the tables with the audit log: what was taken out of one of them is still in the other."""
 
 from pydantic import BaseModel
 
 from gaelp.approvals.action import action_hash
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.approval_status import is_authentic
-from gaelp.approvals.audit import AuditRow
+from gaelp.approvals.audit import AuditRow, check_no_gap
 from gaelp.approvals.authorise import Authorisation
 from gaelp.approvals.canonical import canonical, parse
 from gaelp.approvals.database import Session
@@ -31,22 +31,22 @@ REQUESTED, DECIDED, USED = "approval.requested", "approval.decided", "approval.u
 
 
 def requested_body(wanted: str, request: ApprovalRequest) -> dict[str, object]:
-    """What the log says of a request."""
+    """What the log records of a request."""
     return {"action_hash": wanted, "request": _value(request)}
 
 
 def decided_body(wanted: str, approval: Approval) -> dict[str, object]:
-    """What the log says of a decision."""
+    """What the log records of a decision."""
     return {"action_hash": wanted, "approval": _value(approval)}
 
 
 def used_body(wanted: str, consumer: str, granted: Authorisation) -> dict[str, object]:
-    """What the log says of a use."""
+    """What the log records of a use."""
     return {"action_hash": wanted, "consumer": consumer, "authorisation": _value(granted)}
 
 
 def check_agreement(session: Session, wanted: str) -> None:
-    """Refuse if the log tells of more, fewer or other requests, decisions and uses of this action than the tables."""
+    """Refuse if the log has more, fewer or other requests, decisions and uses of this action than the tables."""
     try:
         _check_agreement(session, wanted)
     except Refused as refusal:
@@ -54,12 +54,12 @@ def check_agreement(session: Session, wanted: str) -> None:
 
 
 def _check_agreement(session: Session, wanted: str) -> None:
-    _check_no_gap(session)
-    told = [_whole_body(row) for row in _told(session, wanted) if _about(row) == wanted]
-    if sorted(told) != sorted(_stored(session, wanted)):
+    check_no_gap(session)
+    logged = [row.checked_body() for row in _logged_rows(session, wanted) if _action_hash_in(row) == wanted]
+    if sorted(logged) != sorted(_stored(session, wanted)):
         raise Refused(
-            f"the tables and the audit log do not tell the same of action {wanted[:12]}: decisions or uses were changed"
-            " or taken out"
+            f"the tables and the audit log do not agree on action {wanted[:12]}: decisions or uses were changed or"
+            " taken out"
         )
 
 
@@ -69,28 +69,30 @@ def check_all(session: Session) -> None:
         "SELECT action_hash FROM requests UNION SELECT action_hash FROM approvals UNION SELECT action_hash FROM uses"
     )
     stored = {wanted for (wanted,) in session.execute(query).fetchall()}
-    for wanted in sorted(stored | {_about(row) for row in _told(session, "")}, key=repr):
+    for wanted in sorted(stored | {_action_hash_in(row) for row in _logged_rows(session, "")}, key=repr):
         if not isinstance(wanted, str):
             raise Refused(f"a table names the action {wanted!r:.40}, which is no text: it was changed")
         _check_agreement(session, wanted)
 
 
 def check_nonces(session: Session) -> None:
-    """Refuse if a nonce is kept as used that no use of the log names, or the other way round."""
-    kept = set(session.execute("SELECT nonce, action_hash FROM used_nonces").fetchall())
-    told = set()
-    for row in _told(session, ""):
+    """Refuse if a nonce is stored as used that no use in the log names, or the other way round."""
+    stored = set(session.execute("SELECT nonce, action_hash FROM used_nonces").fetchall())
+    logged = set()
+    for row in _logged_rows(session, ""):
         if row.kind == USED:
-            body = parse(_whole_body(row))
-            told |= {(nonce, body["action_hash"]) for nonce in body["authorisation"]["nonces"]}
-    if wrong := sorted(kept ^ told, key=repr):
+            body = parse(row.checked_body())
+            logged |= {(nonce, body["action_hash"]) for nonce in body["authorisation"]["nonces"]}
+    if wrong := sorted(stored ^ logged, key=repr):
         nonce, wanted = map(str, wrong[0])
-        seen = "is not kept, though the log tells of its use" if wrong[0] in told else "is kept, without one in the log"
-        raise Refused(f"used_nonces: nonce {nonce[:12]} of action {wanted[:12]} {seen}; {len(wrong)} rows differ")
+        difference = (
+            "is missing, though the log has its use" if wrong[0] in logged else "is stored, without a use in the log"
+        )
+        raise Refused(f"used_nonces: nonce {nonce[:12]} of action {wanted[:12]} {difference}; {len(wrong)} rows differ")
 
 
 def check_decisions(session: Session, trust: Trust) -> None:
-    """Refuse if a decision was not made by who it says, or a use does not rest on approvals that held then."""
+    """Refuse if a decision was not made by the person it names, or a use lacks approvals that were valid then."""
     for request in all_requests(session):
         wanted = action_hash(request.action)
         approvals = approvals_of(session, wanted)
@@ -134,28 +136,14 @@ def _check_use(wanted: str, granted: Authorisation, held: list[Approval]) -> Non
         )
 
 
-def _check_no_gap(session: Session) -> None:
-    rows, last = session.execute("SELECT COUNT(*), MAX(seq) FROM audit").one()
-    if rows and last != rows - 1:
-        lacks = f"lacks {last + 1 - rows} rows" if isinstance(last, int) else f"has a row with the number {last!r:.40}"
-        raise Refused(f"the audit log {lacks}")
-
-
-def _told(session: Session, wanted: str) -> list[AuditRow]:
+def _logged_rows(session: Session, wanted: str) -> list[AuditRow]:
     query = "SELECT seq, at, kind, body, previous_hash, hash FROM audit WHERE kind IN (?, ?, ?) AND body LIKE ?"
-    found = session.execute(query, (REQUESTED, DECIDED, USED, f"%{wanted}%")).fetchall()
-    return [AuditRow(*row) for row in found]
+    return [AuditRow(*row) for row in session.execute(query, (REQUESTED, DECIDED, USED, f"%{wanted}%"))]
 
 
-def _whole_body(row: AuditRow) -> bytes:
-    if row.own_hash() != row.hash:
-        raise Refused(f"row {row.seq} of the audit log was changed")
-    return row.body.encode("utf-8")
-
-
-def _about(row: AuditRow) -> str:
-    """The hash of the action that a row of one of our kinds tells of."""
-    body = parse(_whole_body(row))
+def _action_hash_in(row: AuditRow) -> str:
+    """The hash of the action that a row about a request, a decision or a use names."""
+    body = parse(row.checked_body())
     wanted = body.get("action_hash") if isinstance(body, dict) else None
     if not isinstance(wanted, str):
         raise Refused(f"row {row.seq} of the audit log is {row.kind} and names no action: GAELP did not write it")

@@ -8,8 +8,8 @@ from typing import Literal, Self
 from pydantic import ConfigDict, ValidationError, model_validator
 
 from gaelp.approvals.action import SignedAction, action_hash
+from gaelp.approvals.field_types import Instant, Nonce, Reason, Sha256, SignatureHex
 from gaelp.approvals.keys import SigningKey
-from gaelp.approvals.words import Instant, Nonce, Reason, Sha256, SignatureHex
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name
 from gaelp.errors import BadInput

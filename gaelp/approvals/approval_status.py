@@ -1,8 +1,8 @@
-"""What one approval is worth for one action at one instant: it counts, it ends the matter, it is idle, or it is void.
+"""What one decision is worth for one action at one instant: it approves, rejects, is idle, or is void.
 
-Idle is what honest people leave behind: an approval that expired, or a decision of someone whose word does not count.
-Void is what no honest path leads to: a wrong signature, another action, a used nonce. One void approval stops
-everything, because it may be a rejection that somebody spoiled.
+Idle is what honest use leaves behind: an approval that expired, or a decision of someone who does not count. Void is
+what honest use cannot produce: a wrong signature, another action, a used nonce. One void decision stops everything,
+because it may be a rejection that somebody damaged on purpose.
 """
 
 from collections.abc import Container
@@ -25,7 +25,7 @@ _REVOKED = "its key has been revoked"
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """All that an approval is held against."""
+    """Everything an approval is checked against."""
 
     action: SignedAction
     policy: ApprovalPolicy
@@ -44,12 +44,12 @@ class ApprovalStatus:
 
 
 def approval_status(approval: Approval, around: Circumstances) -> ApprovalStatus:
-    """Hold one approval against the action, the policy, the trusted keys and the time."""
+    """Check one approval against the action, the policy, the trusted keys and the time."""
     key = _key_of(approval, around.trust)
     if problem := _void(approval, key, around):
         return ApprovalStatus(approval, "void", problem)
     if approval.statement.decision == "reject":
-        # Age does not take a rejection back. Revoking its key does: its date is what the key's owner says it is.
+        # A rejection does not expire. Revoking its key ends it: the owner of a key can write any date.
         if key is not None and not key.trusted_at(around.at):
             return ApprovalStatus(approval, "idle", _REVOKED)
         return ApprovalStatus(approval, "rejects", approval.statement.reason)
@@ -59,7 +59,7 @@ def approval_status(approval: Approval, around: Circumstances) -> ApprovalStatus
 
 
 def is_authentic(approval: Approval, action: SignedAction, trust: Trust, at: datetime) -> bool:
-    """Whether the decision is about this action and by who it says, with a key that was trusted at that instant too."""
+    """Whether the decision is about this action and by the person it names, with a key trusted at that instant too."""
     if approval.statement.action_hash != action_hash(action):
         return False
     if approval.signature is None:
@@ -82,10 +82,10 @@ def _key_of(approval: Approval, trust: Trust) -> Approver | None:
 def _void(approval: Approval, key: Approver | None, around: Circumstances) -> str | None:
     if approval.statement.action_hash != action_hash(around.action):
         return "it is for another action"
-    return _not_theirs(approval, key, around) or _out_of_line(approval.statement, around)
+    return _wrong_signature(approval, key, around) or _wrong_times_or_nonce(approval.statement, around)
 
 
-def _not_theirs(approval: Approval, key: Approver | None, around: Circumstances) -> str | None:
+def _wrong_signature(approval: Approval, key: Approver | None, around: Circumstances) -> str | None:
     """What is wrong with the signature and its key."""
     said = approval.statement
     if approval.signature is None:
@@ -99,7 +99,7 @@ def _not_theirs(approval: Approval, key: Approver | None, around: Circumstances)
     return None
 
 
-def _out_of_line(said: Statement, around: Circumstances) -> str | None:
+def _wrong_times_or_nonce(said: Statement, around: Circumstances) -> str | None:
     """What is wrong with its times and its nonce."""
     policy = around.policy
     lifetime, lifetime_max = said.expires_at - said.issued_at, timedelta(minutes=policy.valid_minutes_max)
@@ -113,11 +113,11 @@ def _out_of_line(said: Statement, around: Circumstances) -> str | None:
 def _idle(said: Statement, key: Approver | None, around: Circumstances) -> str | None:
     policy = around.policy
     if around.at >= said.expires_at:
-        return f"it ran out at {said.expires_at.isoformat()}"
+        return f"it expired at {said.expires_at.isoformat()}"
     if key is not None and not key.trusted_at(around.at):
         return _REVOKED
     if policy.four_eyes and said.approver.casefold() == around.action.requester.casefold():
-        return "who asks does not approve (four eyes)"
+        return "the requester does not count as an approver (four eyes)"
     roles = around.trust.roles_of(said.approver, around.at)
     if policy.roles and not roles & set(policy.roles):
         return f"has the roles {', '.join(sorted(roles)) or 'none'}; needed is one of {', '.join(policy.roles)}"

@@ -7,8 +7,8 @@ from typing import Any
 
 from gaelp.approvals.canonical import canonical, digest, parse
 from gaelp.approvals.database import ApprovalDatabase, Session
-from gaelp.approvals.words import require_aware
-from gaelp.errors import DataError
+from gaelp.approvals.field_types import require_aware
+from gaelp.errors import DataError, Refused
 
 __all__ = [
     "ROW_DOMAIN",
@@ -17,6 +17,7 @@ __all__ = [
     "AuditProblem",
     "AuditRow",
     "append",
+    "check_no_gap",
     "has_row",
     "read_rows",
     "row_hash",
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 ROW_DOMAIN = "audit-row"
-START = "0" * 64  # what the first row names as the one before it
+START = "0" * 64  # the previous_hash of the first row
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class AuditRow:
     hash: str
 
     def own_hash(self) -> str:
-        """What `hash` must be; DataError if the row cannot be a row."""
+        """What `hash` must be; DataError if a column has the wrong type."""
         if type(self.seq) is not int:
             raise DataError(f"seq is {self.seq!r}; allowed: a whole number")
         for text in (self.at, self.kind, self.body, self.previous_hash, self.hash):
@@ -49,10 +50,16 @@ class AuditRow:
             self.seq, self.at, self.kind, parse(self.body.encode("utf-8", "surrogatepass")), self.previous_hash
         )
 
+    def checked_body(self) -> bytes:
+        """The body; Refused if the row was changed."""
+        if self.own_hash() != self.hash:
+            raise Refused(f"row {self.seq} of the audit log was changed")
+        return self.body.encode("utf-8")
+
 
 @dataclass(frozen=True, slots=True)
 class AuditProblem:
-    """The first thing that is wrong, and the row it was seen at."""
+    """The first thing that is wrong with the log, and at which row."""
 
     seq: int
     what: str
@@ -73,7 +80,7 @@ class AuditLog:
             return append(session, kind, body, at)
 
     def append_once(self, kind: str, body: dict[str, Any], at: datetime, *, action_hash: str) -> None:
-        """Add one row unless the log has one of this kind about this action, so that it can be repeated blindly."""
+        """Add one row unless the log has one of this kind about this action, so that a retry adds nothing."""
         with self._database.writing() as session:
             if not has_row(session, kind, action_hash):
                 append(session, kind, body, at)
@@ -81,7 +88,7 @@ class AuditLog:
     def append_following(
         self, kind: str, bodies: Callable[[tuple[AuditRow, ...]], Iterable[dict[str, Any]]], at: datetime
     ) -> None:
-        """Add rows that depend on those of their kind so far, which nobody adds to meanwhile."""
+        """Add rows that depend on the earlier ones of their kind, in one transaction."""
         with self._database.writing() as session:
             so_far = tuple(row for row in read_rows(session) if row.kind == kind)
             for body in bodies(so_far):
@@ -92,14 +99,9 @@ class AuditLog:
         with self._database.reading() as session:
             return tuple(read_rows(session))
 
-    def verify(self) -> AuditProblem | None:
-        """The first row that is wrong, None if the chain is whole."""
-        with self._database.reading() as session:
-            return verify_rows(read_rows(session))
-
 
 def append(session: Session, kind: str, body: dict[str, Any], at: datetime) -> AuditRow:
-    """Add one row inside a transaction that writes; it stands or falls with the rest of that transaction."""
+    """Add one row inside a writing transaction, and commit or roll back with it."""
     last = session.execute("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
     if last and not isinstance(last[0], int):
         raise DataError(f"the last row of the audit log has the number {last[0]!r:.40}: it was changed")
@@ -122,8 +124,16 @@ def has_row(session: Session, kind: str, action_hash: str) -> bool:
 
 def read_rows(session: Session) -> Iterator[AuditRow]:
     """The rows of the log, the oldest first."""
-    for found in session.execute("SELECT seq, at, kind, body, previous_hash, hash FROM audit ORDER BY seq"):
-        yield AuditRow(*found)
+    for values in session.execute("SELECT seq, at, kind, body, previous_hash, hash FROM audit ORDER BY seq"):
+        yield AuditRow(*values)
+
+
+def check_no_gap(session: Session) -> None:
+    """Refuse a log from which rows were taken out; rows missing at its end are not noticed."""
+    rows, last = session.execute("SELECT COUNT(*), MAX(seq) FROM audit").one()
+    if rows and last != rows - 1:
+        lacks = f"lacks {last + 1 - rows} rows" if isinstance(last, int) else f"has a row with the number {last!r:.40}"
+        raise Refused(f"the audit log {lacks}")
 
 
 def verify_rows(rows: Iterable[AuditRow]) -> AuditProblem | None:
@@ -131,7 +141,7 @@ def verify_rows(rows: Iterable[AuditRow]) -> AuditProblem | None:
     previous = START
     for seq, row in enumerate(rows):
         if row.seq != seq:
-            return AuditProblem(seq, f"missing or out of order: row {row.seq} stands in its place")
+            return AuditProblem(seq, f"missing or out of order: row {row.seq} is in its place")
         try:
             expected = row.own_hash()
         except DataError as problem:
@@ -145,6 +155,6 @@ def verify_rows(rows: Iterable[AuditRow]) -> AuditProblem | None:
 
 
 def row_hash(seq: int, at: str, kind: str, body: Any, previous_hash: str) -> str:
-    """SHA-256 (hex) that binds a row to its place."""
+    """SHA-256 (hex) over a row and the hash of the row before it."""
     value = {"seq": seq, "at": at, "kind": kind, "body": body, "previous_hash": previous_hash}
     return digest(ROW_DOMAIN, value)

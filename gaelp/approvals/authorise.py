@@ -1,7 +1,7 @@
 """From approvals to an authorisation, or to a refusal that says what was seen, what is needed and the way out."""
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,9 +11,9 @@ from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer
 from gaelp.approvals.action import SignedAction, action_hash
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.approval_status import ApprovalStatus, Circumstances, approval_status
+from gaelp.approvals.field_types import Instant, Nonce, Sha256, require_aware
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
 from gaelp.approvals.trust import Trust
-from gaelp.approvals.words import Instant, Nonce, Sha256, require_aware
 from gaelp.config.base import Frozen
 from gaelp.config.fingerprint import fingerprint
 from gaelp.config.names import Name, Slug
@@ -66,7 +66,7 @@ class Authorisation(Frozen):
 
     @model_serializer(mode="wrap")
     def _as_it_was_written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # The log has the very text of every use: what was granted without terms goes on being written without.
+        # The log has the exact text of every use: what was granted without terms is still written without them.
         values: dict[str, Any] = write(self)
         if self.terms is None:
             values.pop("terms", None)
@@ -88,22 +88,22 @@ class Authorisation(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalTally:
-    """What the approvals at hand are worth together."""
+    """What the approvals of an action are worth together."""
 
-    standings: tuple[ApprovalStatus, ...]
+    statuses: tuple[ApprovalStatus, ...]
     missing: tuple[str, ...]  # what the policy still asks for, in words
+    can_sign: tuple[str, ...]  # who is trusted, has not approved, and could give some of what is missing
 
     def of(self, worth: str) -> tuple[ApprovalStatus, ...]:
         """The approvals with that worth."""
-        return tuple(entry for entry in self.standings if entry.worth == worth)
+        return tuple(entry for entry in self.statuses if entry.worth == worth)
 
 
 def tally(approvals: Iterable[Approval], around: Circumstances) -> ApprovalTally:
-    """Hold every approval against the action and count those that are valid, each person once."""
-    standings = tuple(approval_status(approval, around) for approval in approvals)
-    entries = _without_doubles(standings)
-    who = {entry.approval.statement.approver for entry in entries if entry.worth == "approves"}
-    return ApprovalTally(entries, missing_approvers(who, around))
+    """Check every approval against the action and count those that are valid, each person once."""
+    statuses = _without_doubles(tuple(approval_status(approval, around) for approval in approvals))
+    who = {entry.approval.statement.approver for entry in statuses if entry.worth == "approves"}
+    return ApprovalTally(statuses, missing_approvers(who, around), tuple(_able_to_sign(who, around)))
 
 
 def require(
@@ -118,10 +118,10 @@ def require(
     """The authorisation that these approvals give to exactly this action now; Refused if they do not."""
     require_aware(at)
     _check_world(action, policy)
-    found = tally(approvals, Circumstances(action, policy, trust, at, used_nonces))
-    if found.of("rejects") or found.of("void") or found.missing:
-        raise Refused(_refusal(action, found))
-    valid = found.of("approves")
+    given = tally(approvals, Circumstances(action, policy, trust, at, used_nonces))
+    if given.of("rejects") or given.of("void") or given.missing:
+        raise Refused(_refusal(action, given))
+    valid = given.of("approves")
     return Authorisation(
         action_hash=action_hash(action),
         approvers=tuple(sorted({entry.approval.statement.approver for entry in valid})),
@@ -152,13 +152,13 @@ def check_granted(
 def state_of(
     request: ApprovalRequest, approvals: Iterable[Approval], policy: ApprovalPolicy, trust: Trust, at: datetime
 ) -> RequestState:
-    """Where a request stands at an instant; one rejection ends it, and a deadline that passed is not reopened."""
-    found = tally(approvals, Circumstances(request.action, policy, trust, require_aware(at)))
-    if found.of("rejects"):
+    """The state of a request at an instant; one rejection ends it, and a deadline that passed is not reopened."""
+    given = tally(approvals, Circumstances(request.action, policy, trust, require_aware(at)))
+    if given.of("rejects"):
         return "rejected"
     if at >= request.expires_at(policy):
         return "expired"
-    if not found.missing and not found.of("void"):
+    if not given.missing and not given.of("void"):
         return "approved"
     return "escalate" if at >= request.escalates_at(policy) else "waiting"
 
@@ -171,9 +171,9 @@ def _check_world(action: SignedAction, policy: ApprovalPolicy) -> None:
         )
 
 
-def _without_doubles(standings: tuple[ApprovalStatus, ...]) -> tuple[ApprovalStatus, ...]:
-    """The same approval given twice is one; two different ones with one nonce are both void."""
-    distinct = tuple({entry.approval: entry for entry in standings}.values())
+def _without_doubles(statuses: tuple[ApprovalStatus, ...]) -> tuple[ApprovalStatus, ...]:
+    """The same approval given twice counts once; two different ones with the same nonce are both void."""
+    distinct = tuple({entry.approval: entry for entry in statuses}.values())
     nonces = Counter(entry.approval.statement.nonce for entry in distinct)
     return tuple(
         ApprovalStatus(entry.approval, "void", "another approval has the same nonce")
@@ -192,19 +192,33 @@ def _missing(who: set[str], around: Circumstances) -> Iterable[str]:
     policy = around.policy
     if len(who) < policy.quorum:
         yield f"{policy.quorum - len(who)} more of {policy.quorum} approvers"
-    for role, count in sorted(policy.at_least.items()):
-        have = sum(role in around.trust.roles_of(name, around.at) for name in who)
-        if have < count:
-            yield f"{count - have} more with the role {role}"
+    for role, lacking in _lacking_roles(who, around).items():
+        yield f"{lacking} more with the role {role}"
 
 
-def _refusal(action: SignedAction, found: ApprovalTally) -> str:
+def _lacking_roles(who: set[str], around: Circumstances) -> dict[str, int]:
+    have = Counter(role for name in who for role in around.trust.roles_of(name, around.at))
+    return {role: count - have[role] for role, count in sorted(around.policy.at_least.items()) if have[role] < count}
+
+
+def _able_to_sign(who: set[str], around: Circumstances) -> Iterator[str]:
+    """Who could still approve; only those with a lacking role if every further person must have one."""
+    policy, lacking = around.policy, _lacking_roles(who, around)
+    roles = set(lacking) if sum(lacking.values()) >= policy.quorum - len(who) else set(policy.roles)
+    trusted = {entry.name for entry in around.trust.approvers if entry.trusted_at(around.at)}
+    for name in sorted(trusted.difference(who)):
+        asks = policy.four_eyes and name.casefold() == around.action.requester.casefold()
+        if not asks and (not roles or roles & around.trust.roles_of(name, around.at)):
+            yield name
+
+
+def _refusal(action: SignedAction, given: ApprovalTally) -> str:
     what = f"{action.kind} of run {action.run_id!r} (action {action_hash(action)[:12]})"
-    seen = "; ".join(f"{entry.approval.statement.approver}: {entry.worth} ({entry.why})" for entry in found.standings)
-    if found.of("rejects"):
+    decisions = [f"{entry.approval.statement.approver}: {entry.worth} ({entry.why})" for entry in given.statuses]
+    if given.of("rejects"):
         way_out = "It was rejected, which ends it: change what was objected to and ask for a new action."
-    elif found.of("void"):
-        way_out = "Something that cannot be trusted is among the approvals: run `gaelp audit verify` before going on."
+    elif given.of("void"):
+        way_out = "One of the approvals cannot be trusted: run `gaelp audit verify` before anything else."
     else:
-        way_out = f"Needed: {', '.join(found.missing)}. Have them sign exactly this action."
-    return f"{what} is not approved. Seen: {seen or 'no approval'}. {way_out}"
+        way_out = f"Needed: {', '.join(given.missing)}. Have them sign exactly this action."
+    return f"{what} is not approved. Seen: {'; '.join(decisions) or 'no approval'}. {way_out}"

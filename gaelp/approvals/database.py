@@ -75,7 +75,7 @@ _APPEND_ONLY = tuple(table.name for table in _TABLES)
 
 
 def _wall_postgres(connection: Connection) -> None:
-    """Version 1 had its triggers on SQLite alone."""
+    """Version 1 had its triggers on SQLite only."""
     if connection.dialect.name == "postgresql":
         add_walls(connection, _APPEND_ONLY)
 
@@ -109,7 +109,7 @@ class Session:
 
 
 class ApprovalDatabase:
-    """Where transactions on approvals and audit log come from."""
+    """Opens transactions on approvals and audit log."""
 
     def __init__(self, database: layer.Database) -> None:
         self._database = database
@@ -127,7 +127,7 @@ class ApprovalDatabase:
             yield Session(connection)
 
     def missing_walls(self) -> tuple[str, ...]:
-        """The triggers that keep rows from being changed, as far as they are gone."""
+        """The triggers that keep rows from being changed and are missing."""
         return self._database.missing_walls()
 
 
@@ -137,10 +137,10 @@ def approvals_place(settings: Settings) -> layer.Place:
 
 
 def open_database(place: layer.Place, *, create: bool = True) -> ApprovalDatabase:
-    """The database at a path, or at the URL of a PostgreSQL; tables are made if there are none, unless told not to."""
+    """The database at a path or at the URL of a PostgreSQL; missing tables are made unless `create` is False."""
     return ApprovalDatabase(layer.open_database(place, STORE, create=create))
 
 
 def is_begun(place: layer.Place) -> bool:
-    """Whether there is a file, or in a PostgreSQL any of the tables; nothing is made by looking."""
+    """Whether there is a file, or in a PostgreSQL any of the tables; creates nothing."""
     return (isinstance(place, Path) and place.exists()) or layer.has_store(place, STORE)

@@ -1,4 +1,4 @@
-"""The manual half of a gate: people approve exactly the verdict that the rules gave."""
+"""The human half of a gate: people approve exactly the verdict that the rules gave."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -40,11 +40,11 @@ def check_gate_action(verdict: Verdict, action: SignedAction) -> None:
             f"gate {verdict.gate.name!r} says {verdict.outcome} on run {verdict.evidence.run_id!r}; no approval"
             " replaces a pass. Bring better evidence and have it judged."
         )
-    seen = (action.kind, action.run_id, action.gate, action.evidence_hash)
+    asked = (action.kind, action.run_id, action.gate, action.evidence_hash)
     judged = ("gate", verdict.evidence.run_id, verdict.gate.name, verdict.evidence_hash)
-    if seen != judged:
+    if asked != judged:
         raise Refused(
-            f"the action is about {' '.join(map(str, seen))}, the verdict about {' '.join(judged)}:"
+            f"the action is about {' '.join(map(str, asked))}, the verdict about {' '.join(judged)}:"
             " have approved what was judged"
         )
 
@@ -57,6 +57,6 @@ def approve_gate(
     trust: Trust,
     at: datetime,
 ) -> Authorisation:
-    """Both halves of a gate: the rules passed on this very evidence, and people approved it."""
+    """Both halves of a gate: the rules passed on exactly this evidence, and people approved it."""
     check_gate_action(verdict, action)
     return require(action, approvals, policy, trust, at)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 from pydantic import ConfigDict
 
 from gaelp.approvals.canonical import tagged
-from gaelp.approvals.words import PublicKeyHex, SignatureHex
+from gaelp.approvals.field_types import PublicKeyHex, SignatureHex
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name, check_name
 from gaelp.config.places import shown

@@ -11,7 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from gaelp.approvals.words import Label, LimitMicros
+from gaelp.approvals.field_types import Label, LimitMicros
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name
 from gaelp.money import Micros, Money

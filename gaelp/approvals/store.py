@@ -1,7 +1,8 @@
 """Requests, approvals and their single use, in one database with the audit log: each step is whole or did not happen.
 
-What the tables say is held against the audit log before an action is authorised, so that a rejection or a use that
-somebody took out of the tables is missed.
+The tables are compared with the audit log before an action is authorised, so that a rejection or a use that somebody
+took out of the tables is missed. A list of approvers that is passed in counts without the keys that the log says were
+revoked, on this machine or on another one that shares the database.
 """
 
 from collections.abc import Callable
@@ -25,8 +26,10 @@ from gaelp.approvals.approval_status import Circumstances, approval_status
 from gaelp.approvals.audit import append, has_row
 from gaelp.approvals.authorise import ApprovalTally, Authorisation, check_granted, require, state_of, tally
 from gaelp.approvals.database import ApprovalDatabase, Session, open_database
-from gaelp.approvals.in_force import REVOKED, require_in_force
+from gaelp.approvals.insufficient_uses import InsufficientUse, insufficient_uses
+from gaelp.approvals.mandate_validity import REVOKED, require_in_force
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
+from gaelp.approvals.revocations import read_logged_keys
 from gaelp.approvals.tables import (
     all_requests,
     approvals_of,
@@ -38,7 +41,6 @@ from gaelp.approvals.tables import (
     used_nonces,
 )
 from gaelp.approvals.trust import Trust
-from gaelp.approvals.weak_uses import WeakUse, weak_uses
 from gaelp.clock import Clock
 from gaelp.database import Place
 from gaelp.errors import BadInput, Refused
@@ -49,7 +51,7 @@ _CONSUMER_MAX = 200
 
 
 class ApprovalStore:
-    """What was asked, what was decided, and what was used up."""
+    """What was requested, what was decided, and what was used up."""
 
     def __init__(self, place: Place, clock: Clock, *, create: bool = True) -> None:
         self._database: ApprovalDatabase = open_database(place, create=create)
@@ -57,7 +59,7 @@ class ApprovalStore:
 
     @property
     def clock(self) -> Clock:
-        """What the store takes the time from."""
+        """The clock that the store reads."""
         return self._clock
 
     def request(self, action: SignedAction) -> ApprovalRequest:
@@ -77,7 +79,7 @@ class ApprovalStore:
             return all_requests(session)
 
     def submit(self, approval: Approval, policy: ApprovalPolicy, trust: Trust) -> None:
-        """Take a decision in; one that would not count is refused at once. The same one again changes nothing."""
+        """Store a decision; one that would not count is refused at once. The same one again changes nothing."""
         said = approval.statement
         with self._database.writing() as session:
             request = request_of(session, said.action_hash)
@@ -86,11 +88,12 @@ class ApprovalStore:
             if is_known(session, approval):
                 return
             at = self._clock.now()
+            trust = read_logged_keys(session).apply(trust)
             around = Circumstances(request.action, policy, trust, at, used_nonces(session))
-            found = approval_status(approval, around)
-            if found.worth in ("idle", "void"):
+            status = approval_status(approval, around)
+            if status.worth in ("idle", "void"):
                 raise Refused(
-                    f"the decision of {said.approver} is not taken: {found.why}. Sign exactly this action anew."
+                    f"the decision of {said.approver} is not stored: {status.why}. Sign exactly this action again."
                 )
             _refuse_late(session, request, policy, trust, at)
             session.execute(
@@ -100,32 +103,36 @@ class ApprovalStore:
             append(session, DECIDED, decided_body(said.action_hash, approval), at)
 
     def approvals(self, action: SignedAction) -> tuple[Approval, ...]:
-        """Every decision on an action that was taken in."""
+        """Every decision on an action that was stored."""
         with self._database.reading() as session:
             return approvals_of(session, action_hash(action))
 
     def state(self, action: SignedAction, policy: ApprovalPolicy, trust: Trust) -> RequestState:
-        """Where the request for an action stands now."""
+        """The state of the request for an action now."""
         with self._database.reading() as session:
             request = known_request(session, action)
             approvals = approvals_of(session, action_hash(action))
+            trust = read_logged_keys(session).apply(trust)
         return state_of(request, approvals, policy, trust, self._clock.now())
 
     def tally(self, action: SignedAction, policy: ApprovalPolicy, trust: Trust) -> ApprovalTally:
         """What the decisions on an action are worth now, and what is missing."""
-        return tally(self.approvals(action), Circumstances(action, policy, trust, self._clock.now()))
+        with self._database.reading() as session:
+            approvals = approvals_of(session, action_hash(action))
+            trust = read_logged_keys(session).apply(trust)
+        return tally(approvals, Circumstances(action, policy, trust, self._clock.now()))
 
     def use(self, action: SignedAction) -> Authorisation | None:
         """What was granted when the approvals of an action were used up; None if they were not."""
         with self._database.reading() as session:
-            found = use_of(session, action_hash(action))
-        return found[1] if found else None
+            use = use_of(session, action_hash(action))
+        return use[1] if use else None
 
     def consumer_of(self, action: SignedAction) -> str | None:
         """What the approvals of an action were used up for; None if they were not."""
         with self._database.reading() as session:
-            found = use_of(session, action_hash(action))
-        return found[0] if found else None
+            use = use_of(session, action_hash(action))
+        return use[0] if use else None
 
     def is_used(self, action: SignedAction) -> bool:
         """Whether the approvals of an action were used up."""
@@ -137,11 +144,10 @@ class ApprovalStore:
             return frozenset(wanted for (wanted,) in session.execute("SELECT action_hash FROM uses"))
 
     def consume(self, action: SignedAction, policy: ApprovalPolicy, trust: Trust, *, consumer: str) -> Authorisation:
-        """Use the approvals of an action up, for good: the same consumer gets the same answer again, no other any.
+        """Use up the approvals of an action, for good: the same consumer gets the same answer again, any other none.
 
-        A use that is stored is believed only if the approvals of the action give it, as of its own time.
-
-        `consumer` is the idempotency key of what is about to be done.
+        A stored use is accepted only if the approvals of the action give it, as of its own time. `consumer` is the
+        idempotency key of what is about to be done.
         """
         if not (consumer.isprintable() and 1 <= len(consumer) <= _CONSUMER_MAX):
             raise BadInput(f"consumer {consumer[:40]!r}; allowed: 1 to {_CONSUMER_MAX} printable characters")
@@ -149,6 +155,7 @@ class ApprovalStore:
         with self._database.writing() as session:
             request = known_request(session, action)
             check_agreement(session, wanted)
+            trust = read_logged_keys(session).apply(trust)
             approvals = approvals_of(session, wanted)
             if use := use_of(session, wanted):
                 again = _same_consumer(use, consumer, wanted)
@@ -157,7 +164,7 @@ class ApprovalStore:
             at = self._clock.now()
             if state_of(request, approvals, policy, trust, at) == "expired":
                 raise Refused(
-                    f"the request for action {wanted[:12]} ran out at {request.expires_at(policy).isoformat()}:"
+                    f"the request for action {wanted[:12]} expired at {request.expires_at(policy).isoformat()}:"
                     " ask for a new action"
                 )
             granted = require(action, approvals, policy, trust, at, used_nonces=used_nonces(session))
@@ -172,10 +179,11 @@ class ApprovalStore:
     def in_force(self, wanted: str, policy: ApprovalPolicy, trust: Trust) -> SignedAction:
         """The action with this hash, if its approvals were used and it still holds now; Refused otherwise."""
         with self._database.reading() as session:
+            trust = read_logged_keys(session).apply(trust)
             return require_in_force(session, wanted, policy, trust, self._clock.now())
 
     def revoke(self, wanted: str, *, by: str, reason: str) -> None:
-        """End what was approved once and holds since, such as a mandate; doing it again changes nothing."""
+        """End what was approved once and is in force since, such as a mandate; doing it again changes nothing."""
         with self._database.writing() as session:
             if request_of(session, wanted) is None:
                 raise BadInput(f"nobody asked for action {wanted[:12]}: there is nothing to revoke")
@@ -188,7 +196,7 @@ class ApprovalStore:
             return has_row(session, REVOKED, wanted)
 
     def note_refused(self, kind: str, action: SignedAction, why: str) -> None:
-        """Tell the log, once, that an action came to nothing after its approvals were used; not if they were not."""
+        """Record once that an action failed after its approvals were used; nothing if they were not used."""
         wanted = action_hash(action)
         with self._database.writing() as session:
             if not has_row(session, kind, wanted) and use_of(session, wanted) is not None:
@@ -198,18 +206,20 @@ class ApprovalStore:
         """Refuse if tables and audit log differ, or if a decision or a use is not what people signed."""
         with self._database.reading() as session:
             check_all(session)
-            check_decisions(session, trust)
+            check_decisions(session, read_logged_keys(session).apply(trust))
             check_nonces(session)
         if gone := self._database.missing_walls():
             raise Refused(
-                f"of the triggers that keep rows from being changed, {', '.join(gone)} are gone or other ones: somebody"
-                " has taken them out"
+                f"triggers that keep rows from being changed are missing or were replaced: {', '.join(gone)}. Somebody"
+                " took them out"
             )
 
-    def weak_uses(self, policy_of: Callable[[SignedAction], ApprovalPolicy], trust: Trust) -> tuple[WeakUse, ...]:
-        """Every use that the policy which should have held would not have granted."""
+    def insufficient_uses(
+        self, policy_of: Callable[[SignedAction], ApprovalPolicy], trust: Trust
+    ) -> tuple[InsufficientUse, ...]:
+        """Every use that the policy which should have applied would not have granted."""
         with self._database.reading() as session:
-            return tuple(weak_uses(session, policy_of, trust))
+            return tuple(insufficient_uses(session, policy_of, read_logged_keys(session).apply(trust)))
 
 
 def _refuse_late(
@@ -222,8 +232,9 @@ def _refuse_late(
         consumer, granted = use
         raise Refused(
             f"{which} was approved by {' and '.join(granted.approvers)} and carried out as {consumer!r} at"
-            f" {granted.granted_at.isoformat(timespec='seconds')}: your decision came too late and is not stored."
-            " Nothing is left to sign"
+            f" {granted.granted_at.isoformat(timespec='seconds')}, so it needs no more signatures and your decision is"
+            f" not stored. `gaelp approvals show {wanted[:12]}` shows who signed. If you object, `gaelp kill` stops all"
+            " spending, and `gaelp mandate revoke` ends a mandate"
         )
     state = state_of(request, given, policy, trust, at)
     if state == "rejected":

@@ -1,4 +1,4 @@
-"""What the tables of requests, approvals and uses hold, read back with suspicion."""
+"""Read requests, approvals and uses from their tables, and refuse what was changed there."""
 
 from typing import TypeVar
 
@@ -27,7 +27,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def known_request(session: Session, action: SignedAction) -> ApprovalRequest:
-    """The request for an action; Refused if nobody asked for it."""
+    """The request for an action; Refused if there is none."""
     request = request_of(session, action_hash(action))
     if request is None:
         raise Refused(
@@ -39,8 +39,8 @@ def known_request(session: Session, action: SignedAction) -> ApprovalRequest:
 
 def request_of(session: Session, wanted: str) -> ApprovalRequest | None:
     """The request for the action with that hash."""
-    found = session.execute("SELECT body FROM requests WHERE action_hash = ?", (wanted,)).fetchone()
-    return _read_request(found[0], wanted) if found else None
+    row = session.execute("SELECT body FROM requests WHERE action_hash = ?", (wanted,)).fetchone()
+    return _read_request(row[0], wanted) if row else None
 
 
 def _read_request(body: str, key: str) -> ApprovalRequest:
@@ -52,18 +52,18 @@ def _read_request(body: str, key: str) -> ApprovalRequest:
 
 def all_requests(session: Session) -> tuple[ApprovalRequest, ...]:
     """Every request, the oldest first."""
-    found = session.execute("SELECT action_hash, body FROM requests").fetchall()
-    requests = [_read_request(body, key) for key, body in found]
+    rows = session.execute("SELECT action_hash, body FROM requests").fetchall()
+    requests = [_read_request(body, key) for key, body in rows]
     return tuple(sorted(requests, key=lambda request: (request.requested_at, action_hash(request.action))))
 
 
 def is_known(session: Session, approval: Approval) -> bool:
-    """Whether this very approval was taken in before; another one with its nonce is refused."""
+    """Whether this approval is stored already; another one with its nonce is refused."""
     nonce = approval.statement.nonce
-    found = session.execute("SELECT body FROM approvals WHERE nonce = ?", (nonce,)).fetchone()
-    if found and found[0] != as_text(approval):
+    row = session.execute("SELECT body FROM approvals WHERE nonce = ?", (nonce,)).fetchone()
+    if row and row[0] != as_text(approval):
         raise Refused(f"nonce {nonce[:12]} belongs to another decision: sign again, each decision has its own")
-    return found is not None
+    return row is not None
 
 
 def approvals_of(session: Session, wanted: str) -> tuple[Approval, ...]:
@@ -81,8 +81,8 @@ def _read_approval(body: str, key: str) -> Approval:
 
 def use_of(session: Session, wanted: str) -> tuple[str, Authorisation] | None:
     """Who used the action with that hash, and what was granted."""
-    found = session.execute("SELECT consumer, body FROM uses WHERE action_hash = ?", (wanted,)).fetchone()
-    return (found[0], _read(Authorisation, found[1])) if found else None
+    row = session.execute("SELECT consumer, body FROM uses WHERE action_hash = ?", (wanted,)).fetchone()
+    return (row[0], _read(Authorisation, row[1])) if row else None
 
 
 def used_nonces(session: Session) -> frozenset[str]:
@@ -97,5 +97,5 @@ def _read(kind: type[Model], body: object) -> Model:
 
 
 def as_text(model: BaseModel) -> str:
-    """A model the way it is stored: canonical JSON."""
+    """A model as it is stored: canonical JSON."""
     return model_bytes(model).decode("ascii")

@@ -8,8 +8,8 @@ from typing import Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from gaelp.approvals.field_types import Instant, PublicKeyHex
 from gaelp.approvals.keys import PublicKeyFile, check_public_key
-from gaelp.approvals.words import Instant, PublicKeyHex
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.names import Name, Slug
@@ -85,6 +85,10 @@ class Trust(Frozen):
         """The roles a name has at an instant; none if it is not trusted then."""
         return frozenset(role for entry in self.keys_of(name) if entry.trusted_at(at) for role in entry.roles)
 
+    def has_key_in_force(self, name: str) -> bool:
+        """Whether a key of that name is trusted and not revoked."""
+        return any(entry.revoked_at is None for entry in self.keys_of(name))
+
     def with_key(self, offered: PublicKeyFile, roles: tuple[str, ...], at: datetime) -> "Trust":
         """This list with one more key in force."""
         offered.check()
@@ -105,7 +109,7 @@ class Trust(Frozen):
 
     def without(self, name: str, at: datetime) -> "Trust":
         """This list with the key of that name revoked from an instant on."""
-        if not any(entry.revoked_at is None for entry in self.keys_of(name)):
+        if not self.has_key_in_force(name):
             known = ", ".join(sorted({entry.name for entry in self.approvers if entry.revoked_at is None})) or "nobody"
             raise BadInput(f"{name!r} has no key in force; in force: {known}. Name one of these.")
         return Trust(

@@ -211,9 +211,9 @@ def _listed(rows: list[int]) -> str:
     return ", ".join(map(str, rows[:_MOST_ROWS])) + (" and more" if len(rows) > _MOST_ROWS else "")
 
 
-def _lost(signed: int, unknown: int, seen: str) -> str:
+def _lost(signed: int, unknown: int, state: str) -> str:
     return (
         f"the books remember {signed} changes that people signed for, and the database of approvals does not know"
-        f" {unknown} of them: {seen}. It is not created again, for then what was signed could not be shown: put back"
+        f" {unknown} of them: {state}. It is not created again, for then what was signed could not be shown: put back"
         " the true one, from a copy if need be. Limits can be lowered without it"
     )

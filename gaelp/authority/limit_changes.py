@@ -1,6 +1,6 @@
 """Change how much may be spent: anyone may lower a limit; raising one takes the signatures that the policy asks for.
 
-The order is always the same, because each step rests on the one before: check everything that can be checked; use up
+The order is always the same, because each step depends on the one before: check everything that can be checked; use up
 the signatures; change the books, in a transaction that checks again and remembers the signatures; write the audit log.
 So no signature is used for what cannot be done, and nothing is recorded that has not happened. After a crash between
 two steps, repeating the command completes it: used approvals are valid again for the same action on the same books, the
@@ -84,7 +84,7 @@ def change_with_authority(
         return _with_signatures(settings, ledger, change, (name, policy, signer()), make)
     check_unsigned(ledger, change.subject)
     check_unsigned_allowed(settings, change.subject)
-    record(settings, ledger)  # only to see, before anything is changed, that it can be written
+    record(settings, ledger)  # fails before anything is changed if the log cannot be written
     made = make(None)
     _record_unsigned(settings, ledger, change, change.before)
     return made
@@ -118,9 +118,11 @@ def _with_signatures(
     done = {known.action_hash for known in signed_changes(ledger)}
     change.still_wanted()  # after reading what is done: whoever finished in between is noticed
     action = next_open_attempt(store, _action(change), policy, signer.trust, done, used_for=used_for)
-    granted = require_signed(
-        store, action, policy, signer, lambda given: _needed(change, given, policy), used_for=used_for
+    needed = (
+        f"{change.subject} needs the signatures of {policy.quorum} people: each runs this command with --key FILE"
+        " --reason WHY"
     )
+    granted = require_signed(store, action, policy, signer, needed, used_for=used_for)
     body = signed_body({**change.facts(change.before), "books": books}, name, granted)
     made = make(SignedChange(granted.action_hash, name, change.kind, json.dumps(body)))
     report_unrecorded(change.subject, lambda: record(settings, ledger))
@@ -129,7 +131,7 @@ def _with_signatures(
 
 def _action(change: LimitChange) -> SignedAction:
     try:
-        # Nobody in person is the requester, so that everyone may approve and all of them sign the same action.
+        # The requester is nobody's name, so that everyone may approve and all of them sign the same action.
         return SignedAction(
             kind="budget",
             run_id="ledger",
@@ -144,10 +146,3 @@ def _action(change: LimitChange) -> SignedAction:
         raise BadInput(
             f"{change.subject[:60]!r} cannot be signed: {first['msg']}. Choose a shorter, plain id"
         ) from None
-
-
-def _needed(change: LimitChange, given: int, policy: ApprovalPolicy) -> str:
-    return (
-        f"{change.subject}: needs the signatures of {policy.quorum} people, {given} have signed. Each runs this command"
-        " with --key FILE --reason WHY"
-    )

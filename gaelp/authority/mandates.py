@@ -35,6 +35,7 @@ from gaelp.authority.audit_records import (
     unsigned_body,
 )
 from gaelp.authority.limit_audit import MANDATE_GRANTED
+from gaelp.authority.requests import find_request
 from gaelp.authority.signatures import Signer, next_open_attempt, require_signed
 from gaelp.budget.ledger import (
     AdAccount,
@@ -82,7 +83,7 @@ class MandateStatus:
 
 
 def mandate_action(mandate: Mandate, world: LiveOrSandbox) -> SignedAction:
-    """What people sign: the whole mandate. Nobody in person asks for it, so that everyone may approve it."""
+    """What people sign: the whole mandate. The requester is nobody's name, so that everyone may approve it."""
     try:
         subject = f"mandate {mandate.name} until {mandate.last_day.isoformat()}"
         return SignedAction(
@@ -98,14 +99,14 @@ def propose_mandate(
 ) -> str:
     """Ask people to sign a mandate, and return its id; proposing one again that is open changes nothing.
 
-    One alike that was used, rejected, has expired or was signed before a stop is a new request under the next attempt
-    number.
+    If an equal one was used, rejected, has expired or was signed before a stop, this is a new request with the next
+    attempt number.
     """
     _check_account(ledger, mandate)
     policy = load_policy(policy_name(settings, world))
     action = mandate_action(mandate, world)
     known = [request.action for request in store.requests() if request.action.kind == "mandate"]
-    ended = {action_hash(one) for one in known if _is_of_old(ledger, store, one)}
+    ended = {action_hash(action) for action in known if _signed_before_release(ledger, store, action)}
     return action_hash(next_open_attempt(store, action, policy, trust, store.used_actions() | ended, used_for=""))
 
 
@@ -126,32 +127,27 @@ def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, manda
     if use := mandate_use(ledger, action_hash(action)):
         _confirm_in_force(settings, ledger, store, action, signer.trust, use)
         return False
-    if _is_of_old(ledger, store, action):
+    if _signed_before_release(ledger, store, action):
         raise Refused(
-            f"the mandate {mandate.name} was signed before the kill switch was released, so those signatures do not"
-            " count any more: propose it again (`gaelp mandate propose`), and have that signed"
+            f"the mandate {mandate.name} was signed before the kill switch was released, so those signatures no"
+            " longer count: propose it again (`gaelp mandate propose`), and have that signed"
         )
     if policy.sandbox:
         check_unsigned_allowed(settings, str(action.subject))
     books = books_id(ledger)
-    granted = require_signed(
-        store,
-        action,
-        policy,
-        signer,
-        lambda given: (
-            f"{action.subject}: needs the signatures of {policy.quorum} people, {given} have signed. Each runs"
-            f" `gaelp mandate sign {action_hash(action)[:_DIGITS]} --key FILE --reason WHY` with these settings"
-        ),
-        used_for=f"books {books}: ",
+    needed = (
+        f"{action.subject} needs the signatures of {policy.quorum} people: each runs"
+        f" `gaelp mandate sign {action_hash(action)[:_DIGITS]} --key FILE --reason WHY` with these settings"
     )
+    granted = require_signed(store, action, policy, signer, needed, used_for=f"books {books}: ")
     if granted.policy_hash != fingerprint(policy):
         raise Refused(
             f"the signatures of the mandate {mandate.name} were used up under another policy than {name}, and it was"
             " not opened: repeat the command with the settings of then, or propose a new one"
         )
     room = MandateRoom(granted.action_hash, mandate.total_micros, mandate.account_daily_micros)
-    first = min(one.statement.issued_at for one in store.approvals(action) if one.statement.nonce in granted.nonces)
+    used = [approval for approval in store.approvals(action) if approval.statement.nonce in granted.nonces]
+    first = min(approval.statement.issued_at for approval in used)
     if policy.sandbox:
         opened = open_mandate(ledger, room, account, None, first_signed_at=first)
         _record_unsigned(settings, store, granted.action_hash, mandate)
@@ -202,12 +198,10 @@ def revoke_mandate(ledger: Ledger, store: ApprovalStore, mandate_id: str, reason
 
 def find_mandate(store: ApprovalStore, mandate_id: str) -> tuple[SignedAction, Mandate]:
     """The only mandate whose id begins with these digits."""
-    known = [request.action for request in store.requests() if request.action.mandate is not None]
-    matches = [action for action in known if mandate_id and action_hash(action).startswith(mandate_id.lower())]
-    if len(matches) != 1 or matches[0].mandate is None:
-        listed = ", ".join(action_hash(action)[:_DIGITS] for action in known[-10:]) or "none"
-        raise BadInput(f"MANDATE {mandate_id!r} fits {len(matches)} mandates; known: {listed}. Give more digits of one")
-    return matches[0], matches[0].mandate
+    action = find_request(store, mandate_id, "mandate").action
+    if action.mandate is None:
+        raise BadInput(f"action {mandate_id} is no mandate")
+    return action, action.mandate
 
 
 def mandate_statuses(settings: Settings, ledger: Ledger, store: ApprovalStore, trust: Trust) -> list[MandateStatus]:
@@ -227,7 +221,7 @@ def _status(
     use = mandate_use(ledger, wanted)
     if store.is_revoked(wanted):
         state = "revoked"
-    elif use is None and _is_of_old(ledger, store, action):
+    elif use is None and _signed_before_release(ledger, store, action):
         state = "ended"
     elif not store.is_used(action):
         state = store.state(action, policy, trust)
@@ -239,8 +233,8 @@ def _status(
     return MandateStatus(wanted, action, mandate, state, signed_by, use)
 
 
-def _is_of_old(ledger: Ledger, store: ApprovalStore, action: SignedAction) -> bool:
-    """Whether somebody signed it before the last release of a stop: then it cannot be put in force any more."""
+def _signed_before_release(ledger: Ledger, store: ApprovalStore, action: SignedAction) -> bool:
+    """Whether somebody signed it before the last release of a stop: then it can no longer be put in force."""
     return signed_before_release(ledger, [given.statement.issued_at for given in store.approvals(action)])
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from gaelp.approvals import ApprovalStore, SignedAction, Trust, action_hash, approvals_place, is_begun, policy_for
 from gaelp.approvals.policy import ApprovalRequest
@@ -54,13 +55,13 @@ def request_statuses(settings: Settings, trust: Trust) -> list[RequestStatus]:
     return statuses
 
 
-def find_request(store: ApprovalStore, digits: str) -> ApprovalRequest:
-    """The only request whose action's hash begins with these digits."""
-    requests = store.requests()
+def find_request(store: ApprovalStore, digits: str, noun: Literal["action", "mandate"] = "action") -> ApprovalRequest:
+    """The only request, or the only one for a mandate, whose action's hash begins with these digits."""
+    requests = [request for request in store.requests() if noun == "action" or request.action.mandate is not None]
     matches = [request for request in requests if digits and action_hash(request.action).startswith(digits.lower())]
     if len(matches) != 1:
         known = ", ".join(action_hash(request.action)[:_DIGITS] for request in requests[-_LISTED_MAX:]) or "none"
         raise BadInput(
-            f"ACTION {digits!r} fits {len(matches)} actions; known: {known}. Give more digits of one of them"
+            f"{noun.upper()} {digits!r} fits {len(matches)} {noun}s; known: {known}. Give more digits of one of them"
         )
     return matches[0]

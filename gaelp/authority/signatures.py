@@ -3,7 +3,7 @@
 Everyone who approves runs the same command with their own key; the last signature needed completes it.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
@@ -27,6 +27,7 @@ __all__ = ["Signer", "describe_missing", "next_open_attempt", "require_signed", 
 
 _APPROVAL_HOLDS = timedelta(hours=8)
 _CONSUMER_MAX = 200
+_NOBODY_CAN_SIGN = "nobody who is trusted can: `gaelp keys trust FILE --role ROLE` adds a person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +69,15 @@ def require_signed(
     action: SignedAction,
     policy: ApprovalPolicy,
     signer: Signer,
-    describe: Callable[[int], str],
+    what_is_needed: str,
     *,
     used_for: str = "",
 ) -> Authorisation:
     """Use up the approvals of exactly this action; WaitingForPerson while the policy asks for more of them.
 
-    The signer's key signs first. `describe` says what is being approved, given how many people have signed. Approvals
-    that were used up already, by another last signer or before a crash, give the same answer again if they were used
-    for the same action and the same `used_for`.
+    The signer's key signs first. While signatures are missing, the message has `what_is_needed`: what is approved, and
+    how to sign it. Approvals that were used up already, by another last signer or before a crash, give the same answer
+    again if they were used for the same action and the same `used_for`.
     """
     store.request(action)
     if not store.is_used(action):
@@ -84,8 +85,8 @@ def require_signed(
         given = store.tally(action, policy, signer.trust)
         undecided = store.state(action, policy, signer.trust) in ("waiting", "escalate")
         if undecided and given.missing and not store.is_used(action):
-            people = len({entry.approval.statement.approver for entry in given.of("approves")})
-            raise WaitingForPerson(f"{describe(people)}. {describe_missing(given)}")
+            recorded = f"The signature of {signer.key.name} is recorded, and more are needed. " if signer.key else ""
+            raise WaitingForPerson(f"{recorded}{what_is_needed}. {describe_missing(given)}")
     granted = store.consume(action, policy, signer.trust, consumer=_consumer(action, used_for))
     granted.check(action, store.clock.now())
     return granted
@@ -103,11 +104,15 @@ def _sign_if_open(store: ApprovalStore, action: SignedAction, policy: ApprovalPo
 
 
 def describe_missing(given: ApprovalTally) -> str:
-    """Who has approved, which signatures do not count and why, and what the policy still asks for."""
+    """Who has approved, which signatures do not count and why, what the policy still asks for, and who can give it."""
     who = sorted({entry.approval.statement.approver for entry in given.of("approves")})
     idle = [f"{entry.approval.statement.approver} ({entry.why})" for entry in (*given.of("idle"), *given.of("void"))]
     besides = f", without effect by {'; '.join(idle)}" if idle else ""
-    return f"Signed by {', '.join(who) or 'nobody'}{besides}. Still needed: {', '.join(given.missing)}"
+    signed = f"Signed by {', '.join(who) or 'nobody'}{besides}"
+    if not given.missing:
+        return f"{signed}. A decision that cannot be trusted stops everything: run `gaelp audit verify`"
+    can_sign = f"{' or '.join(given.can_sign)} can sign" if given.can_sign else _NOBODY_CAN_SIGN
+    return f"{signed}. Still needed: {', '.join(given.missing)} ({can_sign})"
 
 
 def next_open_attempt(

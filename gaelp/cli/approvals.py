@@ -1,6 +1,5 @@
-"""`gaelp approvals`: what waits for signatures, what exactly would be signed, and the decision."""
+"""`gaelp approvals`: list what waits for signatures, show what exactly would be signed, and decide."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,10 +7,17 @@ import typer
 from gaelp.approvals import action_hash, policy_for
 from gaelp.approvals.approval import ApprovalDecision
 from gaelp.authority.requests import existing_approvals, find_request, request_statuses
-from gaelp.authority.signatures import Signer, submit_decision
+from gaelp.authority.signatures import Signer, describe_missing, submit_decision
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import show_json, show_table, show_text
-from gaelp.cli.signing import PassphraseFileOption, TrustOption, signer_from
+from gaelp.cli.signing import (
+    PassphraseFileOption,
+    ReasonOption,
+    RequiredKeyOption,
+    TrustOption,
+    load_trusted,
+    signer_from,
+)
 from gaelp.cli.startup import prepare
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
@@ -21,7 +27,7 @@ __all__ = ["app", "approve", "list_", "reject", "show"]
 app = typer.Typer(no_args_is_help=True, help="What waits for signatures: orders, limits, releases.")
 
 _DIGITS = 12
-_DIGITS_MIN = 8  # of what is signed: a slip of the finger must not fit anything
+_DIGITS_MIN = 8  # of what is signed: a typing error must not match anything
 # These have a command of their own, which shows the evidence first and does what was approved.
 _ELSEWHERE = {
     "gate": "`gaelp gate show RUN`, then `gaelp gate approve`",
@@ -32,8 +38,6 @@ _ELSEWHERE = {
 ActionArgument = Annotated[
     str, typer.Argument(metavar="ACTION", help="Its hash, or the first digits, as `gaelp approvals list` shows it.")
 ]
-KeyOption = Annotated[Path, typer.Option("--key", metavar="FILE", help="Your private key.")]
-WhyOption = Annotated[str, typer.Option("--reason", help="Why; signed with the decision.")]
 
 
 @app.command("list")
@@ -48,7 +52,6 @@ def list_(
 ) -> None:
     """Show what waits for people, the oldest first."""
     settings = prepare(config, overrides).settings
-    trust = signer_from(settings, None, "", None, trust_file).trust
     rows = [
         {
             "action": status.action_hash[:_DIGITS],
@@ -58,7 +61,7 @@ def list_(
             "signed_by": ", ".join(status.signed_by) or "nobody",
             "expires_at": status.expires_at.isoformat(timespec="minutes"),
         }
-        for status in request_statuses(settings, trust)
+        for status in request_statuses(settings, load_trusted(trust_file, settings))
         if everything or status.state in ("waiting", "escalate")
     ]
     if as_json:
@@ -84,15 +87,15 @@ def show(action: ActionArgument, config: ConfigOption = None, overrides: SetOpti
 @app.command()
 def approve(
     action: ActionArgument,
-    key: KeyOption,
-    reason: WhyOption,
+    key: RequiredKeyOption,
+    reason: ReasonOption,
     passphrase_file: PassphraseFileOption = None,
     trust_file: TrustOption = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Sign an action: what differs from it in any field, were it a cent, needs another approval.
+    """Sign an action, exactly as it is: one that differs in any field, even by a cent, needs another approval.
 
     - `gaelp approvals approve 3f9a0c41d2b7 --key ~/.config/gaelp/keys/ann.key --reason "within the plan for November"`
     """
@@ -104,8 +107,8 @@ def approve(
 @app.command()
 def reject(
     action: ActionArgument,
-    key: KeyOption,
-    reason: WhyOption,
+    key: RequiredKeyOption,
+    reason: ReasonOption,
     passphrase_file: PassphraseFileOption = None,
     trust_file: TrustOption = None,
     config: ConfigOption = None,
@@ -125,10 +128,15 @@ def _decide(settings: Settings, digits: str, decision: ApprovalDecision, signer:
     action = find_request(store, digits).action
     if action.kind in _ELSEWHERE:
         raise BadInput(f"a {action.kind} is decided where it is seen: {_ELSEWHERE[action.kind]}")
-    state = submit_decision(store, action, policy_for(settings, action.world), signer, decision)
-    wanted = action_hash(action)
+    policy, wanted = policy_for(settings, action.world), action_hash(action)
+    state = submit_decision(store, action, policy, signer, decision)
+    given = store.tally(action, policy, signer.trust)
     if as_json:
-        show_json({"action": wanted, "decision": decision, "state": state})
-    else:
-        who = signer.key.name if signer.key else ""
-        show_text(f"{wanted[:_DIGITS]} {action.subject}: {decision} of {who} taken; now {state}.")
+        show_json({"action": wanted, "decision": decision, "state": state, "missing": list(given.missing)})
+        return
+    effect = {
+        "approved": "It has every signature it needs, and is carried out when whoever asked for it tries again",
+        "rejected": "That is a rejection, which ends the request",
+    }.get(state, describe_missing(given))
+    who = signer.key.name if signer.key else ""
+    show_text(f"Recorded: {who} {decision}s {wanted[:_DIGITS]} ({action.subject}). {effect}.")

@@ -27,9 +27,9 @@ from gaelp.authority.limit_audit import LIMIT_SET, compare_limits, promised_rows
 from gaelp.bootstrap import open_books
 from gaelp.budget.ledger import LedgerBroken, known_books_id, signed_changes
 from gaelp.budget.ledger.limits import limits_in_force
-from gaelp.cli.keys import PassphraseFileOption, TrustOption, load_trusted, open_key
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.signing import PassphraseFileOption, RequiredKeyOption, TrustOption, load_trusted, open_key
 from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
 from gaelp.config.places import absolute, shown
@@ -42,6 +42,7 @@ __all__ = ["app", "publish", "show", "verify"]
 app = typer.Typer(no_args_is_help=True, help="The log of every decision.")
 
 _BODY_SHOWN = 120
+_WAY_OUT = "Stop spending (`gaelp kill`), keep this database as evidence, and go back to a copy that verifies."
 
 HeadsOption = Annotated[Path, typer.Option("--heads", help="The file that heads are published to: in another place.")]
 
@@ -82,28 +83,30 @@ def verify(
     **Example**: `gaelp audit verify --heads /mnt/elsewhere/heads.jsonl`
 
     Names every use of approvals that the policy in force here would not have granted, and every limit and order of the
-    books that is another one than the log tells of. Exits 0 if the log is whole and there is none, else 3.
+    books that differs from the log. Exits 0 if the log is whole and there is none of these, otherwise 3.
     """
     settings = prepare(config, overrides).settings
-    trusted = load_trusted(trust_file, settings)
     rows = _rows(settings)
-    vouched = _check(rows, settings, heads, trusted)
-    _refuse_weak_uses(settings, trusted)
+    if problem := verify_rows(rows):
+        raise Refused(f"the audit log is not whole: {problem}. {_WAY_OUT}")
+    trusted = load_trusted(trust_file, settings)
+    agreeing = _check(rows, settings, heads, trusted)
+    _refuse_insufficient_uses(settings, trusted)
     unknown = _refuse_other_limits(rows, settings)
     if as_json:
         head = rows[-1].hash if rows else None
-        show_json({"ok": True, "rows": len(rows), "head": head, "heads": vouched, "limits_compared": not unknown})
+        show_json({"ok": True, "rows": len(rows), "head": head, "heads": agreeing, "limits_compared": not unknown})
         return
-    show_text(f"whole: {len(rows)} rows" + (f", {vouched} heads agree" if heads else ""))
+    show_text(f"whole: {len(rows)} rows" + (f", {agreeing} heads agree" if heads else ""))
     if unknown and any(row.kind == LIMIT_SET for row in rows):
         say(f"The limits were NOT compared with the books, which could not be opened: {unknown}.")
     if heads is None:
-        say("Without --heads a log that was cut short or rewritten as a whole cannot be told from the true one.")
+        say("Without --heads a log that was cut short or rewritten as a whole looks like the true one.")
 
 
 @app.command()
 def publish(
-    key: Annotated[Path, typer.Option("--key", help="The auditor's private key.")],
+    key: RequiredKeyOption,
     heads: HeadsOption,
     passphrase_file: PassphraseFileOption = None,
     trust_file: TrustOption = None,
@@ -137,67 +140,65 @@ def _rows(settings: Settings) -> tuple[AuditRow, ...]:
 
 
 def _check(rows: tuple[AuditRow, ...], settings: Settings, heads: Path | None, trusted: Trust) -> int:
-    """Refuse a log that is not whole; else the number of heads that agree with it."""
-    way_out = "Stop spending (`gaelp kill`), keep this database as evidence, and go back to a copy that verifies."
-    if problem := verify_rows(rows):
-        raise Refused(f"the audit log is not whole: {problem}. {way_out}")
+    """Refuse approvals that do not agree with the log; otherwise the number of heads that agree with it."""
     try:
         ApprovalStore(approvals_place(settings), SystemClock(), create=False).verify(trusted)
     except (DataError, Refused) as finding:
-        raise Refused(f"approvals and audit log are not whole: {finding}. {way_out}") from finding
+        raise Refused(f"approvals and audit log are not whole: {finding}. {_WAY_OUT}") from finding
     if heads is None:
         return 0
     published = read_heads(absolute(heads))
     if not published:
         raise Refused(f"{shown(absolute(heads))} holds no head, so nobody vouches for the log: `gaelp audit publish`")
     if problem := check_heads(rows, published, trusted):
-        raise Refused(f"the audit log does not agree with its heads: {problem}. {way_out}")
+        raise Refused(f"the audit log does not agree with its heads: {problem}. {_WAY_OUT}")
     return len(published)
 
 
-def _refuse_weak_uses(settings: Settings, trusted: Trust) -> None:
-    """Name every use that the policy in force here would not have granted."""
+def _refuse_insufficient_uses(settings: Settings, trusted: Trust) -> None:
+    """Name every use of approvals that the policy in force here would not have granted."""
 
     def policy_of(action: SignedAction) -> ApprovalPolicy:
         return load_policy(LIVE) if action.kind == "revive" else policy_for(settings, action.world)
 
-    found = ApprovalStore(approvals_place(settings), SystemClock(), create=False).weak_uses(policy_of, trusted)
-    for use in found:
+    store = ApprovalStore(approvals_place(settings), SystemClock(), create=False)
+    uses = store.insufficient_uses(policy_of, trusted)
+    for use in uses:
         say(f"Notice: {use}.")
-    if found:
-        rows = ", ".join(str(use.seq) for use in found)
+    if uses:
+        rows = ", ".join(str(use.seq) for use in uses)
         raise Refused(
-            f"the log is whole, but {len(found)} uses of approvals (rows {rows}) do not fulfil the policy in force"
+            f"the log is whole, but {len(uses)} uses of approvals (rows {rows}) do not fulfil the policy in force"
             " here. Either another policy was used for them: then stop spending (`gaelp kill`) and ask who did it; or"
             " this is not the policy that holds: then verify with the settings and files of production"
         )
 
 
 def _refuse_other_limits(rows: tuple[AuditRow, ...], settings: Settings) -> str:
-    """Name every limit that books and log do not tell the same of; else why the books could not be asked, if so."""
+    """Name every limit on which books and log differ; returns why the books could not be opened, empty if they were."""
     try:
         ledger = open_books(settings)
     except GaelpError as problem:
-        if told := promised_rows(rows):
+        if promised := promised_rows(rows):
             raise Refused(
-                f"the log is whole, but it tells of {len(told)} uses of signatures for limits and orders, and the books"
+                f"the log is whole, but it has {len(promised)} uses of signatures for limits and orders, and the books"
                 f" that must know of them cannot be opened: {problem}. If they are lost, stop spending (`gaelp kill`)"
-                " and put back the newest copy; they are not begun anew"
+                " and put back the newest copy; they are not created again"
             ) from problem
         return str(problem)
     with closing(ledger):
         try:
             in_force, signed = limits_in_force(ledger), signed_changes(ledger)
-            found = list(compare_limits(rows, in_force, signed, known_books_id(ledger)))
+            findings = list(compare_limits(rows, in_force, signed, known_books_id(ledger)))
             orders = order_findings(ledger, lambda: audit_rows(settings))
-            found += [f"{one.where}: {one.what}: {one.found}; expected: {one.expected}" for one in orders]
+            findings += [f"{order.where}: {order.what}: {order.found}; expected: {order.expected}" for order in orders]
         except LedgerBroken as damage:
             raise Refused(f"the log is whole, but the books are not: {damage}") from damage
-    for finding in found:
+    for finding in findings:
         say(f"Notice: {finding}.")
-    if found:
+    if findings:
         raise Refused(
-            f"the log is whole, but {len(found)} limits, signed changes or orders of the books are not what it tells,"
+            f"the log is whole, but {len(findings)} limits, signed changes or orders of the books differ from it,"
             " named above. Stop spending (`gaelp kill`), keep both databases as evidence, and ask who wrote to them"
         )
     return ""

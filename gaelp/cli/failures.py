@@ -10,7 +10,7 @@ from gaelp.cli.interruption import STOPPED, stop_message, stopped_by_hand
 from gaelp.cli.output import say, say_error
 from gaelp.config import known_secrets
 from gaelp.config.home import existing_part
-from gaelp.errors import GaelpError
+from gaelp.errors import GaelpError, WaitingForPerson
 from gaelp.observability import mask_text, register_secrets
 
 __all__ = ["report_failure"]
@@ -26,7 +26,8 @@ def report_failure(error: Exception, *, debug: bool) -> int:
     if stopped_by_hand(error):
         say(stop_message())
         return STOPPED
-    say_error(mask_text(_message(error, debug=debug)))
+    report = say if isinstance(error, WaitingForPerson) else say_error  # nothing went wrong: somebody else has to act
+    report(mask_text(_message(error, debug=debug)))
     return error.exit_code if isinstance(error, GaelpError) else 1
 
 

@@ -1,4 +1,4 @@
-"""`gaelp keys`: make a key pair, and keep the list of those who may approve."""
+"""`gaelp keys`: make a key pair, and maintain the list of those who may approve."""
 
 from datetime import datetime
 from pathlib import Path
@@ -6,34 +6,32 @@ from typing import Annotated
 
 import typer
 
-from gaelp.approvals import SigningKey, Trust
-from gaelp.approvals.keys import PublicKeyFile, load_key, needs_passphrase, new_key, save_key
-from gaelp.approvals.trust import load_trust, trust_place
-from gaelp.authority.trust_changes import change_trusted
+from gaelp.approvals import Trust
+from gaelp.approvals.keys import PublicKeyFile, new_key, save_key
+from gaelp.approvals.revocations import names_trusted_elsewhere
+from gaelp.authority.trust_changes import revoke_key, trust_key
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.signing import (
+    PassphraseFileOption,
+    TrustOption,
+    load_trusted,
+    open_key,
+    read_passphrase,
+    trust_path,
+)
 from gaelp.cli.startup import prepare
 from gaelp.config import load_model
-from gaelp.config.document import read_text
 from gaelp.config.places import absolute, shown
-from gaelp.config.settings import Settings
 from gaelp.config.write import write_models
 from gaelp.errors import BadInput, Refused
 
-__all__ = ["TrustOption", "app", "list_keys", "load_trusted", "new", "open_key", "revoke", "trust"]
+__all__ = ["PassphraseFileOption", "app", "list_keys", "new", "open_key", "revoke", "trust"]
 
 KEY_FOLDER = "~/.config/gaelp/keys"
 PASSPHRASE_LENGTH_MIN = 12
 
-app = typer.Typer(no_args_is_help=True, help="Keys of those who approve.")
-
-TrustOption = Annotated[
-    Path | None,
-    typer.Option("--trust", help="The list of trusted approvers.", show_default="approvals.trust of the settings"),
-]
-PassphraseFileOption = Annotated[
-    Path | None, typer.Option("--passphrase-file", help="Read the passphrase from the first line of this file.")
-]
+app = typer.Typer(no_args_is_help=True, help="Keys of the people who approve.")
 
 
 @app.command("new")
@@ -48,7 +46,7 @@ def new(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make an Ed25519 key pair: NAME.key for yourself alone, NAME.pub.json to hand on.
+    """Make an Ed25519 key pair: NAME.key for yourself alone, NAME.pub.json to pass on.
 
     **Examples**
 
@@ -74,7 +72,7 @@ def new(
         return
     show_text(f"{name} {key.public_key}")
     say(f"Private key: {shown(private)}. Keep it to yourself.")
-    say(f"To be trusted, hand on {shown(public)}: `gaelp keys trust {shown(public)} --role ROLE`")
+    say(f"To be trusted, pass on {shown(public)}: `gaelp keys trust {shown(public)} --role ROLE`")
 
 
 @app.command("list")
@@ -85,7 +83,8 @@ def list_keys(
     as_json: JsonOption = False,
 ) -> None:
     """Show everyone who is or was trusted to approve."""
-    trusted = load_trusted(trust_file, prepare(config, overrides).settings)
+    settings = prepare(config, overrides).settings
+    trusted = load_trusted(trust_file, settings)
     if as_json:
         show_json(trusted.model_dump(mode="json"))
         return
@@ -94,18 +93,26 @@ def list_keys(
         for entry in trusted.approvers
     )
     show_table(("name", "roles", "added", "revoked", "public key"), rows)
+    if elsewhere := names_trusted_elsewhere(settings, trusted):
+        say(
+            f"Not in this list, but in another one that shares the audit log: {', '.join(elsewhere)}. They count here"
+            " once `gaelp keys trust` adds their key here."
+        )
 
 
 @app.command("trust")
 def trust(
     public_key_file: Annotated[Path, typer.Argument(help="NAME.pub.json, as `gaelp keys new` wrote it.")],
-    roles: Annotated[list[str], typer.Option("--role", help="What the person decides on; may be repeated.")],
+    roles: Annotated[
+        list[str],
+        typer.Option("--role", help="A role that the approval policy knows, such as finance; may be repeated."),
+    ],
     trust_file: TrustOption = None,
     config: ConfigOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let the owner of a key approve from now on; the audit log keeps it.
+    """Let the owner of a key approve from now on; recorded in the audit log.
 
     **Example**: `gaelp keys trust ann.pub.json --role finance`
     """
@@ -113,11 +120,7 @@ def trust(
     if not public_key_file.exists():
         raise BadInput(f"{public_key_file}: there is no such file. Name the NAME.pub.json that `gaelp keys new` wrote.")
     offered = load_model(PublicKeyFile, absolute(public_key_file))
-    body = {"name": offered.name, "public_key": offered.public_key, "roles": roles}
-    place = _trust_file(trust_file, settings)
-    changed = change_trusted(
-        settings, place, "trust.added", body, lambda trusted, at: trusted.with_key(offered, tuple(roles), at)
-    )
+    changed = trust_key(settings, trust_path(trust_file, settings), offered, tuple(roles))
     _report(
         changed,
         f"{offered.name} is trusted from now on, as {', '.join(roles)}: signatures count where a policy asks for that.",
@@ -133,38 +136,15 @@ def revoke(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Refuse everything signed with someone's key from now on; what was used before stays verifiable.
+    """Refuse what is signed with someone's key from now on, on every machine that shares the audit log.
 
     **Example**: `gaelp keys revoke ann`
+
+    What was used before stays verifiable. A revoked key is never trusted again: make a new one.
     """
     settings = prepare(config, overrides).settings
-    changed = change_trusted(
-        settings,
-        _trust_file(trust_file, settings),
-        "trust.revoked",
-        {"name": name},
-        lambda trusted, at: trusted.without(name, at),
-    )
+    changed = revoke_key(settings, trust_path(trust_file, settings), name)
     _report(changed, f"{name} may not approve from now on.", as_json=as_json)
-
-
-def load_trusted(trust_file: Path | None, settings: Settings) -> Trust:
-    """The list of trusted approvers; one that was named must be there."""
-    if trust_file is not None and not trust_file.exists():
-        raise BadInput(f"--trust {trust_file}: there is no such file. Name the list that `gaelp keys trust` writes.")
-    return load_trust(_trust_file(trust_file, settings))
-
-
-def _trust_file(named: Path | None, settings: Settings) -> Path:
-    return absolute(named) if named else trust_place(settings)
-
-
-def open_key(path: Path, passphrase_file: Path | None) -> SigningKey:
-    """The private key in a file; its passphrase comes from a file or is asked for, and never from the command line."""
-    passphrase = _from_file(passphrase_file) if passphrase_file else None
-    if passphrase is None and needs_passphrase(absolute(path)):
-        passphrase = str(typer.prompt(f"Passphrase of {path.name}", hide_input=True, err=True)).encode()
-    return load_key(absolute(path), passphrase)
 
 
 def _report(changed: Trust, text: str, *, as_json: bool) -> None:
@@ -180,7 +160,7 @@ def _new_passphrase(file: Path | None, *, no_passphrase: bool, name: str) -> byt
     if no_passphrase:
         return None
     if file:
-        phrase = _from_file(file)
+        phrase = read_passphrase(file)
     else:
         prompt = f"Passphrase for the key of {name}"
         phrase = str(typer.prompt(prompt, hide_input=True, confirmation_prompt=True, err=True)).encode()
@@ -189,13 +169,6 @@ def _new_passphrase(file: Path | None, *, no_passphrase: bool, name: str) -> byt
             f"the passphrase has {len(phrase)} characters; allowed: {PASSPHRASE_LENGTH_MIN} or more. Take a longer one."
         )
     return phrase
-
-
-def _from_file(path: Path) -> bytes:
-    lines = read_text(absolute(path), error=BadInput).splitlines()
-    if not lines or not lines[0]:
-        raise BadInput(f"--passphrase-file {path}: its first line is empty. Write the passphrase there.")
-    return lines[0].encode()
 
 
 def _day(instant: datetime | None) -> str:

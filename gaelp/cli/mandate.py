@@ -20,10 +20,9 @@ from gaelp.authority.mandates import (
 from gaelp.authority.requests import existing_approvals
 from gaelp.bootstrap import open_books
 from gaelp.budget.ledger import Ledger
-from gaelp.cli.keys import load_trusted
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import say, show_json, show_table, show_text
-from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signer_from
+from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, load_trusted, signer_from
 from gaelp.cli.startup import prepare
 from gaelp.config import load_model
 from gaelp.config.places import absolute
@@ -125,8 +124,8 @@ def list_(
 def show(mandate: MandateArgument, config: ConfigOption = None, overrides: SetOption = None) -> None:
     """Show what a mandate allows, in words and as the JSON that is signed."""
     settings = prepare(config, overrides).settings
-    action, found = find_mandate(existing_approvals(settings), mandate)
-    say("\n".join(describe_mandate(found, action.world)))
+    action, signed = find_mandate(existing_approvals(settings), mandate)
+    say("\n".join(describe_mandate(signed, action.world)))
     show_json(action.model_dump(mode="json"))
 
 

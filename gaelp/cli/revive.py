@@ -64,16 +64,16 @@ def _require_approval(state: StopState, settings: Settings, signer: Signer) -> N
     action = SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject=stops)
     try:
         store = open_approvals(settings)
-        require_signed(store, action, policy, signer, lambda given: _what_is_needed(state, given, policy.quorum))
+        require_signed(store, action, policy, signer, _what_is_needed(state, policy.quorum))
     except Refused as refusal:
         refusal.add_note("To ask anew, pull the kill switch again: its new stop can be approved.")
         raise
 
 
-def _what_is_needed(state: StopState, given: int, quorum: int) -> str:
+def _what_is_needed(state: StopState, quorum: int) -> str:
     stops = [record for record in (state.latch, state.fence) if record is not None]
     told = "; ".join(sorted({f"{one.id} by {one.by or 'unknown'} at {one.at}: {one.reason}" for one in stops}))
     return (
         f"stopped ({told}): releasing it needs a signed approval of exactly {', '.join(state.stop_ids)} by {quorum}"
-        f" people, {given} have signed. Each runs `gaelp revive --key FILE --reason WHY`"
+        f" people: each runs `gaelp revive --key FILE --reason WHY`"
     )

@@ -15,10 +15,9 @@ from gaelp.approvals import (
     approve_gate,
     gate_action,
     load_policy,
-    load_trust,
+    trusted_approvers,
 )
-from gaelp.approvals.trust import trust_place
-from gaelp.authority.signatures import Signer, submit_decision
+from gaelp.authority.signatures import Signer, describe_missing, submit_decision
 from gaelp.clock import Clock
 from gaelp.config.settings import Settings
 from gaelp.database import Place
@@ -79,6 +78,11 @@ class GateApprovals:
             return ()
         return tuple(one.model_dump_json() for one in store.approvals(action))
 
+    def describe_missing(self, question: GateQuestion, clock: Clock) -> str:
+        """Who has signed a question, and which signatures are still missing."""
+        store = ApprovalStore(self.place, clock)
+        return describe_missing(store.tally(self._action(question), self.policy, self.trust()))
+
     def _action(self, question: GateQuestion) -> SignedAction:
         return gate_action(
             question.verdict,
@@ -91,10 +95,9 @@ class GateApprovals:
 
 def gate_approvals(settings: Settings, policy: ApprovalPolicy | None = None) -> GateApprovals:
     """What the settings say about approvals at the gates, under the policy of a run where one is given."""
-    trusted = trust_place(settings)
     return GateApprovals(
         place=approvals_place(settings),
         decisions_place=decisions_place(settings),
         policy=policy or load_policy(settings.approvals.policy),
-        trust=lambda: load_trust(trusted),
+        trust=lambda: trusted_approvers(settings),
     )

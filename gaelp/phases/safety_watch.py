@@ -19,11 +19,10 @@ from gaelp.approvals import (
     Trust,
     action_hash,
     approvals_place,
-    load_trust,
     policy_for,
+    trusted_approvers,
 )
 from gaelp.approvals.action import LiveOrSandbox
-from gaelp.approvals.trust import trust_place
 from gaelp.checks import CheckPass
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
@@ -118,7 +117,7 @@ class _Pass(CheckPass):
         place = approvals_place(self._settings)
         if isinstance(place, Path) and not place.exists():
             return  # nobody was asked for anything yet
-        store, trust = ApprovalStore(place, self._clock), load_trust(trust_place(self._settings))
+        store, trust = ApprovalStore(place, self._clock), trusted_approvers(self._settings)
         policies = {world: policy_for(self._settings, world) for world in get_args(LiveOrSandbox)}
         for request in store.requests():
             if self._decided_at_gate(request.action) or store.is_used(request.action):

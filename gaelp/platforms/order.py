@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 
 from gaelp.approvals import SignedAction
 from gaelp.approvals.canonical import digest
-from gaelp.approvals.words import Label, Sha256
+from gaelp.approvals.field_types import Label, Sha256
 from gaelp.budget.ledger import UNRESERVED, AdAccount
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name

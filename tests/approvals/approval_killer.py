@@ -32,6 +32,7 @@ from gaelp.approvals import (
     sign,
     store,
 )
+from gaelp.approvals.audit import verify_rows
 from gaelp.clock import ManualClock
 from gaelp.errors import Refused
 
@@ -65,8 +66,8 @@ def prepare(path, numbers):
         action = action_number(number)
         writer.request(action)
         for key in KEYS.values():
-            told = {"decision": "approve", "reason": "seen", "at": NOW, "valid_for": timedelta(hours=1)}
-            writer.submit(sign(action, key, **told), POLICY, TRUST)
+            terms = {"decision": "approve", "reason": "seen", "at": NOW, "valid_for": timedelta(hours=1)}
+            writer.submit(sign(action, key, **terms), POLICY, TRUST)
 
 
 def die_at_line(count):
@@ -94,7 +95,7 @@ def work(path, numbers, pipe):
 
 
 def killed(path, numbers, rng, *, by_line):
-    """The numbers whose use was told before the process died, and whether it was killed."""
+    """The numbers whose use the process reported before it died, and whether it was killed."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -115,7 +116,7 @@ def killed(path, numbers, rng, *, by_line):
 
 def used(path, numbers):
     """The numbers that are used up; every table and the audit log must tell the same."""
-    assert AuditLog(open_database(path)).verify() is None
+    assert verify_rows(AuditLog(open_database(path)).rows()) is None
     opened(path).verify(TRUST)
     connection = sqlite3.connect(path)
     uses = {row[0] for row in connection.execute("SELECT action_hash FROM uses")}
@@ -141,20 +142,20 @@ def finish(path, numbers, done):
 
 def main(folder, kills):
     rng = random.Random(7)  # noqa: S311 - when to kill is no secret
-    seen = {"kills": 0, "rounds": 0, "used_at_kill": []}
-    while seen["kills"] < kills:
-        path = folder / f"{seen['rounds']}.db"
+    report = {"kills": 0, "rounds": 0, "used_at_kill": []}
+    while report["kills"] < kills:
+        path = folder / f"{report['rounds']}.db"
         numbers = range(PER_ROUND)
         prepare(path, numbers)
-        told, was_killed = killed(path, numbers, rng, by_line=seen["rounds"] % 2 == 0)
+        reported, was_killed = killed(path, numbers, rng, by_line=report["rounds"] % 2 == 0)
         done = used(path, numbers)
-        assert told <= done, f"told {sorted(told)}, but only {sorted(done)} are on disk"
+        assert reported <= done, f"reported {sorted(reported)}, but only {sorted(done)} are on disk"
         assert done == set(range(len(done))), "a later one was used before an earlier one"
         finish(path, numbers, done)
-        seen["kills"] += was_killed
-        seen["rounds"] += 1
-        seen["used_at_kill"].append(len(done))
-    sys.stdout.write(json.dumps(seen))
+        report["kills"] += was_killed
+        report["rounds"] += 1
+        report["used_at_kill"].append(len(done))
+    sys.stdout.write(json.dumps(report))
 
 
 if __name__ == "__main__":

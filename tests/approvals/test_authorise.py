@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from gaelp.approvals import Approval, ApprovalRequest, Trust, action_hash, load_policy, require, state_of, unsigned
-from gaelp.errors import BadInput, ConfigError, Refused
+from gaelp.errors import BadInput, Refused
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 
@@ -90,7 +90,7 @@ def test_a_rejection_that_was_tampered_with_does_not_vanish(office, both):
 def test_an_approval_is_valid_until_it_expires_and_not_a_moment_longer(office, both):
     end = office.now + timedelta(hours=8)
     assert asked(office, both, at=end - timedelta(microseconds=1))
-    with pytest.raises(Refused, match="ran out"):
+    with pytest.raises(Refused, match="it expired at"):
         asked(office, both, at=end)
 
 
@@ -210,42 +210,8 @@ def test_a_request_is_approved_by_enough_and_rejected_by_one(office, both):
     assert state([*both, no]) == "rejected"
     assert state([no], 9999) == "rejected"
     assert state(both, 2880) == "expired"
-    assert state(both, 481) == "escalate"  # the approvals ran out before they were used
+    assert state(both, 481) == "escalate"  # the approvals expired before they were used
     assert state([*both, both[0].model_copy(update={"signature": "00" * 64})]) == "waiting"
-
-
-# Policies are data
-
-
-@pytest.mark.parametrize(("name", "sandbox"), [("live", False), ("sandbox", True)])
-def test_the_shipped_policies_load(name, sandbox):
-    assert load_policy(name).sandbox is sandbox
-
-
-def test_a_policy_refuses_unsigned_approvals_unless_it_says_otherwise(office):
-    assert office.policy.sandbox is False
-    assert office.policy.four_eyes is True
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("quorum: 0", "quorum"),
-        ("at_least: {finance: 3}", "1 to quorum"),
-        ("at_least: {legal: 1}", "legal"),
-        ("escalate_after_minutes: 2880", "not before"),
-        ("sandbox: maybe", "sandbox"),
-        ("extra: 1", "unknown key"),
-    ],
-)
-def test_a_policy_that_cannot_be_met_is_refused_when_it_is_read(tmp_path, line, told):
-    key = line.split(":", maxsplit=1)[0]
-    lines = ["quorum: 2", "roles: [finance]", "valid_minutes_max: 60", "escalate_after_minutes: 10"]
-    lines += ["expire_after_minutes: 2880", "why: because"]
-    path = tmp_path / "policy.yaml"
-    path.write_text("\n".join([*(old for old in lines if not old.startswith(f"{key}:")), line]) + "\n")
-    with pytest.raises(ConfigError, match=told):
-        load_policy(path)
 
 
 def test_the_refusal_names_the_action_so_that_it_can_be_found(office):

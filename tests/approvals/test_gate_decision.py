@@ -30,8 +30,8 @@ def verdict_on(office, **changes):
 def decide(office, verdict, judged=None, **changes):
     """Have two people approve the action of one verdict, and use it for another."""
     action = gate_action(judged or verdict, model_hash="ab" * 32, requester="cyd", attempt=1).model_copy(update=changes)
-    told = {"decision": "approve", "reason": "seen", "at": office.now, "valid_for": timedelta(hours=1)}
-    approvals = [sign(action, office.key(name), **told) for name in ("ann", "bob")]
+    terms = {"decision": "approve", "reason": "seen", "at": office.now, "valid_for": timedelta(hours=1)}
+    approvals = [sign(action, office.key(name), **terms) for name in ("ann", "bob")]
     return approve_gate(verdict, action, approvals, office.policy, office.trust, office.now)
 
 

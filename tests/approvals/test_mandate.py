@@ -193,11 +193,11 @@ def test_a_use_that_the_log_does_not_have_is_not_believed(signed, office):
     tables = read(place)
     tables["audit"] = [row for row in tables["audit"] if row[2] != "approval.used"]
     assert write(place, tables)
-    with pytest.raises(Refused, match="do not tell the same"):
+    with pytest.raises(Refused, match="do not agree on action"):
         store.in_force(action_hash(action), office.policy, office.trust)
 
 
-# 1,000 mutations
+# Mutations
 
 
 def read(place):
@@ -227,7 +227,7 @@ def write(place, tables):
 
 
 def clumsy(tables, rng):
-    """One stored text or column is changed, whatever comes of it."""
+    """One stored text or column is changed, whether or not the result can be read."""
     table = rng.choice([name for name in TABLES if tables[name]])
     row = rng.choice(tables[table])
     at = rng.randrange(len(row))
@@ -288,28 +288,29 @@ def resigned(tables, rng):
         row[5] = previous = row_hash(row[0], row[1], row[2], body, row[4])
 
 
-def test_none_of_1000_mutations_of_a_signed_mandate_is_accepted(signed, office):
+@pytest.mark.parametrize("count", [160, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_no_mutation_of_a_signed_mandate_is_accepted(signed, office, count):
     store, action, place = signed
-    rng, whole, seen = random.Random(12), read(place), Counter()  # noqa: S311
+    rng, whole, outcomes = random.Random(12), read(place), Counter()  # noqa: S311
     wanted = action_hash(action)
-    for number in range(1_000):
+    for number in range(count):
         mutate = (clumsy, skilled, skilled, resigned)[number % 4]
         tables = json.loads(json.dumps(whole))
         mutate(tables, rng)
         if tables == whole or not write(place, tables):
-            seen["not stored"] += 1
+            outcomes["not stored"] += 1
             continue
         asked = {wanted, *(row[0] for row in tables["requests"] if isinstance(row[0], str))}
         for each in sorted(asked):
             try:
-                found = store.in_force(each, office.policy, office.trust)
+                in_force = store.in_force(each, office.policy, office.trust)
             except GaelpError:
-                seen["refused"] += 1
+                outcomes["refused"] += 1
                 continue
             # What is not read, such as the time of a row of the log, may be wrong; the mandate is then the signed one.
-            assert found == action, f"mutation {number} ({mutate.__name__}) of {each[:12]} is accepted: {found}"
+            assert in_force == action, f"mutation {number} ({mutate.__name__}) of {each[:12]} is accepted: {in_force}"
             assert mutate is clumsy, f"mutation {number} ({mutate.__name__}) is not noticed"
-            seen["as it was signed"] += 1
-    assert seen["refused"] >= 850, seen
+            outcomes["as it was signed"] += 1
+    assert outcomes["refused"] >= 0.85 * count, outcomes
     write(place, whole)
     assert store.in_force(wanted, office.policy, office.trust) == action

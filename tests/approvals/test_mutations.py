@@ -18,8 +18,8 @@ from gaelp.approvals import AuditLog, Trust, check_heads, open_database, require
 from gaelp.approvals.action import SignedAction
 from gaelp.approvals.approval import Approval
 from gaelp.approvals.audit import START, AuditRow, row_hash, verify_rows
+from gaelp.approvals.audit_heads import Head, sign_head
 from gaelp.approvals.canonical import canonical, model_bytes, parse, read_model
-from gaelp.approvals.heads import Head, sign_head
 from gaelp.errors import DataError, Refused
 
 _spec = importlib.util.spec_from_file_location("approval_mutators", Path(__file__).with_name("mutators.py"))
@@ -67,8 +67,8 @@ def replay(case, rng, office):
 
 
 def leave_out_or_repeat(case, rng, office):
-    one = rng.choice(case.approvals)
-    return replace(case, approvals=rng.choice([(), (one,), (one, one), (one,) * 3]))
+    approval = rng.choice(case.approvals)
+    return replace(case, approvals=rng.choice([(), (approval,), (approval, approval), (approval,) * 3]))
 
 
 def sign_with_another_key(case, rng, office):
@@ -243,10 +243,10 @@ LOG_MUTATIONS = (
 
 def log_is_believed(rows, heads, office):
     try:
-        found = [read_model(Head, raw) for raw in heads]
+        published = [read_model(Head, raw) for raw in heads]
     except DataError:
         return False
-    return bool(found) and verify_rows(rows) is None and check_heads(rows, found, office.trust) is None
+    return bool(published) and verify_rows(rows) is None and check_heads(rows, published, office.trust) is None
 
 
 def forge_head(rows, rng, office):
@@ -288,7 +288,7 @@ def mutate(office, true_log, count):
             how = rng.choice(LOG_MUTATIONS)
             mutant = list(true_log)
             how(mutant, rng)
-            # A log that goes on where the true one ends is no mutation: rows may be added.
+            # A log with rows after the end of the true one is no mutation: rows may be added.
             kind, same = f"log {how.__name__}", tuple(mutant[:ROWS]) == true_log
             wrong = not same and log_is_believed(mutant, heads, office)
         else:
@@ -303,12 +303,13 @@ def mutate(office, true_log, count):
     return kinds, through
 
 
-def test_ten_thousand_mutations_of_approvals_and_audit_rows_do_not_go_through(office, true_log):
-    kinds, through = mutate(office, true_log, 10_000)
+@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_mutations_of_approvals_and_audit_rows_do_not_go_through(office, true_log, count):
+    kinds, through = mutate(office, true_log, count)
     assert through == []
-    assert kinds.total() == 10_000
+    assert kinds.total() == count
     assert len(kinds) == len(WHOLE_MUTATIONS) + 2 * len(TEXT_MUTATIONS) + len(LOG_MUTATIONS) + 1
-    assert min(kinds.values()) >= 50
+    assert min(kinds.values()) >= count // 200
 
 
 def test_the_hunt_would_see_a_mutant_that_goes_through(office, true_log):

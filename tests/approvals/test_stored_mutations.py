@@ -1,18 +1,18 @@
-"""What is stored of approvals and in the audit log, changed at random in the database itself: none of it goes through.
+"""Approvals and audit log are changed at random in the database itself: every change is noticed, none is accepted.
 
 A mutant is *seen* if `gaelp audit verify` would name it: the chain, the published heads, the tables against the log,
 the signatures, or a use that the policy does not grant. It is *accepted* if `consume` then grants what nobody may have:
-an action that was used, rejected, ran out, lacks a signature or is another one than was signed; or if it grants what is
-due, but to somebody else, by others or for longer. An error that is none of ours counts as neither: it fails the test.
+an action that was used, rejected, has expired, lacks a signature or differs from what was signed; or if it grants what
+is due, but to somebody else, by others or for longer. An error that is no GaelpError counts as neither: it fails the
+test.
 
-What cannot be seen, or not at the door, is named below the mutations of each kind, and tested to be so.
+What verification or `consume` cannot notice is listed below the mutations of each kind, and tested.
 """
 
 import importlib.util
 import json
 import random
 import sqlite3
-from collections import Counter
 from copy import deepcopy
 from datetime import timedelta
 from pathlib import Path
@@ -25,8 +25,8 @@ from gaelp.approvals import ApprovalStore, AuditLog, action_hash, check_heads, o
 from gaelp.approvals.action import SignedAction
 from gaelp.approvals.agreement import DECIDED, REQUESTED, USED
 from gaelp.approvals.audit import START, row_hash, verify_rows
+from gaelp.approvals.audit_heads import sign_head
 from gaelp.approvals.canonical import canonical, digest
-from gaelp.approvals.heads import sign_head
 from gaelp.clock import ManualClock
 from gaelp.errors import GaelpError
 
@@ -43,7 +43,7 @@ COLUMNS = {
 }
 ACTIONS = ("used", "ready", "short", "rejected", "over")
 WITH_BODY = ("requests", "approvals", "uses", "audit")
-TOLD_AS = {"requests": (REQUESTED, "request"), "approvals": (DECIDED, "approval"), "uses": (USED, "authorisation")}
+LOGGED_AS = {"requests": (REQUESTED, "request"), "approvals": (DECIDED, "approval"), "uses": (USED, "authorisation")}
 
 
 # The database, and the hands in it
@@ -146,19 +146,19 @@ def seen(books):
         if problem := verify_rows(rows) or check_heads(rows, books.heads, office.trust):
             return str(problem)
         books.store.verify(office.trust)
-        return "".join(map(str, books.store.weak_uses(lambda _: office.policy, office.trust)))
+        return "".join(map(str, books.store.insufficient_uses(lambda _: office.policy, office.trust)))
     except GaelpError as problem:
         return str(problem)
 
 
 def granted(books, action, consumer):
-    """What may be done at the door, now; None if it is refused."""
+    """What `consume` grants now; None if it refuses."""
     try:
-        found = books.store.consume(action, books.office.policy, books.office.trust, consumer=consumer)
-        found.check(action, books.clock.now())
+        authorisation = books.store.consume(action, books.office.policy, books.office.trust, consumer=consumer)
+        authorisation.check(action, books.clock.now())
     except GaelpError:
         return None
-    return found
+    return authorisation
 
 
 def accepted(books, more=(), names=ACTIONS):
@@ -169,9 +169,9 @@ def accepted(books, more=(), names=ACTIONS):
     again = granted(books, actions["used"], "release-1") if "used" in names else None
     if again is not None and again != books.granted:
         wrong.append("used, otherwise")
-    found = granted(books, actions["ready"], "thief") if "ready" in names else None
+    ready = granted(books, actions["ready"], "thief") if "ready" in names else None
     due = (("ann", "bob"), books.office.now + timedelta(hours=8), True)
-    if found is not None and (found.approvers, found.expires_at, found.signed) != due:
+    if ready is not None and (ready.approvers, ready.expires_at, ready.signed) != due:
         wrong.append("ready, otherwise")
     return wrong
 
@@ -201,7 +201,7 @@ def change_text(tables, rng, books):
 def change_column(tables, rng, books):
     table, row = any_row(tables, rng)
     at = rng.choice([n for n, name in enumerate(COLUMNS[table]) if name != "body"])
-    others = [one[at] for one in tables[table]]
+    others = [other[at] for other in tables[table]]
     row[at] = rng.choice([mutators.other(row[at], rng), rng.choice(others), str(row[at]).encode()])
 
 
@@ -230,7 +230,7 @@ SIGNED_PLACES = {
 
 
 def other_value(leaf, rng):
-    """Another value that could stand there: later, more, another person."""
+    """Another plausible value: later, more, another person."""
     if isinstance(leaf, bool):
         return not leaf
     if isinstance(leaf, int):
@@ -252,7 +252,7 @@ def changed_value(body, table, rng):
 
 
 def change_what_was_signed(tables, rng, books):
-    """Amount, model, expiry, person: in canonical form, and if told so under the hash it then has."""
+    """Amount, model, expiry, person: in canonical form, sometimes under the hash it then has."""
     table, row = any_row(tables, rng, *SIGNED_PLACES)
     value, at = changed_value(row[-1], table, rng), len(row) - 1
     row[at] = canonical(value).decode()
@@ -262,8 +262,8 @@ def change_what_was_signed(tables, rng, books):
         new, old = digest("action", value["action"]), row[0]
         for name in rng.choice([("requests",), ("requests", "approvals"), ("requests", "approvals", "uses")]):
             where = COLUMNS[name].index("action_hash")
-            for one in tables[name]:
-                one[where] = new if one[where] == old else one[where]
+            for other in tables[name]:
+                other[where] = new if other[where] == old else other[where]
     return [SignedAction.model_validate_json(canonical(value["action"]), strict=True)]
 
 
@@ -376,7 +376,7 @@ def slip_in_a_decision(tables, rng, books):
     )
     wanted = action_hash(action)
     tables["approvals"].append([value["statement"]["nonce"], wanted, canonical(value).decode()])
-    add_told(tables, DECIDED, {"action_hash": wanted, "approval": value}, books)
+    add_to_log(tables, DECIDED, {"action_hash": wanted, "approval": value}, books)
 
 
 def slip_in_a_use(tables, rng, books):
@@ -394,22 +394,22 @@ def slip_in_a_use(tables, rng, books):
     if name == "another":
         request = {"action": action.model_dump(mode="json"), "requested_at": value["granted_at"]}
         tables["requests"].append([wanted, canonical(request).decode()])
-        add_told(tables, REQUESTED, {"action_hash": wanted, "request": request}, books)
+        add_to_log(tables, REQUESTED, {"action_hash": wanted, "request": request}, books)
     tables["uses"].append([wanted, "thief", canonical(value).decode()])
     kept = {row[0] for row in tables["used_nonces"]}
     tables["used_nonces"] += [[nonce, wanted] for nonce in value["nonces"] if nonce not in kept]
-    add_told(tables, USED, {"action_hash": wanted, "consumer": "thief", "authorisation": value}, books)
+    add_to_log(tables, USED, {"action_hash": wanted, "consumer": "thief", "authorisation": value}, books)
     return [action]
 
 
 def slip_in_nonsense(tables, rng, books):
-    """Add a row to the log, bound to the one before it, that tells of nothing or of what never was."""
+    """Add a row to the log, bound to the one before it, that records nothing or something that never happened."""
     wanted = action_hash(books.actions["ready"])
     bodies = [{}, [wanted], wanted, {"action_hash": 5}, {"action_hash": wanted}, {"action_hash": "ab" * 32}, None]
-    add_told(tables, rng.choice([REQUESTED, DECIDED, USED]), rng.choice(bodies), books)
+    add_to_log(tables, rng.choice([REQUESTED, DECIDED, USED]), rng.choice(bodies), books)
 
 
-def add_told(tables, kind, body, books):
+def add_to_log(tables, kind, body, books):
     last, at = tables["audit"][-1], books.clock.now().isoformat(timespec="microseconds")
     hashed = row_hash(last[0] + 1, at, kind, body, last[-1])
     tables["audit"].append([last[0] + 1, at, kind, canonical(body).decode(), last[-1], hashed])
@@ -434,8 +434,8 @@ MUTATIONS = (
 )
 
 
-# Forgeries of the log: hashes are computed anew, rows numbered anew, or the end is cut off. The chain as a whole and
-# the heads tell, which `verify` asks and `consume` does not: it reads the rows of its own action.
+# Forgeries of the log: hashes are computed again, rows renumbered, or the end is cut off. The chain as a whole and the
+# heads show it. `verify` checks both; `consume` does not: it reads the rows of its own action.
 
 
 def chained_again(rows):
@@ -445,16 +445,16 @@ def chained_again(rows):
         row[0], row[4], row[5], previous = seq, previous, hashed, hashed
 
 
-def told_of(tables, table, row):
-    """The row of the log that tells of a row of a table."""
-    kind, name = TOLD_AS[table]
+def log_row_of(tables, table, row):
+    """The row of the log about a row of a table."""
+    kind, name = LOGGED_AS[table]
     body = json.loads(row[-1])
-    return next(one for one in tables["audit"] if one[2] == kind and json.loads(one[3])[name] == body)
+    return next(entry for entry in tables["audit"] if entry[2] == kind and json.loads(entry[3])[name] == body)
 
 
 def forget_everywhere(tables, rng, books):
     table, row = any_row(tables, rng, "approvals", "uses")
-    tables["audit"].remove(told_of(tables, table, row))
+    tables["audit"].remove(log_row_of(tables, table, row))
     tables[table].remove(row)
     if table == "uses":
         tables["used_nonces"].clear()
@@ -463,29 +463,29 @@ def forget_everywhere(tables, rng, books):
 
 def change_everywhere(tables, rng, books):
     table, row = any_row(tables, rng, *SIGNED_PLACES)
-    told, value = told_of(tables, table, row), changed_value(row[-1], table, rng)
-    body = json.loads(told[3])
-    body[TOLD_AS[table][1]] = value
-    told[3], row[-1] = canonical(body).decode(), canonical(value).decode()
+    logged, value = log_row_of(tables, table, row), changed_value(row[-1], table, rng)
+    body = json.loads(logged[3])
+    body[LOGGED_AS[table][1]] = value
+    logged[3], row[-1] = canonical(body).decode(), canonical(value).decode()
     chained_again(tables["audit"])
 
 
 def hash_one_row_again(tables, rng, books):
-    """A row of the log becomes another one, whole by itself; what it told of is taken out of the tables."""
+    """A row of the log becomes another one, whole by itself; what it recorded is taken out of the tables."""
     table, row = any_row(tables, rng, "approvals", "uses")
-    told = told_of(tables, table, row)
+    logged = log_row_of(tables, table, row)
     tables[table].remove(row)
     if table == "uses":
         tables["used_nonces"].clear()
-    told[2], told[3] = "note", canonical({"number": rng.randrange(10**6)}).decode()
-    told[5] = row_hash(told[0], told[1], told[2], json.loads(told[3]), told[4])
+    logged[2], logged[3] = "note", canonical({"number": rng.randrange(10**6)}).decode()
+    logged[5] = row_hash(logged[0], logged[1], logged[2], json.loads(logged[3]), logged[4])
 
 
 def cut_the_end_off(tables, rng, books):
     gone = tables["audit"][-rng.randrange(1, 6) :]
     del tables["audit"][-len(gone) :]
-    bodies = [one[3] for one in gone]
-    for table in TOLD_AS:
+    bodies = [row[3] for row in gone]
+    for table in LOGGED_AS:
         tables[table] = [row for row in tables[table] if not any(row[-1] in body for body in bodies)]
     if not tables["uses"]:
         tables["used_nonces"].clear()
@@ -501,31 +501,33 @@ def close_the_gap(tables, rng, books):
 
 FORGERIES = (forget_everywhere, change_everywhere, hash_one_row_again, cut_the_end_off, close_the_gap)
 NOT_KEPT_FROM_AT_THE_DOOR = {"used", "rejected"}
-"""Where the log was forged too, approvals are used again and a rejection is forgotten; no signature is ever made."""
+"""If the log was forged too, approvals are used again and a rejection is forgotten; no signature is ever forged."""
 NOTED_ONLY = {"used, otherwise"}
-"""A use that was changed there in what it merely notes, the hash of the policy, is given again as it then stands."""
+"""A use whose recorded policy hash was changed is returned with the changed hash."""
 
 
 # The hunt
 
 
-def mutate(books, mutations, count, seed):
-    """Make `count` mutants, and hold each against verification and the door; the kinds, and what went wrong."""
+def mutate(books, mutations, each, seed):
+    """Make `each` mutants of every kind, and try verification and `consume` on them; what was unseen, what accepted."""
     rng = random.Random(seed)  # noqa: S311 - mutants are no secret
-    kinds, unseen, let_in = Counter(), [], []
-    while kinds.total() < count:
-        how, tables = rng.choice(mutations), deepcopy(books.tables)
-        more = how(tables, rng, books) or ()
-        if not books.hands.write(tables) or books.hands.read() == books.tables:
-            continue
-        kinds[how.__name__] += 1
-        what = changes(books, tables)
-        if not seen(books):
-            unseen.append((how.__name__, what))
-        let_in += [(how.__name__, name, what) for name in accepted(books, more, touched(books, what, rng))]
+    unseen, let_in = [], []
+    for how in mutations:
+        made = 0
+        while made < each:
+            tables = deepcopy(books.tables)
+            more = how(tables, rng, books) or ()
+            if not books.hands.write(tables) or books.hands.read() == books.tables:
+                continue
+            made += 1
+            what = changes(books, tables)
+            if not seen(books):
+                unseen.append((how.__name__, what))
+            let_in += [(how.__name__, name, what) for name in accepted(books, more, touched(books, what, rng))]
     assert books.hands.write(books.tables)
     assert not seen(books)
-    return kinds, unseen, let_in
+    return unseen, let_in
 
 
 def changes(books, tables):
@@ -551,13 +553,10 @@ def touched(books, what, rng):
     return {*(name for name in ACTIONS if action_hash(books.actions[name]) in text), rng.choice(ACTIONS)}
 
 
-def check(books, count, seed=20261116):
-    kinds, unseen, let_in = mutate(books, MUTATIONS, count, seed)
+def check(books, each, seed=20261116):
+    unseen, let_in = mutate(books, MUTATIONS, each, seed)
     assert (unseen[:3], len(unseen)) == ([], 0), f"seed {seed}"
     assert (let_in[:3], len(let_in)) == ([], 0), f"seed {seed}"
-    assert kinds.total() == count
-    assert set(kinds) == {how.__name__ for how in MUTATIONS}
-    return kinds
 
 
 def test_the_books_as_they_are_verify_and_grant_what_is_due_alone(books):
@@ -566,29 +565,24 @@ def test_the_books_as_they_are_verify_and_grant_what_is_due_alone(books):
     assert books.store.is_used(books.actions["ready"])  # it was due, and granted
 
 
-def test_1000_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted(office_with_books, databases):
-    check(office_with_books(databases.fresh_place("sqlite")), 1000)
-
-
-def test_mutations_of_what_is_stored_in_postgres_are_all_seen_and_none_is_accepted(office_with_books, databases):
-    check(office_with_books(databases.fresh_place("postgres")), 120)
+def test_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted(books, database_kind):
+    check(books, 15 if database_kind == "sqlite" else 2)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_10000_mutations_of_what_is_stored_are_all_seen_and_none_is_accepted(books, database_kind):
-    check(books, 10_000 if database_kind == "sqlite" else 1_500, seed=random.SystemRandom().randrange(2**32))
+    check(books, 650 if database_kind == "sqlite" else 100, seed=random.SystemRandom().randrange(2**32))
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(1_500, marks=pytest.mark.slow)])
-def test_a_forged_log_is_seen_and_even_then_no_signature_is_made_up(office_with_books, databases, count):
+@pytest.mark.parametrize("each", [10, pytest.param(300, marks=pytest.mark.slow)])
+def test_a_forged_log_is_seen_and_even_then_no_signature_is_made_up(office_with_books, databases, each):
     forged = office_with_books(databases.fresh_place("sqlite"))
-    kinds, unseen, let_in = mutate(forged, FORGERIES, count, seed=20261116)
+    unseen, let_in = mutate(forged, FORGERIES, each, seed=20261116)
     assert unseen == []
     assert {name for _, name, _ in let_in} <= NOT_KEPT_FROM_AT_THE_DOOR | NOTED_ONLY
     noted = [what for _, name, what in let_in if name in NOTED_ONLY]
     assert all(differing(what["uses"]) == {"policy_hash"} for what in noted)
-    assert set(kinds) == {how.__name__ for how in FORGERIES}
 
 
 # What is not seen, by design (docs/approvals.md)
@@ -602,7 +596,7 @@ def end_that_no_head_vouches_for(tables, books):
 
 def row_of_another_kind(tables, books):
     """A change of trust that GAELP did not write, added as it would have added it."""
-    add_told(tables, "trust.added", {"name": "mal"}, books)
+    add_to_log(tables, "trust.added", {"name": "mal"}, books)
 
 
 def question_that_nobody_asked(tables, books):
@@ -610,7 +604,7 @@ def question_that_nobody_asked(tables, books):
     action = books.office.action_with(attempt=99)
     request = {"action": action.model_dump(mode="json"), "requested_at": "2026-11-16T12:30:00Z"}
     tables["requests"].append([action_hash(action), canonical(request).decode()])
-    add_told(tables, REQUESTED, {"action_hash": action_hash(action), "request": request}, books)
+    add_to_log(tables, REQUESTED, {"action_hash": action_hash(action), "request": request}, books)
 
 
 def use_of_approvals_that_held(tables, books):
@@ -620,11 +614,11 @@ def use_of_approvals_that_held(tables, books):
     value = json.loads(tables["uses"][0][2]) | {"action_hash": wanted, "nonces": nonces}
     tables["uses"].append([wanted, "thief", canonical(value).decode()])
     tables["used_nonces"] += [[nonce, wanted] for nonce in nonces]
-    add_told(tables, USED, {"action_hash": wanted, "consumer": "thief", "authorisation": value}, books)
+    add_to_log(tables, USED, {"action_hash": wanted, "consumer": "thief", "authorisation": value}, books)
 
 
 def order_on_the_disk(tables, books):
-    """Rows have numbers and keys; where they stand in a file means nothing."""
+    """Rows have numbers and keys; their order in the file means nothing."""
     for rows in tables.values():
         rows.reverse()
 
@@ -649,11 +643,12 @@ def test_what_cannot_be_seen_is_known_and_grants_nothing_that_was_not_signed(boo
     assert set(accepted(books, [books.office.action_with(attempt=99)])) == cut
 
 
-def test_the_hunt_would_see_a_mutant_that_goes_through(books, monkeypatch):
-    """If tables and log were not compared, or a stored use believed, the hunt would say so."""
+def test_the_hunt_would_see_a_mutant_that_goes_through(office_with_books, databases, monkeypatch):
+    """If tables and log were not compared, or a stored use not checked, the hunt would report it."""
+    books = office_with_books(databases.fresh_place("sqlite"))
     monkeypatch.setattr("gaelp.approvals.store.check_all", lambda _: None)
     monkeypatch.setattr("gaelp.approvals.store.check_granted", lambda *_: None)
-    _, unseen, _ = mutate(books, (copy_row,), 40, seed=1)
-    _, _, let_in = mutate(books, (slip_in_a_use,), 10, seed=1)
+    unseen, _ = mutate(books, (delete_all_of_an_action,), 15, seed=1)
+    _, let_in = mutate(books, (slip_in_a_use,), 10, seed=1)
     assert unseen
     assert {"short", "over", "rejected"} & {name for _, name, _ in let_in}

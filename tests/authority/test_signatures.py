@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gaelp.approvals import ApprovalPolicy, ApprovalStore, Approver, SignedAction, SigningKey, Trust, action_hash
-from gaelp.authority.signatures import Signer, next_open_attempt, require_signed, submit_decision
+from gaelp.authority.signatures import Signer, describe_missing, next_open_attempt, require_signed, submit_decision
 from gaelp.clock import ManualClock
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 
@@ -40,17 +40,21 @@ def signer(name, reason="seen"):
 
 
 def signed(store, name, **more):
-    return require_signed(store, ACTION, POLICY, signer(name), lambda given: f"needs 2, {given} have signed", **more)
+    return require_signed(store, ACTION, POLICY, signer(name), "Releasing it needs 2", **more)
 
 
 def test_the_last_signature_needed_completes_it_and_says_before_what_is_missing(store):
-    with pytest.raises(WaitingForPerson, match=r"needs 2, 1 have signed. Signed by ann. Still needed: 1 more of 2"):
+    with pytest.raises(WaitingForPerson, match="needs 2") as waiting:
         signed(store, "ann")
+    assert str(waiting.value) == (
+        "The signature of ann is recorded, and more are needed. Releasing it needs 2. Signed by ann. Still needed: 1"
+        " more of 2 approvers (bob or cyd can sign)"
+    )
     assert signed(store, "bob").approvers == ("ann", "bob")
 
 
 def test_without_a_key_it_only_says_how_things_are(store):
-    with pytest.raises(WaitingForPerson, match="Signed by nobody"):
+    with pytest.raises(WaitingForPerson, match=r"^Releasing it needs 2. Signed by nobody"):
         signed(store, None)
     assert store.approvals(ACTION) == ()
 
@@ -104,5 +108,31 @@ def test_what_was_rejected_or_has_expired_is_asked_again_under_the_next_number(s
     second = next_open_attempt(store, ACTION, POLICY, TRUST, (), used_for="")
     store.clock.advance(timedelta(days=3))
     third = next_open_attempt(store, ACTION, POLICY, TRUST, (), used_for="")
-    assert [one.attempt for one in (first, second, third)] == [1, 2, 3]
+    assert [action.attempt for action in (first, second, third)] == [1, 2, 3]
     assert next_open_attempt(store, ACTION, POLICY, TRUST, {action_hash(third)}, used_for="").attempt == 4
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ({"at_least": {"auditor": 1}}, "1 more with the role auditor (nobody who is trusted can: "),
+        ({"at_least": {"finance": 2}}, "1 more with the role finance (bob or cyd can sign)"),
+        ({"roles": ("legal", "finance")}, "1 more of 2 approvers (bob or cyd can sign)"),
+        ({"quorum": 4}, "3 more of 4 approvers (bob or cyd can sign)"),
+    ],
+)
+def test_those_who_can_give_what_is_missing_are_named(store, policy, expected):
+    store.request(ACTION)
+    policy = POLICY.model_copy(update=policy)
+    submit_decision(store, ACTION, policy, signer("ann"))
+    assert expected in describe_missing(store.tally(ACTION, policy, TRUST))
+
+
+def test_a_decision_of_somebody_unknown_here_is_not_reported_as_a_missing_signature(store):
+    store.request(ACTION)
+    for name in ("ann", "bob", "cyd"):
+        submit_decision(store, ACTION, POLICY, signer(name))
+    here = Trust(approvers=TRUST.approvers[:2])
+    text = describe_missing(store.tally(ACTION, POLICY, here))
+    assert "cyd (nobody of that name is trusted)" in text
+    assert text.endswith("A decision that cannot be trusted stops everything: run `gaelp audit verify`")

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from gaelp.approvals import ApprovalStore, SignedAction, approvals_place
+from gaelp.approvals import ApprovalStore, SignedAction, approvals_place, policy_for, trusted_approvers
 from gaelp.budget.ledger import AdAccount
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
@@ -54,9 +54,11 @@ def test_what_waits_is_listed_with_what_would_be_signed(gaelp):
 @pytest.mark.usefixtures("requested")
 def test_two_people_approve_and_then_nothing_waits(gaelp, keys):
     [row] = waiting(gaelp)
-    assert "now waiting" in decided(gaelp, keys, "approve", "ann", row["action"]).stdout
+    first = decided(gaelp, keys, "approve", "ann", row["action"]).stdout
+    assert first.startswith("Recorded: ann approves")
+    assert "Still needed: 1 more of 2 approvers (bob can sign)" in first
     assert waiting(gaelp)[0]["signed_by"] == "ann"
-    assert "now approved" in decided(gaelp, keys, "approve", "bob", row["action"]).stdout
+    assert "has every signature it needs" in decided(gaelp, keys, "approve", "bob", row["action"]).stdout
     assert waiting(gaelp) == []
     assert waiting(gaelp, "--all")[0]["state"] == "approved"
 
@@ -65,7 +67,8 @@ def test_two_people_approve_and_then_nothing_waits(gaelp, keys):
 def test_one_rejection_ends_it(gaelp, keys):
     [row] = waiting(gaelp)
     decided(gaelp, keys, "approve", "ann", row["action"])
-    assert "now rejected" in decided(gaelp, keys, "reject", "bob", row["action"]).stdout
+    assert "bob rejects" in (said := decided(gaelp, keys, "reject", "bob", row["action"]).stdout)
+    assert "which ends the request" in said
     assert decided(gaelp, keys, "approve", "ann", row["action"]).exit_code == 3
 
 
@@ -97,3 +100,24 @@ def test_what_has_a_command_of_its_own_is_decided_there(gaelp, keys, store):
 
 def test_nothing_waits_in_an_empty_home(gaelp):
     assert gaelp("approvals", "list").stdout.strip() == "Nothing waits for signatures."
+
+
+@pytest.mark.usefixtures("requested")
+def test_a_decision_as_json_names_what_is_still_missing(gaelp, keys):
+    [row] = waiting(gaelp)
+    result = gaelp("approvals", "approve", row["action"], "--key", keys / "bob.key", "--reason", "seen", "--json")
+    assert json.loads(result.stdout)["missing"] == ["1 more of 2 approvers", "1 more with the role finance"]
+
+
+def test_whoever_signs_too_late_reads_who_signed_and_what_can_still_be_done(gaelp, keys, store, requested):
+    [row] = waiting(gaelp)
+    for name in ("ann", "bob"):
+        decided(gaelp, keys, "approve", name, row["action"])
+    settings = load_settings("production").settings
+    store.consume(requested.action, policy_for(settings, "live"), trusted_approvers(settings), consumer="b1")
+    gaelp("keys", "trust", keys / "eve.pub.json", "--role", "finance")
+    late = decided(gaelp, keys, "reject", "eve", row["action"])
+    assert late.exit_code == 3
+    assert "approved by ann and bob" in late.stderr
+    assert f"`gaelp approvals show {row['action']}`" in late.stderr
+    assert "`gaelp kill`" in late.stderr

@@ -25,6 +25,14 @@ def test_a_name_that_does_not_exist_fails_the_check(gaelp, key):
     assert f"--set: {key}: 'nowhere' not found; searched: " in result.stderr
 
 
+def test_a_policy_that_asks_for_a_role_it_does_not_list_fails_the_check(here, gaelp):
+    shipped = (repository_root() / "configs/approvals/live.yaml").read_text()
+    (here / "own.yaml").write_text(shipped.replace("[finance, marketing]", "[finance, legal]"))
+    result = gaelp("config", "check", "production", "--set", "approvals.policy=own.yaml")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the policy names the role legal, which known_roles does not list: add it there" in result.stderr
+
+
 def test_a_check_without_a_name_checks_the_base(gaelp):
     result = gaelp("config", "check", "--json")
     assert json.loads(result.stdout) == {"config": "base", "hash": load_settings(environ={}).hash, "ok": True}

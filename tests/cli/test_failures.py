@@ -49,6 +49,11 @@ def test_a_known_failure_is_one_message_on_stderr():
     assert (result.stdout, result.stderr) == ("", "error: gate said no: reward 0.61, at least 0.70\n")
 
 
+def test_waiting_for_a_person_is_not_shown_as_an_error():
+    result = run(WaitingForPerson("The signature of ann is recorded, and more are needed"))
+    assert (result.stdout, result.stderr) == ("", "The signature of ann is recorded, and more are needed\n")
+
+
 def test_an_unknown_failure_says_how_to_learn_more():
     result = run(ZeroDivisionError("division by zero"))
     assert result.stderr.startswith("error: unexpected ZeroDivisionError: division by zero.")

@@ -95,6 +95,15 @@ def test_trust_and_revocation_are_listed_and_told_in_the_audit_log(here, gaelp, 
     assert [row.kind for row in rows] == ["trust.added", "trust.revoked"]
 
 
+def test_someone_who_is_trusted_in_another_list_of_the_same_log_is_named(here, gaelp, keys):
+    keys("ann")
+    gaelp("keys", "trust", here / "keys" / "ann.pub.json", "--role", "finance", "--trust", here / "other.yaml")
+    (here / "mine.yaml").write_text("approvers: []\n")
+    listed = gaelp("keys", "list", "--trust", here / "mine.yaml")
+    assert "in another one that shares the audit log: ann" in listed.stderr
+    assert gaelp("keys", "list", "--trust", here / "other.yaml").stderr == ""
+
+
 def test_a_key_that_is_not_what_its_owner_signed_is_not_trusted(here, gaelp, keys):
     keys("ann")
     public = here / "keys" / "ann.pub.json"
@@ -121,6 +130,24 @@ def test_what_cannot_be_done_is_told(here, gaelp, keys, args, code):
     result = gaelp("keys", *args)
     assert (result.exit_code, result.stdout) == (code, "")
     assert "unexpected" not in result.stderr
+
+
+def test_a_role_that_the_policy_does_not_know_is_refused_with_those_it_knows(here, gaelp, keys):
+    keys("ann")
+    result = gaelp("keys", "trust", here / "keys" / "ann.pub.json", "--role", "finance", "--role", "marketng")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--role marketng: the policy sandbox knows auditor, director, finance, marketing" in result.stderr
+    assert "Did you mean marketing?" in result.stderr
+    assert not (here / ".gaelp" / "approvers.yaml").exists()
+    assert not (here / ".gaelp" / "approvals.db").exists()
+
+
+def test_an_earlier_list_with_a_role_that_no_policy_knows_stays_readable(here, gaelp, keys):
+    keys("ann")
+    gaelp("keys", "trust", here / "keys" / "ann.pub.json", "--role", "finance")
+    approvers = here / ".gaelp" / "approvers.yaml"
+    approvers.write_text(approvers.read_text().replace("finance", "treasurer"))
+    assert json.loads(gaelp("keys", "list", "--json").stdout)["approvers"][0]["roles"] == ["treasurer"]
 
 
 def test_a_public_key_that_is_not_there_is_said_to_be_so(here, gaelp):

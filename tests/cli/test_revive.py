@@ -30,7 +30,7 @@ def test_two_people_release_the_stop_and_one_does_not(gaelp, keys, ledger, home)
     killed = json.loads(gaelp("kill", "--json").stdout)
     first = revive(gaelp, keys, "ann")
     assert first.exit_code == 4
-    assert "1 have signed" in first.stderr
+    assert "Signed by ann" in first.stderr
     assert Latch(home / LATCH_NAME).is_set()
     assert read_fence(ledger) is not None
     second = revive(gaelp, keys, "bob", "--json")

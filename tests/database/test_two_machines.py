@@ -4,14 +4,28 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gaelp.approvals import (
+    ApprovalStore,
+    SignedAction,
+    approvals_place,
+    load_policy,
+    load_trust,
+    new_key,
+    sign,
+    trusted_approvers,
+)
+from gaelp.approvals.keys import PublicKeyFile
+from gaelp.approvals.trust import trust_place
+from gaelp.authority.trust_changes import revoke_key, trust_key
 from gaelp.bootstrap import violations
 from gaelp.budget.violations import Resolution, Violation
-from gaelp.clock import ManualClock
+from gaelp.clock import ManualClock, SystemClock
 from gaelp.config import load_settings
 from gaelp.content import ReviewQueue, load_checker
 from gaelp.content.creative import Audience, Creative
 from gaelp.content.review_queue import reviews_place
 from gaelp.database import DatabaseUnavailable
+from gaelp.errors import Refused
 from gaelp.gates import judge, load_gate
 from gaelp.gates.decisions import GateDecision, GateQuestion
 from gaelp.observability.alert import Alert
@@ -122,3 +136,33 @@ def test_a_creative_reviewed_on_one_machine_is_reviewed_on_the_other(machines):
     first.add(creative, verdict)
     second.decide(verdict.case, "reject", who="ann", why="no study")
     assert first.settle(verdict).outcome == "block"
+
+
+def test_a_key_revoked_on_one_machine_counts_on_neither(machines):
+    keys = {"ann": new_key("ann"), "bob": new_key("bob")}
+    places = [trust_place(settings) for settings in machines]
+    for settings, place in zip(machines, places, strict=True):
+        trust_key(settings, place, PublicKeyFile.of(keys["ann"]), ("finance",))
+        trust_key(settings, place, PublicKeyFile.of(keys["bob"]), ("marketing",))
+    action = SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject="stop 1")
+    policy, clock = load_policy("live"), SystemClock()
+    first, second = (ApprovalStore(approvals_place(settings), clock) for settings in machines)
+    first.request(action)
+    for key in keys.values():
+        signed = {"decision": "approve", "reason": "seen", "at": clock.now(), "valid_for": timedelta(hours=1)}
+        second.submit(sign(action, key, **signed), policy, load_trust(places[1]))
+    revoke_key(machines[0], places[0], "ann")
+    assert load_trust(places[1]).has_key_in_force("ann")  # the file of the second machine does not know it
+    assert not trusted_approvers(machines[1]).has_key_in_force("ann")
+    with pytest.raises(Refused, match="its key has been revoked"):
+        second.consume(action, policy, load_trust(places[1]), consumer="revive")
+    with pytest.raises(Refused, match="revoked already"):
+        trust_key(machines[1], places[1], PublicKeyFile.of(keys["ann"]), ("finance",))
+    trust_key(machines[1], places[1], PublicKeyFile.of(new_key("ann")), ("finance",))
+    assert trusted_approvers(machines[1]).has_key_in_force("ann")
+
+
+def test_nobody_is_trusted_while_the_database_with_the_revocations_is_away(tmp_path, monkeypatch):
+    monkeypatch.setenv("GAELP__BUDGET__DATABASE_URL", "postgresql://me:hunter2@127.0.0.1:1/none")
+    with pytest.raises(DatabaseUnavailable):
+        trusted_approvers(load_settings(None, overrides=[f"home={tmp_path}"]).settings)

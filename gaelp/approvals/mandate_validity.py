@@ -1,4 +1,4 @@
-"""Whether what people approved once still holds: a mandate is used up once, and holds until something ends it."""
+"""Check that a mandate is still in force: its approvals are used up once, and it holds until something ends it."""
 
 from datetime import datetime
 
@@ -19,16 +19,16 @@ REVOKED = "approval.revoked"
 
 
 def require_in_force(session: Session, wanted: str, policy: ApprovalPolicy, trust: Trust, at: datetime) -> SignedAction:
-    """The action with this hash; Refused unless enough people signed it whose keys are trusted still.
+    """The action with this hash; Refused unless enough people signed it whose keys are still trusted.
 
-    The approvals must have been used, as the log records; they must have been enough then, and those of keys that are
-    trusted now must be enough now. How long an approval may wait to be used does not matter any more.
+    The approvals must have been used, as the log records. They must have been enough then, and those whose keys are
+    still trusted must be enough now. How long an approval may wait to be used no longer matters.
     """
     check_agreement(session, wanted)
     request, use = request_of(session, wanted), use_of(session, wanted)
     if request is None or use is None:
-        seen = "nobody has requested it" if request is None else "not enough people have signed it"
-        raise Refused(f"action {wanted[:12]} is not approved: {seen}")
+        reason = "nobody has requested it" if request is None else "not enough people have signed it"
+        raise Refused(f"action {wanted[:12]} is not approved: {reason}")
     action, granted, approvals = request.action, use[1], approvals_of(session, wanted)
     if has_row(session, REVOKED, wanted):
         raise Refused(f"action {wanted[:12]} ({action.subject}) was revoked: have a new one signed")

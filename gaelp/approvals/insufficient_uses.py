@@ -1,7 +1,7 @@
-"""Uses of approvals under a policy that asked for less than the one that should have held.
+"""Uses of approvals under a policy that asked for less than the one that should have applied.
 
 A policy and a list of approvers are files, and whoever runs a command can name others. So each use is judged again, as
-of its own time, by the files of whoever looks.
+of its own time, by the files of whoever runs the check.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,12 +16,12 @@ from gaelp.approvals.policy import ApprovalPolicy
 from gaelp.approvals.tables import all_requests, approvals_of, use_of
 from gaelp.approvals.trust import Trust
 
-__all__ = ["WeakUse", "weak_uses"]
+__all__ = ["InsufficientUse", "insufficient_uses"]
 
 
 @dataclass(frozen=True, slots=True)
-class WeakUse:
-    """A use that would not have been granted, the row that tells of it, and what it lacked."""
+class InsufficientUse:
+    """A use that would not have been granted, its row in the audit log, and what it lacked."""
 
     seq: int
     action: SignedAction
@@ -39,21 +39,23 @@ class WeakUse:
         )
 
 
-def weak_uses(session: Session, policy_of: Callable[[SignedAction], ApprovalPolicy], trust: Trust) -> Iterator[WeakUse]:
-    """Every use of a live action that its own approvals do not carry under the policy which is given for it."""
+def insufficient_uses(
+    session: Session, policy_of: Callable[[SignedAction], ApprovalPolicy], trust: Trust
+) -> Iterator[InsufficientUse]:
+    """Every use of a live action whose approvals are too few under the policy that `policy_of` returns for it."""
     for request in all_requests(session):
         action, wanted = request.action, action_hash(request.action)
-        found = use_of(session, wanted)
-        if found is None or action.world == "sandbox":
+        use = use_of(session, wanted)
+        if use is None or action.world == "sandbox":
             continue
-        granted = found[1]
-        given = [one for one in approvals_of(session, wanted) if one.statement.nonce in granted.nonces]
-        worth = tally(given, Circumstances(action, policy_of(action), trust, granted.granted_at))
-        if worth.missing:
-            yield WeakUse(_row_of(session, wanted), action, granted, worth.missing)
+        granted = use[1]
+        used = [approval for approval in approvals_of(session, wanted) if approval.statement.nonce in granted.nonces]
+        given = tally(used, Circumstances(action, policy_of(action), trust, granted.granted_at))
+        if given.missing:
+            yield InsufficientUse(_row_of(session, wanted), action, granted, given.missing)
 
 
 def _row_of(session: Session, wanted: str) -> int:
     query = "SELECT seq FROM audit WHERE kind = ? AND body LIKE ? ORDER BY seq LIMIT 1"
-    found = session.execute(query, (USED, f'%"action_hash":"{wanted}"%')).fetchone()
-    return int(found[0]) if found else -1
+    row = session.execute(query, (USED, f'%"action_hash":"{wanted}"%')).fetchone()
+    return int(row[0]) if row else -1

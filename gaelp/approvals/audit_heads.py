@@ -1,4 +1,4 @@
-"""Signed heads of the audit log, kept in a second place: what a rewritten or shortened log cannot agree with."""
+"""Signed heads of the audit log, kept in a second place: a log that was rewritten or cut short contradicts them."""
 
 import fcntl
 import os
@@ -10,9 +10,9 @@ from pydantic import ConfigDict, Field
 
 from gaelp.approvals.audit import AuditProblem, AuditRow, verify_rows
 from gaelp.approvals.canonical import model_bytes, read_model
+from gaelp.approvals.field_types import Instant, Sha256, SignatureHex
 from gaelp.approvals.keys import SigningKey, signed_by
 from gaelp.approvals.trust import AUDITOR, Trust
-from gaelp.approvals.words import Instant, Sha256, SignatureHex
 from gaelp.config.base import Frozen
 from gaelp.config.names import Name
 from gaelp.config.places import shown
@@ -24,7 +24,7 @@ HEAD_DOMAIN = "audit-head"
 
 
 class HeadStatement(Frozen):
-    """What the log was like at an instant: its last row, and through its hash all rows before."""
+    """The last row of the log at an instant, and through its hash all rows before."""
 
     model_config = ConfigDict(strict=True)
 
@@ -58,7 +58,7 @@ def publish_head(rows: Sequence[AuditRow], key: SigningKey, path: Path, *, trust
     head = sign_head(rows[-1], key, at)
     if check_heads(rows, (head,), trust):
         raise Refused(
-            f"{key.name!r} is not trusted with this key and the role {AUDITOR}, so nobody would believe the head: run"
+            f"{key.name!r} is not trusted with this key and the role {AUDITOR}, so the head would not be accepted: run"
             f" `gaelp keys trust FILE --role {AUDITOR}` with the public key"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ def check_heads(rows: Sequence[AuditRow], heads: Iterable[Head], trust: Trust) -
         if not _is_signed(head, trust):
             return AuditProblem(said.seq, f"its head is not signed by a key that {said.auditor!r} had as auditor then")
         if said.seq < before:
-            return AuditProblem(said.seq, f"its head stands after that of row {before}: the heads are out of order")
+            return AuditProblem(said.seq, f"its head follows that of row {before}: the heads are out of order")
         if said.seq >= len(rows):
             return AuditProblem(
                 len(rows), f"missing: the log was cut off, {said.auditor} vouched for row {said.seq} at {said.at}"

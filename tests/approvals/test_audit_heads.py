@@ -4,7 +4,7 @@ import pytest
 
 from gaelp.approvals import AuditLog, check_heads, open_database, publish_head, read_heads
 from gaelp.approvals.audit import verify_rows
-from gaelp.approvals.heads import sign_head
+from gaelp.approvals.audit_heads import sign_head
 from gaelp.errors import BadInput, DataError, Refused
 
 
@@ -73,12 +73,12 @@ def test_no_head_is_published_for_a_broken_an_empty_or_a_denied_log_or_by_just_a
     log, heads = published
     before = heads.read_bytes()
     forged = log_of(tmp_path / "b.db", office, range(10, 20)).rows()
-    for rows, name, told in (
+    for rows, name, message in (
         (log.rows()[1:], "aud", "not whole"),
         (forged, "aud", "denies an earlier head"),
         (log.rows(), "ann", "not trusted"),
     ):
-        with pytest.raises(Refused, match=told):
+        with pytest.raises(Refused, match=message):
             publish_head(rows, office.key(name), heads, trust=office.trust, at=office.now)
     with pytest.raises(BadInput, match="no row"):
         publish_head((), office.key("aud"), heads, trust=office.trust, at=office.now)

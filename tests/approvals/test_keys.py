@@ -49,16 +49,16 @@ def test_a_private_key_that_others_can_read_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("stored", "given", "told"),
+    ("stored", "given", "message"),
     [
         (b"correct horse battery", None, "give it"),
         (b"correct horse battery", b"wrong", "another one"),
         (None, b"wrong", "leave it out"),
     ],
 )
-def test_a_key_opens_with_its_own_passphrase_only(tmp_path, stored, given, told):
+def test_a_key_opens_with_its_own_passphrase_only(tmp_path, stored, given, message):
     save_key(new_key("ann"), tmp_path / "ann.key", stored)
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=message):
         load_key(tmp_path / "ann.key", given)
 
 
