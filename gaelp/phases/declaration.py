@@ -11,6 +11,7 @@ from gaelp.config.places import shown
 from gaelp.config.settings import GateSettings, Settings
 from gaelp.errors import BadInput, Refused
 from gaelp.gates import Gate, load_gate
+from gaelp.gates.verdict_context import VerdictContext
 from gaelp.phases.phase_result import PhaseResult, read_result, write_result
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.types import Phase
@@ -54,6 +55,10 @@ def file_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
+def _no_context(_result: PhaseResult, _home: Path) -> VerdictContext:
+    return VerdictContext()
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseDeclaration:
     """One phase, declared once. `work` may be called again after an interruption and resumes from its folder."""
@@ -67,6 +72,7 @@ class PhaseDeclaration:
     long_running: bool = False  # runs as a deployment of its own while the pipeline is suspended
     gate: str | Path | None = None  # none: the file of configs/gates named after the phase
     hash_model: Callable[[Path], str] = file_hash
+    context: Callable[[PhaseResult, Path], VerdictContext] = _no_context  # from a result and the home, for display
 
     def __post_init__(self) -> None:
         """Refuse a declaration that contradicts itself."""

@@ -31,6 +31,7 @@ from gaelp.phases.judging import MarketShift, judge_policy, shifted
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.report_values import as_json_values, curve_figures
 from gaelp.phases.run_folder import PhaseFolder
+from gaelp.phases.simulation_context import simulation_context
 from gaelp.phases.simulation_result import SimulationResult, as_phase_result
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
 from gaelp.training.checkpoint import load as load_checkpoint
@@ -364,4 +365,5 @@ SIMULATION = PhaseDeclaration(
     inconclusive="hold",
     attempts_max=3,
     hash_model=hash_agent,
+    context=simulation_context,
 )
