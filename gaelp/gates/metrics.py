@@ -1,7 +1,7 @@
-"""The metrics that gates can ask for, each with the range of figures that can be measured at all.
+"""The metrics that gates can use, each with its unit and the range of possible values.
 
-A figure outside its range was not measured, whatever produced it, and proves nothing. A metric without a range cannot
-be judged: whoever adds one to a phase declares it here.
+A figure outside its range cannot have been measured and proves nothing. A metric without a range cannot be judged: a
+phase that reports a new metric declares it here.
 """
 
 import math
@@ -22,11 +22,11 @@ class MetricRange(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What is possible, to be put into a sentence."""
+        """The range as part of a sentence."""
         return f"{'a whole number ' if self.whole else ''}from {self.lowest:g} to {self.highest:g}"
 
     def contains(self, figure: float) -> bool:
-        """Whether the figure is possible; NaN and infinity are not."""
+        """Return whether the figure is possible; NaN and infinity are not."""
         return self.lowest <= figure <= self.highest and (not self.whole or float(figure).is_integer())
 
 
@@ -83,7 +83,7 @@ RANGES: dict[str, MetricRange] = {
 
 
 def undeclared(metric: str) -> str | None:
-    """Why a metric cannot be judged; None if its range is declared."""
+    """Return why a metric cannot be judged; None if its range is declared."""
     if metric in RANGES:
         return None
     guess = nearest(metric, RANGES)
@@ -91,7 +91,7 @@ def undeclared(metric: str) -> str | None:
 
 
 def problem_of_figure(metric: str, figure: float | None) -> str | None:
-    """Why a figure of a metric proves nothing; None if it is a possible measurement."""
+    """Return why a figure of a metric proves nothing; None if it is a possible measurement."""
     if figure is None:
         return f"{metric} is missing: no evidence, no graduation"
     if not math.isfinite(figure):
@@ -104,9 +104,9 @@ def problem_of_figure(metric: str, figure: float | None) -> str | None:
 
 
 def problem_of_interval(metric: str, value: float, lower: float | None, upper: float | None) -> str | None:
-    """Why the bounds of a metric cannot be those of its value; None if they enclose it, or are not there.
+    """Return why the bounds of a metric do not fit its value; None if they enclose it or are missing.
 
-    A bound that is not compared may be infinite: a test for one side has no other.
+    A bound that is not compared may be infinite: a one-sided test has no other.
     """
     for end, bound, encloses in (
         ("lower_95", lower, lower is None or lower <= value),

@@ -1,4 +1,4 @@
-"""How many runs were judged on the same data: each further look makes it likelier that one passes by luck."""
+"""Count the runs judged on the same data: each further look makes it likelier that one passes by luck."""
 
 from datetime import datetime
 from pathlib import Path
@@ -14,9 +14,9 @@ __all__ = ["look_text", "looks_so_far"]
 
 
 def looks_so_far(home: Path, result: PhaseResult) -> int:
-    """How many runs below the home were judged on the data of this one up to now, this one included.
+    """Return how many runs below the home were judged on the data of this one so far, this one included.
 
-    A result that cannot be read counts: in doubt there was one look more.
+    A result that cannot be read counts as a look.
     """
     until = result.verdict.evidence.measured_at
     runs = {result.run_id}
@@ -32,7 +32,7 @@ def looks_so_far(home: Path, result: PhaseResult) -> int:
 
 
 def look_text(looks: int) -> str:
-    """Which run this is on its data, for people to read."""
+    """The number of looks as text, such as `the 2nd run judged on these data`."""
     if looks == 1:
         return "the first run judged on these data"
     ending = "th" if 10 <= looks % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(looks % 10, "th")

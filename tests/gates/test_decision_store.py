@@ -152,7 +152,7 @@ def test_a_question_that_was_withdrawn_cannot_be_answered_until_it_is_asked_agai
 def test_a_verdict_that_did_not_pass_cannot_be_approved(store, question, outcome):
     doubtful = question.model_copy(update={"verdict": question.verdict.model_copy(update={"outcome": outcome})})
     store.ask(doubtful)
-    with pytest.raises(Refused, match="not approved by anyone"):
+    with pytest.raises(Refused, match="Only a verdict that passed can be approved"):
         store.decide(answer(doubtful))
     assert store.decide(answer(doubtful, "rerun")).choice == "rerun"
 
