@@ -121,11 +121,14 @@ def _rule(verdict: Verdict, result: RuleResult) -> str:
 
 
 def _bidders(context: VerdictContext) -> list[str]:
-    return [
+    if not context.bidders:
+        return []
+    items = [
         f"- **{plain_text(bidder.name)}**: {_with_ends(bidder.reward, bidder.lower_95, bidder.upper_95)}."
         f" {plain_text(bidder.meaning)}"
         for bidder in context.bidders
     ]
+    return ["Mean reward as a share of the optimum in hindsight, with its 95% interval, best first.", "", *items]
 
 
 def _curve(curve: LearningCurve | None, plot: bytes | None) -> list[str]:
