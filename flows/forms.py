@@ -26,8 +26,7 @@ class GateForm(RunInput):
     """A person's answer at a gate. It cannot be sent empty, and its default rejects."""
 
     decision: GateChoice = Field(
-        default="reject",
-        description="approve: the run continues; reject: it ends; rerun: train again with another seed",
+        default="reject", description="approve: continue; reject: end the run; rerun: train with another seed"
     )
     verdict: str = Field(
         title="Code of the verdict",
