@@ -90,7 +90,7 @@ def test_the_code_of_another_verdict_is_not_taken_for_this_one(question, named):
     assert answer["evidence_hash"] != question.evidence_hash
 
 
-def test_the_code_of_this_verdict_stands_for_its_whole_hash(question):
+def test_the_code_of_this_verdict_is_read_as_its_whole_hash(question):
     answer = read_answer(question, GateForm(decision="approve", **SAID | {"verdict": question.code}).model_dump())
     assert answer["evidence_hash"] == question.evidence_hash
 
