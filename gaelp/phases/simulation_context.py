@@ -18,7 +18,7 @@ __all__ = ["BIDDER_MEANINGS", "simulation_context"]
 
 BIDDER_MEANINGS = {
     "random": "Bids at random around the constant bid.",
-    "constant": "One tuned bid for every impression, all flight long: what most accounts do today.",
+    "constant": "One tuned bid for every impression, all flight long: the incumbent.",
     "mcpc": "Bids the chance of a click times the most that a click may cost.",
     "lin": "Bids in proportion to the expected value of an impression.",
     "ss-mdp": "Plans the budget by dynamic programming, with one value for all segments.",
@@ -53,7 +53,8 @@ def _facts(folder: PhaseFolder, details: SimulationResult, begun: Mapping[str, A
     comparison, recipe = details.comparison, begun["recipe"]
     label = f" ({comparison.label})" if comparison.label else ""
     start = "from scratch" if recipe["rule"] == NO_RULE else f"from the rule {recipe['rule']}"
-    rounds = f"{details.rounds} of {recipe['loop']['rounds']} rounds ({details.stop_detail})"
+    early = "" if details.stopped == "finished" else f" ({details.stop_detail})"
+    rounds = f"{details.rounds} of {recipe['loop']['rounds']} rounds{early}"
     return {
         "market": f"{comparison.market}{label}",
         "config": _config(folder),

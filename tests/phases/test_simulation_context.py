@@ -23,7 +23,7 @@ def test_market_config_training_seeds_and_episodes_are_named(context_of):
     facts = dict(context_of().facts)
     assert facts["market"].startswith("tiny")
     assert facts["config"] == "not recorded: the run was begun outside the pipeline"
-    assert facts["training"] == "ppo starting from the rule mpc, 4 of 4 rounds (4 rounds are done)"
+    assert facts["training"] == "ppo starting from the rule mpc, 4 of 4 rounds"
     assert facts["seeds"].startswith("7 for training, 1009 for evaluation")
     assert facts["episodes"].startswith("16 held-out episodes")
     assert facts["on a market with other parameters"].startswith("reward 0.")
