@@ -14,7 +14,7 @@ from gaelp.config.settings import Settings
 from gaelp.database import Database, Place, Schema, Store, big_integer, open_database, shared_place_of
 from gaelp.database.append_only import add_walls, drop_walls
 from gaelp.errors import Refused
-from gaelp.gates.decisions import GateDecision, GateQuestion, check_decision
+from gaelp.gates.decisions import GateDecision, GateQuestion, already_decided, check_decision
 
 __all__ = ["STORE", "Authorise", "DecisionStore", "decisions_place"]
 
@@ -199,8 +199,5 @@ def _in_time(question: GateQuestion, decision: GateDecision) -> bool:
 
 def _same(earlier: GateDecision, again: GateDecision) -> GateDecision:
     if (earlier.choice, earlier.limits_micros) != (again.choice, again.limits_micros):
-        raise Refused(
-            f"gate {earlier.gate} of run {earlier.run_id} was decided by {earlier.who} at"
-            f" {earlier.decided_at:%Y-%m-%d %H:%M:%S} UTC: {earlier.choice} ({earlier.why}). A decision is not changed"
-        )
+        raise already_decided(earlier)
     return earlier

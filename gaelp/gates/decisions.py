@@ -17,6 +17,7 @@ __all__ = [
     "GateDecision",
     "GateQuestion",
     "QuestionStatus",
+    "already_decided",
     "check_choice",
     "check_decision",
     "question_status",
@@ -99,6 +100,14 @@ def question_status(question: GateQuestion, now: datetime) -> QuestionStatus:
     if now >= question.expires_at:
         return "expired"
     return "overdue" if now >= question.remind_at else "waiting"
+
+
+def already_decided(decision: GateDecision) -> Refused:
+    """Return the error for an answer that differs from a recorded decision."""
+    return Refused(
+        f"gate {decision.gate} of run {decision.run_id} was decided by {decision.who} at"
+        f" {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC: {decision.choice} ({decision.why}). A decision is not changed"
+    )
 
 
 def check_decision(question: GateQuestion, decision: GateDecision) -> None:

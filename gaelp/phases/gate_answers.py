@@ -4,9 +4,8 @@ from datetime import datetime
 
 from gaelp.approvals import load_policy, stricter
 from gaelp.config import Settings, load_settings
-from gaelp.errors import Refused
 from gaelp.gates.decision_store import DecisionStore
-from gaelp.gates.decisions import GateChoice, GateDecision, GateQuestion, check_choice
+from gaelp.gates.decisions import GateChoice, GateDecision, GateQuestion, already_decided, check_choice
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.run_settings import read_settings
@@ -39,8 +38,5 @@ def check_answer(
         check_choice(question, choice, now)
         return None
     if decided.choice != choice:
-        raise Refused(
-            f"gate {question.gate} of run {question.run_id} was decided by {decided.who} at"
-            f" {decided.decided_at:%Y-%m-%d %H:%M:%S} UTC: {decided.choice} ({decided.why}). A decision is not changed"
-        )
+        raise already_decided(decided)
     return decided

@@ -36,7 +36,7 @@ class Judged(Frozen):
 
 
 def judge_policy(market: Market, policy: Bidder, tuned: TunedRules, *, episodes: int, seed: int) -> Judged:
-    """Play the policy and every tuned rule on the same held-out episodes."""
+    """Play the policy and every tuned rule on held-out episodes."""
     comparison = compare(
         market, tuned.build_all(), constant=tuned.constant(), candidates=[policy], episodes=episodes, seed=seed
     )

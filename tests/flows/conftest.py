@@ -12,13 +12,14 @@ import sys
 import tempfile
 import time
 import uuid
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 import yaml
 
-from gaelp.gates import judge, load_gate
+from gaelp.gates import Evidence, judge, load_gate
 
 # Small enough for seconds, on the default market, so that the first gate has something to pass.
 RECIPE = {
@@ -29,6 +30,7 @@ RECIPE = {
     "loop": {"rounds": 2, "validate_every": 2, "save_every": 1},
 }
 CONFIG = {"evaluation": {"episodes": 200}, "training": {"agent": "recipe.yaml", "tracking": False}}
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 GAELP = (sys.executable, "-m", "gaelp.cli")
 
 
@@ -275,7 +277,18 @@ def own_pipeline(tmp_path):
 
 
 @pytest.fixture
-def passing_verdict(gate_evidence):
+def passing_verdict():
     """A verdict of the first gate that passes."""
-    gate = load_gate("simulation")
-    return lambda: judge(gate, gate_evidence.passing(gate), gate_evidence.NOW)
+
+    def make():
+        gate = load_gate("simulation")
+        metrics = {}
+        for rule in gate.criteria:
+            room = -0.01 if rule.bound == "at_most" else 0.01
+            metrics |= {rule.metric: rule.threshold + room, rule.figure: rule.threshold + room, "episodes": 1000.0}
+        values = {"run_id": "20261116-020641-7f3a9c", "agent": "agent (ppo)", "learned": True, "config_hash": "c0ffee"}
+        verdict = judge(gate, Evidence(**values, measured_at=NOW, metrics=metrics), NOW)
+        assert verdict.outcome == "pass"
+        return verdict
+
+    return make
