@@ -194,7 +194,7 @@ def test_a_damaged_state_is_refused_and_changes_nothing(changes, seen):
 
 
 def test_a_state_of_another_plan_is_refused():
-    with pytest.raises(DataError, match="a plan that changes on the way has no error rate"):
+    with pytest.raises(DataError, match="a plan that changes midway has no error rate"):
         SequentialTest(alpha=0.1, minimum=30, maximum=2000).load_state(saved_state())
 
 
