@@ -38,7 +38,9 @@ RECIPE = {
 
 @pytest.fixture(autouse=True)
 def _one_thread():
+    """Two threads of torch on shared cores mostly wait for each other."""
     before = torch.get_num_threads()
+    torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
 
