@@ -4,6 +4,7 @@ import io
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from gaelp.gates.metrics import RANGES
 from gaelp.gates.verdict import RuleResult, Verdict
@@ -50,7 +51,7 @@ def curve_png(curve: LearningCurve) -> bytes:
     place.set_title("\n".join([curve.measure, "; ".join(legend)]).strip(), fontsize=9)
     place.set_xlim(0, 1.04 * max(rounds))
     place.set_xlabel("round of training", fontsize=9)
-    place.xaxis.get_major_locator().set_params(integer=True)
+    place.xaxis.set_major_locator(MaxNLocator(integer=True))
     _tidy(place, ("right", "top"))
     return _png(figure)
 
