@@ -8,8 +8,10 @@ import pydantic
 from prefect.input import RunInput
 from pydantic import Field
 
-from gaelp.gates import Verdict
+from gaelp.gates.approval_effect import approval_effect
 from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQuestion
+from gaelp.gates.verdict_context import VerdictContext
+from gaelp.gates.verdict_table import plain_text
 from gaelp.money import MICROS_PER_UNIT
 from gaelp.phases.looks import look_text
 
@@ -17,17 +19,21 @@ __all__ = ["BudgetGateForm", "GateForm", "form_for", "form_of", "prefilled", "re
 
 FormT = TypeVar("FormT", bound=RunInput)
 
+_NOTHING_MORE = VerdictContext()
+
 
 class GateForm(RunInput):
-    """What a person says at a gate. It cannot be sent empty, and what is left as it is rejects."""
+    """A person's answer at a gate. It cannot be sent empty, and its default rejects."""
 
-    decision: GateChoice = Field(default="reject", description="approve goes on; rerun trains again with another seed")
+    decision: GateChoice = Field(
+        default="reject", description="approve: continue; reject: end the run; rerun: train with another seed"
+    )
     verdict: str = Field(
         title="Code of the verdict",
         min_length=CODE_LENGTH,
         max_length=64,
         pattern="^[0-9a-f]+$",
-        description="Of the verdict you looked at; it stands above",
+        description=f"The {CODE_LENGTH} characters shown above, of the verdict you looked at",
     )
     who: str = Field(min_length=1, max_length=200, description="Your name")
     why: str = Field(min_length=1, max_length=500, description="The reason, for whoever asks later")
@@ -45,11 +51,11 @@ class BudgetGateForm(GateForm):
 _FORMS: dict[str, type[GateForm]] = {"history": BudgetGateForm, "pilot": BudgetGateForm}
 
 
-def form_for(question: GateQuestion, page: str | None) -> type[GateForm]:
-    """The form of one question, with what to look at above its fields."""
+def form_for(question: GateQuestion, page: str | None, context: VerdictContext = _NOTHING_MORE) -> type[GateForm]:
+    """The form of one question; above its fields is what a decision needs."""
     form = _FORMS.get(question.gate, GateForm)
     allowed = tuple(choice for choice in ("reject", "approve", "rerun") if choice in question.choices)
-    return prefilled(_narrowed(form, allowed), _text(question, page))
+    return prefilled(_narrowed(form, allowed), _text(question, page, context))
 
 
 def read_answer(question: GateQuestion, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,16 +101,18 @@ def _narrowed(form: type[GateForm], choices: tuple[str, ...]) -> type[GateForm]:
     return pydantic.create_model(form.__name__, __base__=form, **fields)
 
 
-def _text(question: GateQuestion, page: str | None) -> str:
+def _text(question: GateQuestion, page: str | None, context: VerdictContext) -> str:
     verdict = question.verdict
-    look = f"[Look at every rule and the plot]({page}). " if page else ""
-    return (
-        f"**Gate {question.gate}, run {question.run_id}: {verdict.outcome}.** {verdict.summary}\n\n"
-        f"{look}Code of this verdict: `{question.code}`. Attempt {question.attempt}, {look_text(question.looks)}."
-        f" Expires {question.expires_at:%Y-%m-%d %H:%M} UTC.{_rules(verdict)}"
-    )
-
-
-def _rules(verdict: Verdict) -> str:
-    file = verdict.gate.file
-    return f" Judged by the rules in `{file.path}` ({file.origin}, sha256 `{file.sha256}`)." if file else ""
+    effect = approval_effect(verdict.gate.follows)
+    context = context.with_fact("looks", f"{look_text(question.looks)}; attempt {question.attempt}")
+    if verdict.gate.file:
+        context = context.with_fact("rules", verdict.gate.file.text)
+    page_link = f"[Look at every rule, the bidders and the learning curve]({page}). " if page else ""
+    paragraphs = [
+        f"**{verdict.outcome.upper()}, run {question.run_id}.** {plain_text(verdict.summary)}",
+        plain_text(context.progress),
+        f"**Approving allows** {effect.allows}. **It does not allow** {effect.does_not_allow}.",
+        f"{page_link}Code of this verdict: `{question.code}`. Expires {question.expires_at:%Y-%m-%d %H:%M} UTC.",
+        "\n".join(f"- {label}: {plain_text(text)}" for label, text in context.facts),
+    ]
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)

@@ -24,6 +24,7 @@ from gaelp.clock import SystemClock
 from gaelp.errors import GaelpError, Refused, WaitingForPerson
 from gaelp.gates import judge
 from gaelp.gates.decisions import CODE_LENGTH, GateDecision, GateQuestion
+from gaelp.gates.verdict_context import VerdictContext
 from gaelp.phases.declaration import PhaseDeclaration, check_model
 from gaelp.phases.gate_questions import find_decision, judging_time, question_about, questions_about
 from gaelp.phases.looks import looks_so_far
@@ -96,31 +97,32 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateD
     verdict = judge(result.verdict.gate, result.verdict.evidence, judging_time(run.folder, run.decisions, result, now))
     looks = looks_so_far(run.settings, result)
     code = verdict.evidence_hash[:CODE_LENGTH]
-    page = show_verdict(code, verdict.outcome, result.attempt, looks, verdict=verdict)
+    context = declared.context(result, run.settings.home)
+    page = show_verdict(code, verdict.outcome, result.attempt, looks, verdict=verdict, context=context)
     if verdict.outcome == "fail" or (verdict.outcome == "inconclusive" and declared.inconclusive == "refuse"):
         raise GateClosed("Refused", verdict.summary)
     check_model(declared, result, result.model_hash, run.settings.home)
     computed = question_about(declared, result, verdict, now, run.settings.gate)
     computed = computed.model_copy(update={"looks": looks, "waker": run.flow_run_id})
-    decision = find_decision(run.decisions, computed) or _asked(run, computed, page)
+    decision = find_decision(run.decisions, computed) or _asked(run, computed, page, context)
     if decision.choice == "approve":
         check_model(declared, result, computed.model_hash, run.settings.home)
     return decision
 
 
-def _asked(run: Run, computed: GateQuestion, page: str) -> GateDecision:
+def _asked(run: Run, computed: GateQuestion, page: str, context: VerdictContext) -> GateDecision:
     """Ask; what was decided is looked up in the record."""
-    _ask(run, run.decisions.ask(computed), page)
+    _ask(run, run.decisions.ask(computed), page, context)
     decision = find_decision(run.decisions, computed)
     if decision is None:
         raise Refused(f"gate {computed.gate} of run {computed.run_id}: no decision is on record, so nothing follows")
     return decision
 
 
-def _ask(run: Run, question: GateQuestion, page: str) -> None:
+def _ask(run: Run, question: GateQuestion, page: str, context: VerdictContext) -> None:
     match run.approval:
         case "person":
-            _suspend_and_ask(run, question, page)
+            _suspend_and_ask(run, question, page, context)
         case "prompt":
             run.decisions.decide(_prompt(question))
         case "auto":
@@ -148,14 +150,14 @@ def _automatic(question: GateQuestion) -> GateDecision:
     )
 
 
-def _suspend_and_ask(run: Run, question: GateQuestion, page: str) -> NoReturn:
+def _suspend_and_ask(run: Run, question: GateQuestion, page: str, context: VerdictContext) -> NoReturn:
     """Suspend until the form is sent; the flow then runs again from the top and finds the answer.
 
     The pause key names the question and how often it was asked, never how often the flow was started: an answer is
     found by whatever process comes next, also after a crash between its arrival and our record.
     """
     ui = PREFECT_UI_URL.value()
-    form = form_for(question, f"{ui}{page}" if ui else None)
+    form = form_for(question, f"{ui}{page}" if ui else None, context)
     left = question.expires_at - SystemClock().now()
     key = pause_key(run.flow_run_id, question)
     suspend_flow_run(wait_for_input=form, timeout=max(1, int(left.total_seconds())), key=key)

@@ -23,5 +23,6 @@ def simulation(config: str = "quick-test", overrides: list[str] | None = None, r
     assign = run.assign(SIMULATION, 1, None)
     result = read_result(Path(do_phase(SIMULATION.phase, run.run_id, 1, 0, declared=SIMULATION, assign=assign)))
     code, looks = result.verdict.evidence_hash[:CODE_LENGTH], looks_so_far(run.settings, result)
-    show_verdict(code, result.verdict.outcome, 1, looks, verdict=result.verdict)
+    context = SIMULATION.context(result, run.settings.home)
+    show_verdict(code, result.verdict.outcome, 1, looks, verdict=result.verdict, context=context)
     return run.finished(result)

@@ -1,27 +1,28 @@
-"""A verdict on the screen: the table of its rules, and a page with a plot that the approval form links to."""
-
-import base64
+"""A verdict on the screen: the page that the approval form links to."""
 
 from prefect import task
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.artifacts import create_markdown_artifact
 
-from gaelp.gates import Verdict, as_markdown, as_rows
-from gaelp.gates.verdict_plot import as_png
+from gaelp.gates import Verdict, as_markdown
+from gaelp.gates.verdict_context import VerdictContext
+from gaelp.gates.verdict_plot import as_png, curve_png
 from gaelp.phases.looks import look_text
 from tasks.results import artifact_key, kept
 
 __all__ = ["show_verdict"]
 
 
-@task(name="verdict", task_run_name="verdict-{attempt}", **kept("verdict"))
-def show_verdict(code: str, outcome: str, attempt: int, looks: int, *, verdict: Verdict) -> str:
+@task(name="verdict", task_run_name="verdict-{attempt}", **kept("verdict", "context"))
+def show_verdict(
+    code: str, outcome: str, attempt: int, looks: int, *, verdict: Verdict, context: VerdictContext
+) -> str:
     """Put the verdict where the person who decides can look at it; returns the path of the page in the UI."""
-    key = artifact_key(f"verdict-{verdict.gate.name}", verdict.evidence.run_id, attempt)
-    image = base64.b64encode(as_png(verdict)).decode("ascii")
-    create_table_artifact(table=as_rows(verdict), key=f"{key}-rules", description=f"{outcome}: {verdict.summary}")
-    page = (
-        f"{as_markdown(verdict)}\n\nCode of this verdict: `{code}`. This is {look_text(looks)}.\n\n"
-        f"![Every rule, its bound and its threshold](data:image/png;base64,{image})\n"
+    page = as_markdown(
+        verdict,
+        context.with_fact("looks", f"{look_text(looks)}; attempt {attempt}"),
+        rules_plot=as_png(verdict),
+        curve_plot=curve_png(context.curve) if context.curve else None,
     )
-    made = create_markdown_artifact(markdown=page, key=key, description=verdict.summary)
+    key = artifact_key(f"verdict-{verdict.gate.name}", verdict.evidence.run_id, attempt)
+    made = create_markdown_artifact(markdown=page, key=key, description=f"{outcome}, code {code}")
     return f"/artifacts/artifact/{made}"

@@ -51,6 +51,12 @@ def random_walks():
     return _loaded("random_walks.py")
 
 
+@pytest.fixture(scope="session")
+def gate_evidence():
+    """tests/gate_evidence.py."""
+    return _loaded("gate_evidence.py")
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_kind(request):
     """What holds on one database holds on the other."""

@@ -1,4 +1,4 @@
-"""Gates between the phases: rules as data, verdicts that never pass in doubt, and tests that may be peeked at."""
+"""Gates between the phases: rules as data, verdicts that never pass in doubt, and sequential tests."""
 
 from gaelp.gates.criteria import Criterion, Gate, load_gate
 from gaelp.gates.evidence import Evidence

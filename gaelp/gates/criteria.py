@@ -1,4 +1,4 @@
-"""What a gate asks for: one file under configs/gates/ is one Gate, and each of its rules is one Criterion."""
+"""What a gate requires: each file in configs/gates/ is a Gate, and each of its rules is a Criterion."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,10 +22,10 @@ __all__ = ["Criterion", "Gate", "load_gate"]
 
 
 class Criterion(Goal):
-    """One rule: a goal, and how much and how fresh data it must rest on."""
+    """One rule: a goal, and how large and how fresh its sample must be."""
 
     sample_metric: Metric = Field(description="the metric that holds the size of the sample behind this one")
-    minimum_sample: PositiveInt = Field(description="with fewer the rule is inconclusive, whatever the figure says")
+    minimum_sample: PositiveInt = Field(description="with fewer the rule is inconclusive, whatever the figure is")
     maximum_age_hours: PositiveFloat | None = Field(default=None, description="older evidence fails; none: no limit")
     sequential: bool = Field(
         default=False, description="the bound comes from a confidence sequence at the gate's alpha"
@@ -52,7 +52,7 @@ class Gate(Frozen):
         default=None, gt=0, le=0.5, description="chance of ever being wrong, for rules watched while their data grow"
     )
     criteria: tuple[Criterion, ...] = Field(min_length=1, max_length=64)
-    file: GateFile | None = Field(default=None, description="where it was read; no part of what it asks for")
+    file: GateFile | None = Field(default=None, description="the file it was read from; not part of the rules")
 
     @model_validator(mode="after")
     def _rules_are_stated_once(self) -> Self:
@@ -70,7 +70,7 @@ class Gate(Frozen):
         return self
 
     def asks_the_same(self, other: "Gate") -> bool:
-        """Whether both have the same rules, whichever files they come from."""
+        """Return whether both have the same rules, whichever files they come from."""
         return self.model_copy(update={"file": None}) == other.model_copy(update={"file": None})
 
 
@@ -88,8 +88,8 @@ def load_gate(path_or_name: str | Path, settings: GateSettings | None = None) ->
 
 
 def _repeated(keys: Iterator[tuple[str, Bound]]) -> Iterator[tuple[str, Bound]]:
-    seen: set[tuple[str, Bound]] = set()
+    earlier: set[tuple[str, Bound]] = set()
     for key in keys:
-        if key in seen:
+        if key in earlier:
             yield key
-        seen.add(key)
+        earlier.add(key)

@@ -1,7 +1,7 @@
-"""The record of questions and decisions at the gates: written in transactions, never changed after.
+"""The record of questions and decisions at the gates: written in transactions, never changed afterwards.
 
-What a workflow tool believes about a run is not asked here: a run goes through a gate if and only if this record holds
-an approval of the very verdict at hand. Each question keeps its history: asked again after it expired, it is a new row.
+A run passes a gate if and only if this record holds an approval of exactly its verdict, whatever the workflow tool
+reports about the run. A question that is asked again after it expired is a new row, so its history is kept.
 """
 
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from gaelp.config.settings import Settings
 from gaelp.database import Database, Place, Schema, Store, big_integer, open_database, shared_place_of
 from gaelp.database.append_only import add_walls, drop_walls
 from gaelp.errors import Refused
-from gaelp.gates.decisions import GateDecision, GateQuestion, check_decision
+from gaelp.gates.decisions import GateDecision, GateQuestion, already_decided, check_decision
 
 __all__ = ["STORE", "Authorise", "DecisionStore", "decisions_place"]
 
-# Raises Refused where the signatures of a decision do not carry it.
+# Raises Refused where a decision lacks the signatures it needs.
 Authorise = Callable[[GateQuestion, GateDecision], None]
 
 _KEY = ("run_id", "gate", "evidence_hash")
@@ -108,7 +108,7 @@ class DecisionStore:
         return open_database(self._place, STORE)
 
     def ask(self, question: GateQuestion) -> GateQuestion:
-        """Put a question, or find the same one still open; the one that counts is returned."""
+        """Store a question and return it, or return the same one if it is still open."""
         with self._database.writing() as connection:
             latest = _latest(connection, question)
             if latest and latest.expires_at > question.opened_at and latest.asks_the_same(question):
@@ -117,7 +117,7 @@ class DecisionStore:
             return question
 
     def decide(self, decision: GateDecision) -> GateDecision:
-        """Record an answer to an open question, once; the same answer again changes nothing, another is refused."""
+        """Record the answer to an open question. Repeating it changes nothing, another answer is refused."""
         with self._database.writing() as connection:
             question = _latest(connection, decision)
             if question is None:
@@ -135,20 +135,20 @@ class DecisionStore:
             return decision
 
     def decision(self, question: GateQuestion) -> GateDecision | None:
-        """The recorded answer to exactly this verdict, checked again; None while nobody answered."""
+        """Return the recorded answer to exactly this verdict, checked again; None while there is none."""
         with self._database.reading() as connection:
-            found = _decision(connection, question)
-            if found is None:
+            recorded = _decision(connection, question)
+            if recorded is None:
                 return None
-            asked = [one for one in _questions(connection, question) if _in_time(one, found)]
+            asked = [earlier for earlier in _questions(connection, question) if _in_time(earlier, recorded)]
         if not asked:
-            raise Refused(f"run {question.run_id}: a decision without a question it answers: the record was altered")
-        check_decision(asked[-1], found)
-        self._authorise(asked[-1], found)
-        return found
+            raise Refused(f"run {question.run_id}: a decision without a question: the record was altered")
+        check_decision(asked[-1], recorded)
+        self._authorise(asked[-1], recorded)
+        return recorded
 
     def withdraw(self, run_id: str, now: datetime) -> None:
-        """Let every open question of a run expire: it was stopped, and whoever goes on with it is asked again."""
+        """Let every open question of a stopped run expire, so that resuming the run asks again."""
         for question in self.open_questions(run_id=run_id):
             if question.expires_at > now:
                 over = question.model_copy(update={"opened_at": now, "remind_at": now, "expires_at": now})
@@ -156,13 +156,13 @@ class DecisionStore:
                     _insert(connection, over)
 
     def open_questions(self, *, run_id: str | None = None) -> list[GateQuestion]:
-        """What nobody has answered yet, the latest time each was asked, expired ones too, oldest first."""
+        """Return the unanswered questions, oldest first: expired ones too, each as it was last asked."""
         query = _OPEN_OF_RUN.bindparams(run_id=run_id) if run_id else _OPEN_OF_ALL
         with self._database.reading() as connection:
             return [GateQuestion.model_validate_json(body) for body in connection.execute(query).scalars()]
 
     def history(self, run_id: str) -> list[tuple[GateQuestion, GateDecision | None]]:
-        """Every question a run was asked, oldest first, with the answer where there is one."""
+        """Return every question of a run, oldest first, with its answer or None."""
         with self._database.reading() as connection:
             rows = connection.execute(_HISTORY, {"run_id": run_id}).scalars()
             questions = [GateQuestion.model_validate_json(body) for body in rows]
@@ -199,8 +199,5 @@ def _in_time(question: GateQuestion, decision: GateDecision) -> bool:
 
 def _same(earlier: GateDecision, again: GateDecision) -> GateDecision:
     if (earlier.choice, earlier.limits_micros) != (again.choice, again.limits_micros):
-        raise Refused(
-            f"gate {earlier.gate} of run {earlier.run_id} was decided by {earlier.who} at"
-            f" {earlier.decided_at:%Y-%m-%d %H:%M:%S} UTC: {earlier.choice} ({earlier.why}). A decision is not changed"
-        )
+        raise already_decided(earlier)
     return earlier

@@ -1,4 +1,4 @@
-"""What a person is asked at a gate, and what they may answer; the answer is bound to the exact verdict they saw."""
+"""What a person is asked at a gate, and what they may answer; an answer is bound to one exact verdict."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -17,6 +17,7 @@ __all__ = [
     "GateDecision",
     "GateQuestion",
     "QuestionStatus",
+    "already_decided",
     "check_choice",
     "check_decision",
     "question_status",
@@ -25,13 +26,13 @@ __all__ = [
 GateChoice = Literal["approve", "reject", "rerun"]
 QuestionStatus = Literal["waiting", "overdue", "expired"]
 
-CODE_LENGTH = 8  # enough to tell verdicts apart, short enough to type
+CODE_LENGTH = 8  # enough to distinguish verdicts, short enough to type
 
 
 def _said(text: str) -> str:
     text = " ".join(text.split())
     if not text or not text.isprintable():
-        raise ValueError("saw no text; allowed: one printable line. Say it in a few words.")
+        raise ValueError("saw no text; allowed: one printable line. Give a few words.")
     return text
 
 
@@ -49,9 +50,9 @@ class GateQuestion(Frozen):
     opened_at: Instant
     remind_at: Instant
     expires_at: Instant
-    waker: str | None = None  # what has to be woken after an answer: the flow run's id
+    waker: str | None = None  # the flow run to resume after an answer
     looks: PositiveInt = 1  # runs judged on the same data so far, this one included
-    may_rerun: bool = True  # False: the phase looks at its data or spends its money once
+    may_rerun: bool = True  # False: the phase reads its data or spends its money only once
 
     @property
     def evidence_hash(self) -> str:
@@ -65,16 +66,16 @@ class GateQuestion(Frozen):
 
     @property
     def choices(self) -> tuple[GateChoice, ...]:
-        """What may be answered: only a verdict that passed can be approved."""
+        """The possible answers: only a verdict that passed can be approved."""
         approve: tuple[GateChoice, ...] = ("approve",) if self.verdict.outcome == "pass" else ()
         rerun: tuple[GateChoice, ...] = ("rerun",) if self.may_rerun else ()
         return (*approve, "reject", *rerun)
 
     def asks_the_same(self, other: "GateQuestion") -> bool:
-        """Whether both put the same evidence, model and outcome to a person, rule by rule."""
+        """Return whether both are about the same evidence, model and outcome, rule by rule."""
         mine, others = (
-            (one.evidence_hash, one.model_hash, one.verdict.outcome, [rule.outcome for rule in one.verdict.results])
-            for one in (self, other)
+            (asked.evidence_hash, asked.model_hash, asked.verdict.outcome, [r.outcome for r in asked.verdict.results])
+            for asked in (self, other)
         )
         return mine == others
 
@@ -95,14 +96,22 @@ class GateDecision(Frozen):
 
 
 def question_status(question: GateQuestion, now: datetime) -> QuestionStatus:
-    """How long a question has been left alone."""
+    """Return whether a question still waits, is overdue or has expired."""
     if now >= question.expires_at:
         return "expired"
     return "overdue" if now >= question.remind_at else "waiting"
 
 
+def already_decided(decision: GateDecision) -> Refused:
+    """Return the error for an answer that differs from a recorded decision."""
+    return Refused(
+        f"gate {decision.gate} of run {decision.run_id} was decided by {decision.who} at"
+        f" {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC: {decision.choice} ({decision.why}). A decision is not changed"
+    )
+
+
 def check_decision(question: GateQuestion, decision: GateDecision) -> None:
-    """Refuse an answer to another run, gate or verdict, one that came too late, or one the verdict does not allow."""
+    """Raise Refused for an answer to another run, gate or verdict, a late one, or one the verdict does not allow."""
     asked = (question.run_id, question.gate, question.evidence_hash)
     if (decision.run_id, decision.gate, decision.evidence_hash) != asked:
         raise Refused(
@@ -119,12 +128,12 @@ def check_decision(question: GateQuestion, decision: GateDecision) -> None:
 
 
 def check_choice(question: GateQuestion, choice: GateChoice, at: datetime) -> None:
-    """Refuse an answer that the verdict or the phase does not allow, or that comes too late."""
+    """Raise Refused for an answer that the verdict or the phase does not allow, or that comes too late."""
     if choice not in question.choices:
         raise Refused(
             f"gate {question.gate} of run {question.run_id} says {question.verdict.outcome}; allowed:"
-            f" {' or '.join(question.choices)}. An agent without the evidence is not approved by anyone, and a phase"
-            " that looks at its data or spends its money once is not made again"
+            f" {' or '.join(question.choices)}. Only a verdict that passed can be approved, and a phase that reads its"
+            " data or spends its money once is not repeated"
         )
     if at >= question.expires_at:
         raise Refused(

@@ -1,4 +1,4 @@
-"""What a gate is shown: the metrics of one run, when they were measured, and what they are about."""
+"""The evidence a gate reads: the metrics of one run, when they were measured, and which agent they describe."""
 
 import math
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from gaelp.config.base import Frozen
 
 __all__ = ["Evidence", "in_utc"]
 
-# JSON has no word for these, and a metric that is not a number must reach the judge to be refused by name.
+# JSON cannot hold these, and a metric that is not a number must reach the judge to be refused by name.
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -25,7 +25,7 @@ def _to_word(value: float) -> float | str:
 
 
 def in_utc(instant: datetime) -> datetime:
-    """The same instant in UTC; ValueError where it lies beyond the years 1 to 9999."""
+    """Return the same instant in UTC; raise ValueError outside the years 1 to 9999."""
     try:
         return instant.astimezone(UTC)
     except OverflowError as problem:

@@ -1,4 +1,4 @@
-"""Which file holds the rules of a gate: the shipped one, the project's own, or one that the settings name."""
+"""Find the file with the rules of a gate: the shipped one, the project's own, or one named in the settings."""
 
 import hashlib
 from pathlib import Path
@@ -18,7 +18,7 @@ _SHOWN_DIGITS = 12
 
 
 class GateFile(Frozen):
-    """The file that a gate was read from, so that whoever approves can see whose rules judged."""
+    """The file that a gate was read from, so that an approver can see whose rules were applied."""
 
     path: str
     origin: Literal["shipped", "project"]  # project: any file that is not part of this release
@@ -31,10 +31,10 @@ class GateFile(Frozen):
 
 
 def gate_path(path_or_name: str | Path, settings: GateSettings | None = None) -> Path:
-    """The file of a gate: the one that settings name, else the one found by its name, or by its path.
+    """Return the file of a gate: the one that settings name, else the one found by its name or path.
 
-    Where settings ask for the shipped files, a file in configs/gates of the current folder does not replace one: it is
-    refused, because whoever put it there expects it to count.
+    With `source: shipped`, a file in configs/gates of the current folder is refused rather than ignored, because
+    whoever put it there expects it to be used.
     """
     named = settings.files.get(str(path_or_name)) if settings else None
     if named is not None:
@@ -50,7 +50,7 @@ def gate_path(path_or_name: str | Path, settings: GateSettings | None = None) ->
 
 
 def describe_gate_file(path: Path) -> GateFile:
-    """What a verdict records of the file that judged."""
+    """Return what a verdict records about the file of its rules."""
     origin: Literal["shipped", "project"] = "shipped" if _is_shipped(path) else "project"
     return GateFile(path=shown(path), origin=origin, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
 

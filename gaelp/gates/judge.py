@@ -1,8 +1,10 @@
-"""Hold evidence against a gate: doubt never passes, and each rule says why it went as it did.
+"""Judge evidence by the rules of a gate: doubt never passes, and each rule gives the reason for its outcome.
 
-In the order in which a rule is checked: evidence that is too old, from the future or from before 1970 fails; a metric,
-its bound or its sample size that is missing, NaN, infinite or impossible fails; bounds that do not enclose their value
-fail; too small a sample is inconclusive, whatever the figure says; what is left is compared.
+Each rule checks in this order: evidence that is too old, from the future or from before 1970 fails; a metric, bound or
+sample size that is missing, NaN, infinite or impossible fails; bounds that do not enclose their value fail; a sample
+that is too small is inconclusive; otherwise the figure is compared with the threshold.
+
+Reasons and summaries are part of stored verdicts, and `check_replay` compares them: their wording must not change.
 """
 
 import math
@@ -18,7 +20,7 @@ from gaelp.gates.verdict import GateOutcome, RuleResult, Verdict, evidence_hash,
 __all__ = ["check_replay", "judge"]
 
 _CLOCKS_DIFFER = timedelta(minutes=1)  # between the machine that measured and the one that judges
-_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)  # a clock that says less was never set
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)  # an earlier date means that the clock was never set
 _SECONDS_PER_HOUR = 3600
 _COMPARED_IN_WORDS = {"value": "", "lower_95": "the lower 95% bound of ", "upper_95": "the upper 95% bound of "}
 _OUTCOME_IN_WORDS = {
@@ -30,7 +32,7 @@ _NOTHING_LEARNED = "Nothing was learned: this is a tuned rule, judged like any a
 
 
 def judge(gate: Gate, evidence: Evidence, now: datetime) -> Verdict:
-    """Hold every rule against the evidence; `now` is an aware instant, such as a clock gives."""
+    """Apply every rule to the evidence; `now` must have a time zone."""
     if now.utcoffset() is None:
         raise BadInput(f"{now.isoformat()} has no time zone: give an aware datetime, such as clock.now() returns")
     try:
@@ -51,7 +53,7 @@ def judge(gate: Gate, evidence: Evidence, now: datetime) -> Verdict:
 
 
 def check_replay(verdict: Verdict) -> None:
-    """Refuse a stored verdict that its own gate and evidence do not lead to."""
+    """Raise DataError for a stored verdict that differs from what its own gate and evidence give."""
     again = judge(verdict.gate, verdict.evidence, verdict.judged_at)
     if again.canonical_json() != verdict.canonical_json():
         raise DataError(
@@ -88,7 +90,7 @@ def _outcome(rule: Criterion, gate: Gate, evidence: Evidence, now: datetime) -> 
 
 
 def _wrong_figures(rule: Criterion, metrics: Mapping[str, float]) -> str | None:
-    """Why the figures of a rule prove nothing; None if they can be judged."""
+    """Return why the figures of a rule cannot be judged; None if they can."""
     value, lower, upper = (metrics.get(f"{rule.metric}{end}") for end in ("", "_lower_95", "_upper_95"))
     if problem := problem_of_figure(rule.metric, value):
         return problem
@@ -113,12 +115,12 @@ def _wrong_time(rule: Criterion, measured_at: datetime, now: datetime) -> str | 
 
 
 def _comparison(rule: Criterion, gate: Gate, figure: float) -> str:
-    seen, limit = f"{figure:.6g}", f"{rule.threshold:.6g}"
-    if seen == limit and figure != rule.threshold:
-        seen, limit = repr(figure), repr(rule.threshold)
+    value, limit = f"{figure:.6g}", f"{rule.threshold:.6g}"
+    if value == limit and figure != rule.threshold:
+        value, limit = repr(figure), repr(rule.threshold)
     watched = f" (holds at every look, alpha {gate.alpha:g})" if rule.sequential and gate.alpha is not None else ""
     subject = f"{_COMPARED_IN_WORDS[rule.compare]}{rule.metric}"
-    return f"{subject} is {seen}{watched}; asked: {rule.limit.words} {limit}"
+    return f"{subject} is {value}{watched}; asked: {rule.limit.words} {limit}"
 
 
 def _summary(gate: Gate, evidence: Evidence, outcome: GateOutcome, results: tuple[RuleResult, ...]) -> str:

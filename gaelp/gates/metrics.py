@@ -1,7 +1,7 @@
-"""The metrics that gates can ask for, each with the range of figures that can be measured at all.
+"""The metrics that gates can use, each with its unit and the range of possible values.
 
-A figure outside its range was not measured, whatever produced it, and proves nothing. A metric without a range cannot
-be judged: whoever adds one to a phase declares it here.
+A figure outside its range cannot have been measured and proves nothing. A metric without a range cannot be judged: a
+phase that reports a new metric declares it here.
 """
 
 import math
@@ -13,65 +13,77 @@ __all__ = ["RANGES", "MetricRange", "problem_of_figure", "problem_of_interval", 
 
 
 class MetricRange(NamedTuple):
-    """The least and the largest value that a metric can have; a count is whole as well."""
+    """The least and the largest value that a metric can have, and its unit; a count is whole as well."""
 
     lowest: float
     highest: float
     whole: bool = False
+    unit: str = ""
 
     @property
     def words(self) -> str:
-        """What is possible, to be put into a sentence."""
+        """The range as part of a sentence."""
         return f"{'a whole number ' if self.whole else ''}from {self.lowest:g} to {self.highest:g}"
 
     def contains(self, figure: float) -> bool:
-        """Whether the figure is possible; NaN and infinity are not."""
+        """Return whether the figure is possible; NaN and infinity are not."""
         return self.lowest <= figure <= self.highest and (not self.whole or float(figure).is_integer())
 
 
-_COUNT = MetricRange(0, 1e9, whole=True)
-_SHARE = MetricRange(0, 1)
-_OF_THE_OPTIMUM = MetricRange(-1000, 1.05)  # the optimum is an upper bound, found to within half a percent of the money
-_RELATIVE = MetricRange(-100, 100)  # a lead or a lift over something: 100 is a hundred times as much
+def _count(unit: str) -> MetricRange:
+    return MetricRange(0, 1e9, whole=True, unit=unit)
+
+
+def _share(unit: str) -> MetricRange:
+    return MetricRange(0, 1, unit=unit)
+
+
+def _of_the_optimum(unit: str) -> MetricRange:
+    return MetricRange(-1000, 1.05, unit=unit)  # the optimum is an upper bound, found to within 0.5% of the money
+
+
+def _relative(unit: str) -> MetricRange:
+    return MetricRange(-100, 100, unit=unit)  # a lead or a lift over something: 100 is a hundred times as much
+
 
 RANGES: dict[str, MetricRange] = {
     # Samples
-    "campaign_days": _COUNT,
-    "campaigns": _COUNT,
-    "effective_sample": MetricRange(0, 1e9),
-    "episodes": _COUNT,
-    "paired_observations": _COUNT,
-    "transfer_observations": _COUNT,
+    "campaign_days": _count("campaign days"),
+    "campaigns": _count("campaigns"),
+    "effective_sample": MetricRange(0, 1e9, unit="observations, after weighting"),
+    "episodes": _count("episodes"),
+    "paired_observations": _count("pairs"),
+    "transfer_observations": _count("observations"),
     # Simulation
-    "budget_used": MetricRange(0, 10),
-    "headroom_share": _OF_THE_OPTIMUM,
-    "last_50_z": MetricRange(0, 1e6),
-    "lead_over_best_rule": _RELATIVE,
-    "lead_over_constant": _RELATIVE,
-    "lead_over_informed_rule": _RELATIVE,
-    "reward": _OF_THE_OPTIMUM,
-    "reward_p10": _OF_THE_OPTIMUM,
-    "success_rate": _SHARE,
+    "budget_used": MetricRange(0, 10, unit="share of the budget"),
+    "headroom_share": _of_the_optimum("share of the way from a constant bid to the optimum"),
+    "last_50_z": MetricRange(0, 1e6, unit="standard errors between the last 50 episodes and those before"),
+    "lead_over_best_rule": _relative("share of the best rule's reward; 0.01 is 1%"),
+    "lead_over_constant": _relative("share of the constant bid's reward; 0.01 is 1%"),
+    "lead_over_informed_rule": _relative("share of the informed rule's reward; 0.01 is 1%"),
+    "reward": _of_the_optimum("share of the optimum in hindsight"),
+    "reward_p10": _of_the_optimum("share of the optimum in hindsight; one episode in ten is below"),
+    "success_rate": _share("share of the episodes"),
     # History
-    "correlation_with_actuals": MetricRange(-1, 1),
-    "lift_over_incumbent": _RELATIVE,
-    "lift_over_logging": _RELATIVE,
-    "prediction_accuracy": _SHARE,
-    "simulator_match": _SHARE,
+    "correlation_with_actuals": MetricRange(-1, 1, unit="correlation"),
+    "lift_over_incumbent": _relative("share of the incumbent's result; 0.01 is 1%"),
+    "lift_over_logging": _relative("share of the logged result; 0.01 is 1%"),
+    "prediction_accuracy": _share("share; 1 is perfect"),
+    "simulator_match": _share("share; 1 is a perfect match"),
     # Pilot
-    "budget_efficiency": MetricRange(0, 10),  # platforms overdeliver
-    "positive_roi_streak": _COUNT,
-    "roi": MetricRange(-1, 1000),  # no more than the money can be lost
-    "safety_violations": _COUNT,
+    "budget_efficiency": MetricRange(0, 10, unit="share of the granted budget"),  # platforms overdeliver
+    "positive_roi_streak": _count("campaigns in a row"),
+    "roi": MetricRange(-1, 1000, unit="return for each unit spent; 0.01 is 1%"),  # no more than the money can be lost
+    "safety_violations": _count("violations"),
     # Scale
-    "campaign_success_rate": _SHARE,
-    "improvement": _RELATIVE,
-    "transfer_gain_share": _RELATIVE,
+    "campaign_success_rate": _share("share of the campaigns"),
+    "improvement": _relative("share of the control's mean; 0.01 is 1%"),
+    "transfer_gain_share": _relative("share of the gain at the source"),
 }
 
 
 def undeclared(metric: str) -> str | None:
-    """Why a metric cannot be judged; None if its range is declared."""
+    """Return why a metric cannot be judged; None if its range is declared."""
     if metric in RANGES:
         return None
     guess = nearest(metric, RANGES)
@@ -79,7 +91,7 @@ def undeclared(metric: str) -> str | None:
 
 
 def problem_of_figure(metric: str, figure: float | None) -> str | None:
-    """Why a figure of a metric proves nothing; None if it is a possible measurement."""
+    """Return why a figure of a metric proves nothing; None if it is a possible measurement."""
     if figure is None:
         return f"{metric} is missing: no evidence, no graduation"
     if not math.isfinite(figure):
@@ -92,9 +104,9 @@ def problem_of_figure(metric: str, figure: float | None) -> str | None:
 
 
 def problem_of_interval(metric: str, value: float, lower: float | None, upper: float | None) -> str | None:
-    """Why the bounds of a metric cannot be those of its value; None if they enclose it, or are not there.
+    """Return why the bounds of a metric do not fit its value; None if they enclose it or are missing.
 
-    A bound that is not compared may be infinite: a test for one side has no other.
+    A bound that is not compared may be infinite: a one-sided test has no other.
     """
     for end, bound, encloses in (
         ("lower_95", lower, lower is None or lower <= value),

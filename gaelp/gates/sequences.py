@@ -1,10 +1,10 @@
-"""Confidence sequences: intervals for a mean that hold at every look at once, however often one looks.
+"""Confidence sequences: intervals for a mean that are valid at every look at once, however many there are.
 
 `AsymptoticSequence` is the Gaussian-mixture sequence of Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, "Time-uniform
-central limit theory and asymptotic confidence sequences" (arXiv 2103.06476), in its one-sided form: it asks for nothing
-but a variance, and like the normal interval it is right in the limit, hence a minimum sample. Skewed observations reach
-that limit slowly, so the end that skewness makes too bold is moved outwards by the transformation of Hall, "On the
-removal of skewness by transformation" (J. R. Stat. Soc. B 54, 1992); no end is ever moved inwards.
+central limit theory and asymptotic confidence sequences" (arXiv 2103.06476), in its one-sided form: it needs only
+a finite variance, and like the normal interval it is valid in the limit, hence a minimum sample. Skewed observations
+reach that limit slowly, so the end that skewness makes too narrow is moved outwards by the transformation of Hall, "On
+the removal of skewness by transformation" (J. R. Stat. Soc. B 54, 1992); no end is ever moved inwards.
 
 `BoundedSequence` is the predictable plug-in empirical-Bernstein sequence of Waudby-Smith and Ramdas, "Estimating means
 of bounded random variables by betting" (arXiv 2010.09686): exact from the first observation on, wider, and only for
@@ -32,29 +32,29 @@ _BET_MAX = 0.5  # half of where the empirical-Bernstein bound breaks down, as in
 
 
 class ConfidenceSequence(Protocol):
-    """What a sequential test needs to know."""
+    """What a sequential test needs."""
 
     count: int
 
     def add(self, x: npt.ArrayLike) -> None:
-        """Take in one observation of each run."""
+        """Add one observation of each run."""
         ...
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """The lower and the upper end for each run, infinite while nothing can be said."""
+        """The lower and the upper end for each run, infinite while nothing is known."""
         ...
 
     def state(self) -> dict[str, float]:
-        """All that was taken in from a single run, as plain numbers."""
+        """The state of a single run, as plain numbers."""
         ...
 
     def load_state(self, saved: Mapping[str, float]) -> None:
-        """Go on from `state`."""
+        """Continue from `state`."""
         ...
 
 
 class AsymptoticSequence:
-    """For observations with a variance; narrowest, relative to what is possible, near `tuned_for` observations."""
+    """For observations with a finite variance; narrowest, relative to the possible, near `tuned_for` observations."""
 
     def __init__(self, side_alpha: float, tuned_for: float) -> None:
         self._side_alpha = side_alpha
@@ -65,7 +65,7 @@ class AsymptoticSequence:
         self._cubes: Floats = np.zeros(())
 
     def add(self, x: npt.ArrayLike) -> None:
-        """Take in one observation of each run (Welford's update, stable however far the mean is from zero)."""
+        """Add one observation of each run (Welford's update, stable however far the mean is from zero)."""
         values = np.asarray(x, dtype=np.float64)
         self.count += 1
         n = self.count
@@ -75,7 +75,7 @@ class AsymptoticSequence:
         self._squares = self._squares + step * (values - self._mean)
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """The two ends; infinite where all observations were equal, because then nothing is known of their spread."""
+        """The two ends; infinite while all observations are equal, because their spread is then unknown."""
         if self.count < 2:
             return np.full_like(self._mean, -math.inf), np.full_like(self._mean, math.inf)
         known = self._squares > _SMALLEST  # below it their cubes vanish
@@ -92,7 +92,7 @@ class AsymptoticSequence:
         return {"count": self.count, "mean": float(self._mean), **sums}
 
     def load_state(self, saved: Mapping[str, float]) -> None:
-        """Go on from `state`."""
+        """Continue from `state`."""
         self.count = int(saved["count"])
         self._mean, self._squares, self._cubes = (np.asarray(saved[name]) for name in ("mean", "squares", "cubes"))
 
@@ -108,16 +108,16 @@ class BoundedSequence:
         self._sums = dict.fromkeys(("values", "squares", "bets", "bet_values", "losses"), np.zeros(()))
 
     def add(self, x: npt.ArrayLike) -> None:
-        """Take in one observation of each run; what is bet on it depends on those before alone."""
+        """Add one observation of each run; the bet on it depends only on those before."""
         values = (np.asarray(x, dtype=np.float64) - self._low) / self._width
         sums, self.count = self._sums, self.count + 1
         expected = (0.5 + sums["values"]) / self.count
         variance = (0.25 + sums["squares"]) / self.count
         bet = _bet(self.count, variance, self._log_alpha)
-        seen = sums["values"] + values
+        total = sums["values"] + values
         added = {
             "values": values,
-            "squares": (values - (0.5 + seen) / (self.count + 1)) ** 2,
+            "squares": (values - (0.5 + total) / (self.count + 1)) ** 2,
             "bets": bet,
             "bet_values": bet * values,
             "losses": (values - expected) ** 2 * _loss(bet),
@@ -139,7 +139,7 @@ class BoundedSequence:
         return {"count": self.count, **{name: float(value) for name, value in self._sums.items()}}
 
     def load_state(self, saved: Mapping[str, float]) -> None:
-        """Go on from `state`."""
+        """Continue from `state`."""
         self.count = int(saved["count"])
         self._sums = {name: np.asarray(saved[name]) for name in self._sums}
 

@@ -1,4 +1,4 @@
-"""Decide while data grow, without paying for looking: better, worse, go on, or inconclusive at the agreed end."""
+"""A sequential test: after each observation better, worse or continue, and inconclusive at the agreed end."""
 
 import math
 from collections.abc import Mapping
@@ -27,22 +27,22 @@ LooksFor = Literal["both", "better", "worse"]
 
 _VERSION = 1
 _SAVED = "state of a sequential test"
-_COUNT_MAX = 1 << 20  # a stream that long decides nothing that its first part did not
-_REACH = 100  # times the maximum: how far to look for an answer
+_COUNT_MAX = 1 << 20  # a longer stream decides nothing that its first part did not
+_REACH = 100  # times the maximum: how far `observations_needed` searches
 _EARLY = 5  # times the minimum: -30% takes a median of 153 pairs with 3 or 5 at a minimum of 30, 160 with 8
 _NEVER_NEGATIVE = {"bets", "count", "losses", "squares"}
 
 
 class SequentialPlan(Frozen):
-    """What is agreed before the first observation; `margin` divides better from worse, in the observations' own unit.
+    """What is agreed before the first observation; `margin` separates better from worse, in the observations' unit.
 
     A mean difference of exactly `margin` is called better or worse with a chance of at most `alpha`, over all looks and
-    both answers together. A test that looks for one of the two alone spends all of alpha there and decides sooner.
+    both answers together. A test that looks for only one of them spends all of alpha on it and decides sooner.
     """
 
     alpha: float = Field(gt=0, lt=0.25)
-    minimum: int = Field(ge=2, le=_COUNT_MAX, description="no decision rests on fewer observations")
-    maximum: int = Field(ge=2, le=_COUNT_MAX, description="after so many the test ends, inconclusive if need be")
+    minimum: int = Field(ge=2, le=_COUNT_MAX, description="no decision is made with fewer observations")
+    maximum: int = Field(ge=2, le=_COUNT_MAX, description="after so many the test ends, inconclusive if undecided")
     margin: float = 0.0
     looks_for: LooksFor = "both"
     support: tuple[float, float] | None = Field(default=None, description="limits of an observation, where it has them")
@@ -51,13 +51,13 @@ class SequentialPlan(Frozen):
     def _limits_rise(self) -> Self:
         if self.minimum > self.maximum:
             raise ValueError(
-                f"minimum={self.minimum} exceeds maximum={self.maximum}, so no decision could ever fall:"
-                " lower the one or raise the other"
+                f"minimum={self.minimum} exceeds maximum={self.maximum}, so no decision is possible:"
+                " lower the minimum or raise the maximum"
             )
         if self.support is not None and not self.support[0] < self.support[1]:
             raise ValueError(f"support runs from {self.support[0]} to {self.support[1]}: the first must be smaller")
         if self.support is not None and not self.support[0] < self.margin < self.support[1]:
-            raise ValueError(f"margin={self.margin} must lie inside the support {self.support}, or all is decided")
+            raise ValueError(f"margin={self.margin} must lie inside the support {self.support}, or the answer is known")
         return self
 
     @property
@@ -67,17 +67,17 @@ class SequentialPlan(Frozen):
 
     @property
     def tuned_for(self) -> float:
-        """Where the asymptotic sequence is narrowest: early, for large effects; small ones lose next to nothing."""
+        """Where the asymptotic sequence is narrowest: early, which helps large effects and hardly costs small ones."""
         return min(_EARLY * self.minimum, self.maximum)
 
     def sequence(self) -> ConfidenceSequence:
-        """The sequence to watch: exact where observations have limits, asymptotic where they have none."""
+        """Return a new sequence: exact where observations have limits, asymptotic where they have none."""
         if self.support is None:
             return AsymptoticSequence(self.side_alpha, self.tuned_for)
         return BoundedSequence(self.side_alpha, *self.support)
 
     def decide(self, count: int, lower: float, upper: float) -> SequentialDecision:
-        """What an interval after `count` observations says."""
+        """Return the decision for an interval after `count` observations."""
         if count < self.minimum:
             return "continue"
         if lower > self.margin and self.looks_for != "worse":
@@ -95,7 +95,7 @@ class _Saved(Frozen):
 
 
 class SequentialTest:
-    """Watches one stream of paired differences (treatment - control); look as often as you like."""
+    """Watch one stream of paired differences (treatment - control); look at it as often as you like."""
 
     def __init__(
         self,
@@ -115,17 +115,17 @@ class SequentialTest:
 
     @property
     def count(self) -> int:
-        """Observations taken in."""
+        """Observations so far."""
         return self._sequence.count
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the mean lies; the whole line while nothing can be said."""
+        """The interval for the mean; infinite while nothing is known."""
         lower, upper = self._sequence.bounds()
         return float(lower), float(upper)
 
     def observe(self, x: float) -> SequentialDecision:
-        """Take in one difference; once decided, the decision stands and what comes later is not counted."""
+        """Add one difference and return the decision, which is final: later observations are not counted."""
         self._check(x)
         if self.decision == "continue":
             self._sequence.add(x)
@@ -133,7 +133,7 @@ class SequentialTest:
         return self.decision
 
     def state(self) -> dict[str, Any]:
-        """Everything remembered, as plain data that JSON holds exactly."""
+        """The whole state, as plain data that JSON holds exactly."""
         plan = self.plan.model_dump(mode="json")
         return {"version": _VERSION, "plan": plan, "decision": self.decision, "sequence": self._sequence.state()}
 
@@ -141,11 +141,11 @@ class SequentialTest:
         """Continue from `state`; another plan or a damaged state is refused and changes nothing."""
         checked = validated(_Saved, dict(saved), lambda _: _SAVED, error=DataError)
         if checked.version != _VERSION:
-            raise DataError(f"{_SAVED} has version {checked.version}, this release reads {_VERSION}: start anew")
+            raise DataError(f"{_SAVED} has version {checked.version}, this release reads {_VERSION}: start a new test")
         if checked.plan != self.plan:
             raise DataError(
-                f"{_SAVED} belongs to {checked.plan!r}, this test is {self.plan!r}: a plan that changes on the way"
-                " has no error rate. Go on with the old plan, or start anew."
+                f"{_SAVED} belongs to {checked.plan!r}, this test is {self.plan!r}: a plan that changes midway"
+                " has no error rate. Continue with the old plan, or start a new test."
             )
         self._sequence, self.decision = _restored(checked), checked.decision
 
@@ -159,7 +159,7 @@ class SequentialTest:
 
 
 def _restored(saved: _Saved) -> ConfidenceSequence:
-    """The sequence as it was; the decision must be the one it leads to, because nothing is counted after it."""
+    """Return the saved sequence; its decision must follow from its numbers, as nothing is counted after a decision."""
     sequence = saved.plan.sequence()
     known, numbers = sequence.state().keys(), saved.sequence
     if numbers.keys() != known:
@@ -171,17 +171,17 @@ def _restored(saved: _Saved) -> ConfidenceSequence:
     lower, upper = sequence.bounds()
     follows = saved.plan.decide(sequence.count, float(lower), float(upper))
     if saved.decision != follows:
-        raise DataError(f"{_SAVED} says {saved.decision}, its numbers say {follows}: it was changed. Start anew.")
+        raise DataError(f"{_SAVED} says {saved.decision}, its numbers say {follows}: it was changed. Start a new test.")
     return sequence
 
 
 def observations_needed(plan: SequentialPlan, effect: float, sd: float, *, power: float = 0.8) -> int | None:
-    """How many observations show a mean that is `effect` beyond the margin with the given power; None: beyond reach.
+    """Return how many observations show a mean `effect` beyond the margin with the given power; None: out of reach.
 
-    `sd` is the standard deviation of one observation. The answer is where the last look alone has the power, so it is
-    cautious: looks before it decide too. Where 80% was asked, 82% to 89% of normal streams had decided, and 78% to 83%
-    of those with limits, whose width is itself uncertain. The plan's maximum does not cut the answer off, so that the
-    two can be compared.
+    `sd` is the standard deviation of one observation. The answer is where the last look alone has this power, so it is
+    cautious: earlier looks decide too. Where 80% was asked, 82% to 89% of normal streams had decided, and 78% to 83%
+    of those with limits, whose width is itself uncertain. The answer may exceed the plan's maximum, so that the two
+    can be compared.
     """
     if not (effect > 0 and sd > 0 and 0.5 <= power < 1 and math.isfinite(effect) and math.isfinite(sd)):
         raise BadInput(f"effect={effect}, sd={sd}, power={power}: allowed are effect > 0, sd > 0 and 0.5 <= power < 1")
@@ -192,7 +192,7 @@ def observations_needed(plan: SequentialPlan, effect: float, sd: float, *, power
 
 
 def _radius(plan: SequentialPlan, counts: Ints, sd: float) -> tuple[Floats, Floats]:
-    """Half the width at each count, and how many equally weighted observations the interval's middle is worth."""
+    """Return half the width at each count, and how many equally weighted observations the middle is worth."""
     if plan.support is None:
         radius = asymptotic_radius(counts, sd, side_alpha=plan.side_alpha, tuned_for=plan.tuned_for)
         return radius, counts.astype(np.float64)

@@ -1,4 +1,4 @@
-"""What a gate says: every rule with its figures and its reason, in a form that can be hashed, stored and replayed."""
+"""The verdict of a gate: every rule with its figures and reason, in a form that can be hashed, stored and replayed."""
 
 import hashlib
 import json
@@ -17,18 +17,18 @@ GateOutcome = Literal["pass", "fail", "inconclusive"]
 
 
 class RuleResult(Frozen):
-    """How one rule went; a figure that is missing or not finite is None, and the reason says which."""
+    """The outcome of one rule; a figure that is missing or not finite is None, and the reason names it."""
 
     criterion: Criterion
     outcome: GateOutcome
     value: float | None  # the metric itself
-    compared: float | None  # the figure the threshold was held against: the value or one of its bounds
+    compared: float | None  # with the threshold: the value or one of its bounds
     sample: float | None
     reason: str
 
 
 class Verdict(Frozen):
-    """A gate's judgement on one run, with all it rests on: judging gate and evidence again gives the same."""
+    """A gate's judgement on one run, with gate and evidence: judging these again gives the same verdict."""
 
     outcome: GateOutcome
     summary: str
@@ -39,20 +39,20 @@ class Verdict(Frozen):
     evidence_hash: str
 
     def canonical_json(self) -> str:
-        """The verdict as the one text that equal verdicts share."""
+        """The verdict as text; equal verdicts give the same text."""
         return _canonical(self)
 
 
 def overall(outcomes: Iterable[GateOutcome]) -> GateOutcome:
-    """Fail wins over inconclusive, which wins over pass; of nothing at all, nothing is concluded."""
-    seen = set(outcomes)
-    if "fail" in seen:
+    """Fail wins over inconclusive, which wins over pass; no outcomes at all are inconclusive."""
+    kinds = set(outcomes)
+    if "fail" in kinds:
         return "fail"
-    return "pass" if seen == {"pass"} else "inconclusive"
+    return "pass" if kinds == {"pass"} else "inconclusive"
 
 
 def evidence_hash(gate: Gate, evidence: Evidence) -> str:
-    """SHA-256 (hex) over evidence and gate; neither the order of the rules nor their file counts, every figure does."""
+    """SHA-256 (hex) over evidence and gate: every figure counts, the order of the rules and their file do not."""
     rules = sorted(_canonical(rule) for rule in gate.criteria)
     head = _canonical(gate.model_copy(update={"criteria": ()}), exclude={"file"})
     text = json.dumps([_canonical(evidence), head, rules], separators=(",", ":"))

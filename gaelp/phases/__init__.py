@@ -1,4 +1,4 @@
 """The four phases as plain functions: settings in, figures and files out.
 
-Nothing is re-exported here: who only looks at a run's files should not wait for torch.
+Nothing is re-exported here, so that reading the files of a run does not import torch.
 """

@@ -1,4 +1,4 @@
-"""What a phase of the pipeline is: its gate, its work, and what a second attempt and doubt mean there."""
+"""The declaration of a phase: its gate, its work, and what a second attempt or an inconclusive verdict means."""
 
 import hashlib
 from collections.abc import Callable
@@ -11,14 +11,15 @@ from gaelp.config.places import shown
 from gaelp.config.settings import GateSettings, Settings
 from gaelp.errors import BadInput, Refused
 from gaelp.gates import Gate, load_gate
+from gaelp.gates.verdict_context import VerdictContext
 from gaelp.phases.phase_result import PhaseResult, read_result, write_result
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.types import Phase
 
 __all__ = ["Assignment", "Inconclusive", "PhaseDeclaration", "SecondAttempt", "carry_out", "check_model", "file_hash"]
 
-# another_draw: other seeds, other episodes. never_look_again: the data are sealed, a second look would be a choice of
-# the better one. never_spend_again: the money is gone. The last two are never computed a second time.
+# another_draw: other seeds, other episodes. never_look_again: the data are sealed, and a second look would choose the
+# better of two. never_spend_again: the money is spent. The last two are never computed a second time.
 SecondAttempt = Literal["another_draw", "never_look_again", "never_spend_again"]
 # hold: a person is asked. extend: the phase collects more, up to extensions_max times, then holds. refuse: the run
 # ends there.
@@ -29,15 +30,15 @@ _HASH_CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What the work of a phase is given; everything it needs to know is here."""
+    """Everything the work of a phase is given."""
 
-    settings: Settings  # as they were when the run began
+    settings: Settings  # of the beginning of the run
     folder: PhaseFolder
     gate: Gate
-    previous: PhaseResult | None  # what the phase before proved; its model was hashed again and is the approved one
+    previous: PhaseResult | None  # of the phase before; its model was hashed again and is the approved one
     clock: Clock
     on_report: Callable[[Any], None]
-    extension: int = 0  # how often the attempt was extended because its data did not settle the gate
+    extension: int = 0  # how often the attempt was extended after an inconclusive verdict
 
     @property
     def attempt(self) -> int:
@@ -54,9 +55,13 @@ def file_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
+def _no_context(_result: PhaseResult, _home: Path) -> VerdictContext:
+    return VerdictContext()
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseDeclaration:
-    """One phase, declared once. `work` may be called again after an interruption and resumes from its folder."""
+    """One phase. `work` may be called again after an interruption and resumes from its folder."""
 
     phase: Phase
     work: Callable[[Assignment], PhaseResult]
@@ -67,9 +72,10 @@ class PhaseDeclaration:
     long_running: bool = False  # runs as a deployment of its own while the pipeline is suspended
     gate: str | Path | None = None  # none: the file of configs/gates named after the phase
     hash_model: Callable[[Path], str] = file_hash
+    context: Callable[[PhaseResult, Path], VerdictContext] = _no_context  # from a result and the home, for display
 
     def __post_init__(self) -> None:
-        """Refuse a declaration that contradicts itself."""
+        """Raise BadInput for a declaration that contradicts itself."""
         if self.attempts_max < 1 or (self.second_attempt != "another_draw" and self.attempts_max != 1):
             raise BadInput(
                 f"phase {self.phase}: attempts_max={self.attempts_max} with second_attempt={self.second_attempt};"
@@ -82,14 +88,14 @@ class PhaseDeclaration:
             )
 
     def load_gate(self, settings: GateSettings) -> Gate:
-        """The rules that decide whether an agent leaves this phase."""
+        """Load the rules that decide whether an agent leaves this phase."""
         return load_gate(self.gate or self.phase.value, settings)
 
 
 def carry_out(declared: PhaseDeclaration, given: Assignment) -> Path:
-    """Do the work of one attempt and store what it proved; returns the file with the PhaseResult.
+    """Do the work of one attempt and store its result; return the file with the PhaseResult.
 
-    A phase that must not look or spend again is never computed again: what it stored is what counts.
+    A phase that must not look or spend again is never computed again: its stored result counts.
     """
     path = given.folder.result(given.extension)
     if path.exists() and declared.second_attempt != "another_draw":
@@ -107,17 +113,18 @@ def carry_out(declared: PhaseDeclaration, given: Assignment) -> Path:
 
 
 def check_model(declared: PhaseDeclaration, result: PhaseResult, approved_hash: str, home: Path) -> None:
-    """Hash the model's file again; refuse one that is not the model that was judged and approved."""
+    """Hash the model's file again; raise Refused if it is not the model that was judged and approved."""
     path = result.model_file(home)
     try:
-        found = declared.hash_model(path)
+        actual_hash = declared.hash_model(path)
     except OSError as problem:
         raise Refused(
             f"run {result.run_id}: the model of phase {result.phase} cannot be read at {shown(path)}"
             f" ({problem.strerror}): restore it from a copy, or begin another run"
         ) from problem
-    if not found == result.model_hash == approved_hash:
+    if not actual_hash == result.model_hash == approved_hash:
         raise Refused(
-            f"run {result.run_id}: the model of phase {result.phase} in {shown(path)} has the hash {found[:12]}; judged"
-            f" was {result.model_hash[:12]}, approved {approved_hash[:12]}: restore the file, or begin another run"
+            f"run {result.run_id}: the model of phase {result.phase} in {shown(path)} has the hash {actual_hash[:12]};"
+            f" judged was {result.model_hash[:12]}, approved {approved_hash[:12]}: restore the file, or begin another"
+            " run"
         )

@@ -13,7 +13,7 @@ PHASES: tuple[PhaseDeclaration, ...] = (
 
 
 def declaration_of(phase: Phase) -> PhaseDeclaration:
-    """The declaration of one phase; BadInput names those there are."""
+    """Return the declaration of one phase; BadInput lists the declared ones."""
     for declared in PHASES:
         if declared.phase == phase:
             return declared

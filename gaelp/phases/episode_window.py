@@ -1,4 +1,4 @@
-"""Which episodes phase 1 was judged on: the same name for every run that saw the same ones."""
+"""Name the episodes that judged phase 1: runs judged on the same episodes get the same name."""
 
 import json
 
@@ -16,7 +16,7 @@ class _Window(Frozen):
 
 
 def episode_window(folder: PhaseFolder, evaluation_seed: int) -> str:
-    """A hash of market, algorithm and the seed that draws the episodes, for an attempt that has begun."""
+    """Return a hash of market, algorithm and evaluation seed, for an attempt that has begun."""
     begun = json.loads(folder.identity.read_text(encoding="utf-8"))
     return fingerprint(
         _Window(market=begun["market"], agent=begun["recipe"]["algorithm"], evaluation_seed=evaluation_seed)

@@ -1,12 +1,11 @@
-"""An answer at a gate, given outside the run: under the run's own policy, and only if it counts."""
+"""Check an answer at a gate that is given outside the run, under the policy of that run."""
 
 from datetime import datetime
 
 from gaelp.approvals import load_policy, stricter
 from gaelp.config import Settings, load_settings
-from gaelp.errors import Refused
 from gaelp.gates.decision_store import DecisionStore
-from gaelp.gates.decisions import GateChoice, GateDecision, GateQuestion, check_choice
+from gaelp.gates.decisions import GateChoice, GateDecision, GateQuestion, already_decided, check_choice
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.run_settings import read_settings
@@ -17,12 +16,12 @@ __all__ = ["approvals_of_run", "check_answer"]
 
 
 def approvals_of_run(settings: Settings, run_id: str) -> GateApprovals:
-    """How the gates of a run are approved: under its own policy, or the one of these settings if that is stricter."""
+    """Return how the gates of a run are approved: by its own policy, or that of these settings if it is stricter."""
     record = find_run(settings.home, run_id)
     recorded = read_settings(RunFolder(settings.home, RunId(run_id)))
     if recorded is not None:
         policy = recorded.policy_in_force()
-    else:  # a run from before policies were recorded: what its configuration says
+    else:  # a run from before policies were recorded
         policy = load_policy(load_settings(record.config, overrides=record.overrides).settings.approvals.policy)
     return gate_approvals(settings, stricter(policy, load_policy(settings.approvals.policy)))
 
@@ -30,17 +29,14 @@ def approvals_of_run(settings: Settings, run_id: str) -> GateApprovals:
 def check_answer(
     store: DecisionStore, question: GateQuestion, choice: GateChoice, now: datetime
 ) -> GateDecision | None:
-    """Refuse an answer that would not be recorded: not offered, too late, or decided otherwise already.
+    """Raise Refused for an answer that would not be recorded: not offered, too late, or already decided otherwise.
 
-    Returns the decision where the same one is on record, None where the answer may be given.
+    Return the decision if the same one is on record, None if the answer may be given.
     """
     decided = store.decision(question)
     if decided is None:
         check_choice(question, choice, now)
         return None
     if decided.choice != choice:
-        raise Refused(
-            f"gate {question.gate} of run {question.run_id} was decided by {decided.who} at"
-            f" {decided.decided_at:%Y-%m-%d %H:%M:%S} UTC: {decided.choice} ({decided.why}). A decision is not changed"
-        )
+        raise already_decided(decided)
     return decided

@@ -1,4 +1,4 @@
-"""Signed approvals at the gates: what a person signs there, and when enough have signed."""
+"""Signed approvals at the gates: what a person signs, and when there are enough signatures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,24 +27,24 @@ from gaelp.gates.decisions import GateDecision, GateQuestion
 
 __all__ = ["GateApprovals", "gate_approvals"]
 
-_REQUESTER = "pipeline"  # nobody's name: with four eyes, no approver is left out for having asked
+_REQUESTER = "pipeline"  # not a person: under the four-eyes rule no approver is excluded as the requester
 
 
 @dataclass(frozen=True, slots=True)
 class GateApprovals:
-    """The policy that holds at the gates of one home, who is trusted there, and the records."""
+    """The approval policy at the gates of one home, who is trusted there, and the records."""
 
     place: Place  # of the signatures
     decisions_place: Place
     policy: ApprovalPolicy
-    trust: Callable[[], Trust]  # read anew each time: who is revoked is revoked at once
+    trust: Callable[[], Trust]  # read again each time, so that a revocation takes effect at once
 
     def decisions(self) -> DecisionStore:
-        """The record of decisions, which takes and gives only what the policy allows."""
+        """Return the record of decisions, which accepts and returns only what the policy allows."""
         return DecisionStore(self.decisions_place, authorise=self.authorise)
 
     def check_automatic(self) -> None:
-        """Refuse to have gates approved by nobody where money can move."""
+        """Raise Refused if gates are to be approved automatically where money can move."""
         if not self.policy.sandbox:
             raise Refused(
                 "approval auto is for the sandbox, and this policy asks for signatures: have people decide, or choose a"
@@ -52,7 +52,7 @@ class GateApprovals:
             )
 
     def authorise(self, question: GateQuestion, decision: GateDecision) -> None:
-        """Refuse an approval that the signatures do not carry; to reject or to train again needs none."""
+        """Raise Refused for an approval without the signatures it needs; reject and rerun need none."""
         if decision.choice != "approve" or self.policy.sandbox:
             return
         if not decision.signatures:
@@ -68,7 +68,7 @@ class GateApprovals:
     def add_signature(
         self, question: GateQuestion, key: SigningKey, choice: Literal["approve", "reject"], why: str, clock: Clock
     ) -> tuple[str, ...]:
-        """Sign a question and keep it; the signatures of a decision once there are enough, else none yet."""
+        """Sign a question and store the signature; return all signatures once there are enough, else none."""
         store, action, trust = ApprovalStore(self.place, clock), self._action(question), self.trust()
         store.request(action)
         state = submit_decision(store, action, self.policy, Signer(trust, key, why), choice)
@@ -76,7 +76,7 @@ class GateApprovals:
             store.consume(action, self.policy, trust, consumer=f"gate {question.gate} of run {question.run_id}")
         if state not in {"approved", "rejected"}:
             return ()
-        return tuple(one.model_dump_json() for one in store.approvals(action))
+        return tuple(approval.model_dump_json() for approval in store.approvals(action))
 
     def describe_missing(self, question: GateQuestion, clock: Clock) -> str:
         """Who has signed a question, and which signatures are still missing."""
@@ -94,7 +94,7 @@ class GateApprovals:
 
 
 def gate_approvals(settings: Settings, policy: ApprovalPolicy | None = None) -> GateApprovals:
-    """What the settings say about approvals at the gates, under the policy of a run where one is given."""
+    """Return how gates are approved with these settings, under the policy of a run if one is given."""
     return GateApprovals(
         place=approvals_place(settings),
         decisions_place=decisions_place(settings),

@@ -1,4 +1,4 @@
-"""Which question a gate asks now, and whether a recorded decision answers it."""
+"""The question that a gate asks now, and the recorded decision that answers it."""
 
 from datetime import datetime, timedelta
 
@@ -18,7 +18,7 @@ __all__ = ["check_passed", "find_decision", "judging_time", "question_about", "q
 def question_about(
     declared: PhaseDeclaration, result: PhaseResult, verdict: Verdict, now: datetime, patience: GateSettings
 ) -> GateQuestion:
-    """The question about a verdict as it was computed just now."""
+    """Return the question about a verdict that was just computed."""
     return GateQuestion(
         run_id=result.run_id,
         gate=verdict.gate.name,
@@ -33,7 +33,7 @@ def question_about(
 
 
 def find_decision(store: DecisionStore, computed: GateQuestion) -> GateDecision | None:
-    """The recorded decision on a verdict; an approval of another outcome or model than computed now is refused."""
+    """Return the recorded decision on a verdict; raise Refused if it approved another outcome or model."""
     decision = store.decision(computed)
     if decision is None or decision.choice != "approve":
         return decision
@@ -43,18 +43,18 @@ def find_decision(store: DecisionStore, computed: GateQuestion) -> GateDecision 
         if (asked.gate, asked.evidence_hash) == (computed.gate, computed.evidence_hash)
         and asked.opened_at <= decision.decided_at < asked.expires_at
     ]
-    asked = answered[-1]  # the store gives no decision without a question that it answers
+    asked = answered[-1]  # the store returns no decision without its question
     check_decision(asked.model_copy(update={"verdict": computed.verdict}), decision)
     if not asked.asks_the_same(computed):
         raise Refused(
-            f"gate {computed.gate} of run {computed.run_id}: approved was {_text(asked)}; now there is"
-            f" {_text(computed)}. What counts is what is there now: begin another run"
+            f"gate {computed.gate} of run {computed.run_id}: approved was {_text(asked)}; computed now is"
+            f" {_text(computed)}. The approval does not cover it: begin another run"
         )
     return decision
 
 
 def questions_about(store: DecisionStore, result: PhaseResult) -> list[GateQuestion]:
-    """Every question that was put about a result, oldest first."""
+    """Return every question about a result, oldest first."""
     about = (result.verdict.gate.name, result.verdict.evidence_hash, result.model_hash)
     return [
         asked
@@ -64,10 +64,9 @@ def questions_about(store: DecisionStore, result: PhaseResult) -> list[GateQuest
 
 
 def judging_time(run: RunFolder, store: DecisionStore, result: PhaseResult, now: datetime) -> datetime:
-    """When a result is judged: now, as evidence ages, until the run has gone on with it.
+    """Return the time at which a result is judged: now, since evidence ages, until a later phase has begun.
 
-    Once a later phase has begun, what counts is whether the evidence held when it was approved: that phase may take
-    longer than the evidence stays fresh.
+    From then on it is the time of the approval, because the later phase may take longer than the evidence stays fresh.
     """
     later = list(Phase)[list(Phase).index(result.phase) + 1 :]
     if not any((run.path / phase).exists() for phase in later):
@@ -85,7 +84,7 @@ def judging_time(run: RunFolder, store: DecisionStore, result: PhaseResult, now:
 def check_passed(
     declared: PhaseDeclaration, result: PhaseResult, store: DecisionStore, settings: Settings, now: datetime
 ) -> None:
-    """Refuse a result whose gate is not approved on record, or whose model is not the approved one."""
+    """Raise Refused unless the gate of a result is approved on record, and its model is the approved one."""
     run = RunFolder(settings.home, RunId(result.run_id))
     verdict = judge(result.verdict.gate, result.verdict.evidence, judging_time(run, store, result, now))
     computed = question_about(declared, result, verdict, now, settings.gate)
@@ -93,7 +92,7 @@ def check_passed(
     if decision is None or decision.choice != "approve":
         raise Refused(
             f"run {result.run_id} has not passed gate {computed.gate}: {verdict.outcome},"
-            f" {decision.choice if decision else 'nobody has decided'}. What follows it begins after an approval only"
+            f" {decision.choice if decision else 'nobody has decided'}. The next phase begins only after an approval"
         )
     check_model(declared, result, computed.model_hash, settings.home)
 

@@ -1,21 +1,21 @@
-"""The rules of the first gate as goals of training: how far an agent is from each, as validation episodes tell it."""
+"""The rules of the first gate as training goals, measured on validation episodes."""
 
 from gaelp.checks import Goal
 from gaelp.gates import Gate
 
 __all__ = ["training_goals"]
 
-# Training knows the rule inside the agent; which tuned rule is best is found out when all of them are judged.
-_TOLD_AS = {"lead_over_best_rule": "lead_over_rule"}
+# Training compares with the rule inside the agent; the best tuned rule is known only when all of them are judged.
+_NAME_IN_TRAINING = {"lead_over_best_rule": "lead_over_rule"}
 
 
 def training_goals(gate: Gate) -> tuple[Goal, ...]:
-    """One goal for each rule, with its threshold and the bound it compares; the gate itself judges other episodes."""
+    """Return one goal for each rule, with its threshold and bound; the gate itself judges other episodes."""
     return tuple(
         Goal.model_validate(
             {
                 rule.bound: rule.threshold,
-                "metric": _TOLD_AS.get(rule.metric, rule.metric),
+                "metric": _NAME_IN_TRAINING.get(rule.metric, rule.metric),
                 "compare": rule.compare,
             }
         )

@@ -1,4 +1,4 @@
-"""The files and catalog entries that settings name: whether a run would find each of them, and find it valid."""
+"""Check the files and catalog entries that settings name: each must exist and be valid."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -26,14 +26,14 @@ from gaelp.types import Phase
 
 __all__ = ["REFERENCES", "check_inputs"]
 
-# What each key of the settings refers to; a key that is null refers to nothing.
+# How to load what each key of the settings refers to; a null key refers to nothing.
 REFERENCES: Mapping[str, Callable[[Settings], object]] = {
     "market.name": lambda settings: load_model(MarketSpec, settings.market.name, "markets"),
     "personas.set": lambda settings: load_personas(settings.personas.set, load_creatives()),
     "training.agent": lambda settings: load_recipe(settings.training.agent),
     "training.curriculum": lambda settings: (name := settings.training.curriculum) and load_curriculum(name),
     "approvals.policy": lambda settings: load_policy(settings.approvals.policy),
-    # A list that does not exist yet trusts nobody: `gaelp keys trust` begins it.
+    # A list that does not exist yet trusts nobody; `gaelp keys trust` creates it.
     "approvals.trust": lambda settings: (path := settings.approvals.trust) and load_trust(absolute(path)),
     "budget.rules": lambda settings: load_rules(settings.budget.rules),
     "budget.signals": lambda settings: load_signals(settings.budget.signals),
@@ -43,7 +43,7 @@ REFERENCES: Mapping[str, Callable[[Settings], object]] = {
 
 
 def check_inputs(loaded: LoadedSettings) -> None:
-    """Resolve everything the settings name; each problem is reported at the file, line and key that led there."""
+    """Load everything the settings name; report each problem with the file, line and key that names it."""
     gates = {f"gate.files.{name}": partial(_load_gate, name) for name in loaded.settings.gate.files}
     references: dict[str, Callable[[Settings], object]] = {**REFERENCES, **gates}
     raise_problems(problem for key in references for problem in _failure(loaded, key, references[key]))

@@ -1,4 +1,4 @@
-"""From played episodes to the metrics that the first gate reads, each with its 95% interval where it has one."""
+"""Compute the metrics of the first gate from played episodes, most of them with a 95% interval."""
 
 import math
 
@@ -29,7 +29,7 @@ class MarketShift(Frozen):
 
 
 class Judged(Frozen):
-    """How an agent did beside the tuned rules, all on the same held-out episodes."""
+    """The results of an agent and the tuned rules on the same held-out episodes."""
 
     comparison: Comparison
     metrics: dict[str, float]
@@ -47,7 +47,7 @@ def _metrics(comparison: Comparison, name: str) -> dict[str, float]:
     result = comparison.of(name)
     figures = {"episodes": float(comparison.episodes), "budget_used": result.budget_used}
     figures |= {"reward_p10": result.reward_p10, "success_rate": result.success_rate}
-    if result.last_50_z is not None:  # of too few episodes nothing can be said, and the gate holds that against them
+    if result.last_50_z is not None:  # None with too few episodes; the gate then fails for the missing metric
         figures["last_50_z"] = result.last_50_z
     estimates = {
         "reward": result.reward,
@@ -63,7 +63,7 @@ def _metrics(comparison: Comparison, name: str) -> dict[str, float]:
 
 
 def shifted(spec: MarketSpec, shift: MarketShift) -> MarketSpec:
-    """The market with other parameters than it was trained on, as far as the limits of each parameter allow."""
+    """Return the market with other parameters than in training, within the limits of each parameter."""
     factors = {
         "volume": {"per_hour": shift.volume},
         "price": dict.fromkeys(("common_drift_sd", "segment_drift_sd", "hourly_noise_sd"), shift.price_moves),

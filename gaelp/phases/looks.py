@@ -1,4 +1,4 @@
-"""How many runs were judged on the same data: each further look makes it likelier that one passes by luck.
+"""Count the runs judged on the same data: each further look makes it likelier that one passes by luck.
 
 Homes that share a PostgreSQL count together: each records its looks in the shared audit log.
 """
@@ -25,9 +25,9 @@ LOOK = "evaluation.look"  # the kind of a row in the audit log
 
 
 def looks_so_far(settings: Settings, result: PhaseResult) -> int:
-    """How many runs were judged on the data of this one up to now, this one included.
+    """Return how many runs were judged on the data of this one so far, this one included.
 
-    A result that cannot be read counts: in doubt there was one look more.
+    A result that cannot be read counts as a look.
     """
     looks = _looks_of_home(absolute(settings.home), result)
     if settings.budget.database_url is not None:
@@ -82,7 +82,7 @@ def _add(looks: dict[str, datetime], run_id: str, measured_at: datetime) -> bool
 
 
 def look_text(looks: int) -> str:
-    """Which run this is on its data, for people to read."""
+    """The number of looks as text, such as `the 2nd run judged on these data`."""
     if looks == 1:
         return "the first run judged on these data"
     ending = "th" if 10 <= looks % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(looks % 10, "th")

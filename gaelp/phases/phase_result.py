@@ -1,4 +1,4 @@
-"""What an attempt at a phase proved: one form for all phases, small enough to hand on and to show anywhere."""
+"""The result of an attempt at a phase: one form for all phases, small enough to pass on and show anywhere."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ __all__ = ["PhaseResult", "ResultTable", "read_result", "write_result"]
 
 
 class ResultTable(Frozen):
-    """Rows to show, with a line of text above and below where there is something to say."""
+    """Rows to show, with optional text above and below."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -31,15 +31,15 @@ class PhaseResult(Frozen):
     phase: Phase
     run_id: Name
     attempt: PositiveInt
-    extension: NonNegativeInt = 0  # how often the attempt was extended for want of data
+    extension: NonNegativeInt = 0  # how often the attempt was extended for lack of data
     agent: str
     learned: bool  # False: the agent is a tuned rule
     model_hash: str = Field(pattern="^[0-9a-f]{64}$")
-    model: str = Field(min_length=1)  # the file that the hash is about, below the attempt's folder
+    model: str = Field(min_length=1)  # the hashed file, relative to the attempt's folder
     verdict: Verdict  # of the phase's gate; a person's decision comes after it
     seconds: NonNegativeFloat
-    judged_on: str = Field(min_length=1)  # the data it was judged on: equal for every run judged on the same
-    text: str = ""  # what the result means, in a sentence
+    judged_on: str = Field(min_length=1)  # names the data: equal for runs judged on the same data
+    text: str = ""  # the meaning of the result, in a sentence
     tables: tuple[ResultTable, ...] = ()
 
     def folder(self, home: Path) -> PhaseFolder:
@@ -61,14 +61,14 @@ class PhaseResult(Frozen):
 
 
 def write_result(home: Path, result: PhaseResult) -> Path:
-    """Store what an attempt proved, whole or not at all; returns the file."""
+    """Store a result atomically; return its file."""
     path = result.file(home)
     write_models({path: result})
     return path
 
 
 def read_result(path: Path) -> PhaseResult:
-    """Read what an attempt proved; DataError where the file is damaged or from another release."""
+    """Read a result; raise DataError if the file is damaged or from another release."""
     try:
         return PhaseResult.model_validate_json(path.read_bytes())
     except (OSError, ValueError) as problem:  # pydantic's own error is a ValueError

@@ -1,4 +1,4 @@
-"""A report of training as values: for a line of the training log, and for the curves."""
+"""A training report as plain values, for the training log and for curves."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ __all__ = ["as_json_values", "curve_figures"]
 
 
 def curve_figures(report: TrainingReport) -> dict[str, float]:
-    """The figures of a report that a curve can be drawn of."""
+    """Return the figures of a report that can be drawn as curves."""
     match report:
         case RoundDone():
             own = {"reward": report.reward, "steps": report.steps, "steps_per_second": report.steps_per_second}
@@ -28,7 +28,7 @@ def curve_figures(report: TrainingReport) -> dict[str, float]:
 
 
 def as_json_values(report: TrainingReport) -> dict[str, Any]:
-    """A report as JSON holds it."""
+    """Return a report as values that JSON can hold."""
     return {field.name: _value(getattr(report, field.name)) for field in dataclasses.fields(report)}
 
 
@@ -41,8 +41,8 @@ def _value(value: Any) -> Any:
         case Path():
             return value.name
         case Mapping():
-            return {str(key): _value(one) for key, one in value.items()}
+            return {str(key): _value(item) for key, item in value.items()}
         case list() | tuple():
-            return [_value(one) for one in value]
+            return [_value(item) for item in value]
         case _:
             return value

@@ -1,6 +1,6 @@
-"""The settings of a run: recorded when it begins, and the same until it ends, whatever happens to the files.
+"""The settings of a run: recorded when it begins and unchanged until it ends, whatever happens to the files.
 
-Secrets are not recorded: they come from the environment of whatever process works on the run.
+Secrets are not recorded: they come from the environment of the process that works on the run.
 """
 
 import copy
@@ -26,20 +26,20 @@ __all__ = ["KeptSettings", "RecordedSettings", "keep_settings", "read_settings"]
 
 
 class RecordedSettings(Frozen):
-    """What a run was begun with."""
+    """The settings and approval policy that a run was begun with."""
 
     fingerprint: str  # of policy and values
-    policy: ApprovalPolicy  # at the run's gates; whatever its file says later, it asks for no less
+    policy: ApprovalPolicy  # at the run's gates; a later edit of its file cannot make it less strict
     values: dict[str, Any]  # without secrets
 
     def policy_in_force(self) -> ApprovalPolicy:
-        """The recorded policy, or what the policy of that name asks for now if that is stricter."""
+        """Return the recorded policy, or the present policy of that name if it is stricter."""
         return stricter(self.policy, load_policy(self.values["approvals"]["policy"]))
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSettings:
-    """The settings that hold for a run, its approval policy, and what configuration files say differently now."""
+    """The settings of a run, its approval policy, and how the configuration files differ by now."""
 
     settings: Settings
     policy: ApprovalPolicy
@@ -47,7 +47,7 @@ class KeptSettings:
 
 
 def read_settings(run: RunFolder) -> RecordedSettings | None:
-    """What the run was begun with; None for a run from before settings were recorded."""
+    """Return what the run was begun with; None for a run from before settings were recorded."""
     if not run.settings.exists():
         return None
     try:

@@ -31,6 +31,7 @@ from gaelp.phases.judging import MarketShift, judge_policy, shifted
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.report_values import as_json_values, curve_figures
 from gaelp.phases.run_folder import PhaseFolder
+from gaelp.phases.simulation_context import simulation_context
 from gaelp.phases.simulation_result import SimulationResult, as_phase_result
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
 from gaelp.training.checkpoint import load as load_checkpoint
@@ -52,7 +53,7 @@ _SEEDS_APART = 100_003  # a prime far from the distance of any two seeds that a 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything a simulation needs, checked before anything is computed."""
+    """Everything that a simulation needs, checked before anything is computed."""
 
     settings: Settings
     recipe: Recipe
@@ -64,12 +65,12 @@ class Plan:
 
     @property
     def config_hash(self) -> str:
-        """What a checkpoint must have been written under to be gone on from."""
+        """The hash that a checkpoint must carry for training to resume from it."""
         return fingerprint(self.identity)
 
 
 def of_attempt(settings: Settings, attempt: int) -> Settings:
-    """The settings of the n-th attempt at a run: trained with another seed and judged on other episodes."""
+    """Return the settings of the n-th attempt at a run: other seeds for training and for evaluation."""
     run = settings.run.model_copy(update={"seed": _moved(settings.run.seed, attempt)})
     evaluation = settings.evaluation.model_copy(update={"seed": _moved(settings.evaluation.seed, attempt)})
     return settings.model_copy(update={"run": run, "evaluation": evaluation})
@@ -82,7 +83,7 @@ def _moved(seed: int, attempt: int) -> int:
 def plan_simulation(
     settings: Settings, *, tuned_path: Path | None = None, asked: Sequence[str] = (), gate: Gate | None = None
 ) -> Plan:
-    """Load market, rules and recipe; whatever does not fit is told here."""
+    """Load market, rules and recipe; raise for whatever does not fit together."""
     personas = configured_personas(settings)
     market = build_market(load_market_spec(settings.market.name), personas)
     elsewhere = build_market(shifted(market.spec, MarketShift()), personas)
@@ -93,7 +94,7 @@ def plan_simulation(
 
 
 class Identity(Frozen):
-    """What decides the bits that training ends with."""
+    """Everything that determines the trained parameters, bit for bit."""
 
     seed: int
     validation_seed: int
@@ -102,7 +103,7 @@ class Identity(Frozen):
     curriculum: str | None
     recipe: Recipe
     rules: str
-    goals: tuple[Goal, ...] = ()  # where reaching them ends the training
+    goals: tuple[Goal, ...] = ()  # if training stops once they are reached
 
 
 def _identity(settings: Settings, recipe: Recipe, tuned: TunedRules, gate: Gate) -> Identity:
@@ -120,7 +121,7 @@ def _identity(settings: Settings, recipe: Recipe, tuned: TunedRules, gate: Gate)
 
 
 def _check_identity(plan: Plan, folder: PhaseFolder) -> None:
-    """Refuse to go on with a run that was begun otherwise, naming what differs; note how a new one is begun."""
+    """Record the identity of a new run; raise Refused if the run was begun with another one, naming the differences."""
     if not folder.identity.exists():
         write_models({folder.identity: plan.identity})
         return
@@ -157,13 +158,13 @@ def _leaves(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def run_simulation(plan: Plan, folder: PhaseFolder, *, clock: Clock, on_report: OnReport) -> SimulationResult:
-    """Train to the end, or go on where a run that was interrupted stands; then judge what it chose.
+    """Train, resuming an interrupted run from its checkpoint, then judge the chosen checkpoint.
 
-    What was finished with the same settings is not computed again: its result is read.
+    A run that was finished with the same settings is not computed again: its result is read.
     """
     torch.set_num_threads(plan.settings.training.threads)
     try:
-        training = _training(plan, folder, clock)  # what does not fit is told before anything is written
+        training = _training(plan, folder, clock)  # raises before anything is written
     except (MemoryError, RuntimeError) as problem:
         if not is_out_of_memory(problem):
             raise
@@ -174,13 +175,13 @@ def run_simulation(plan: Plan, folder: PhaseFolder, *, clock: Clock, on_report: 
     with folder.run.held():
         _check_identity(plan, folder)
         result = _finished(plan, folder) or _run(plan, folder, training, clock, on_report)
-        if not result.learned:  # the rule is the agent: keep it beside its figures
+        if not result.learned:  # the rule is the agent: store it beside its figures
             write_models({folder.rules: plan.tuned})
         return result
 
 
 def _finished(plan: Plan, folder: PhaseFolder) -> SimulationResult | None:
-    """The result of a run that was judged already, on as many episodes as are asked for now."""
+    """Return the stored result if it was judged with the same settings and rules."""
     if not folder.details.exists():
         return None
     try:
@@ -203,9 +204,9 @@ def _run(
     begun = training.folder.load_latest()  # refuses another configuration before anything of that run is touched
     if begun.checkpoint is None and folder.training_log.exists():  # the first line of the log is the first checkpoint
         raise DataError(
-            f"{shown(folder.training_log)} tells of training, but there is no checkpoint in"
-            f" {shown(folder.checkpoints)}: restore them from a copy, or begin another --run, which ends with the same"
-            " bits"
+            f"{shown(folder.training_log)} records training, but there is no checkpoint in"
+            f" {shown(folder.checkpoints)}: restore them from a copy, or begin another --run, which gives an identical"
+            " agent"
         )
     tracker = _tracker(plan, folder, clock)
     tracker.start()
@@ -229,7 +230,7 @@ def _run(
 
 @contextmanager
 def _closed_if_broken_off(tracker: Tracker) -> Iterator[None]:
-    """A run that fails or is interrupted does not look as if it were still at work."""
+    """Mark the run in the tracker as failed or stopped if it breaks off, so that it does not look active."""
     try:
         yield
     except BaseException as problem:
@@ -314,14 +315,14 @@ def _best_state(training: MarketTraining, best: Path) -> Mapping[str, Any]:
         state: Mapping[str, Any] = training.folder.load(best).state["learner"]
     except DataError as problem:
         raise DataError(
-            f"the checkpoint that did best cannot be judged, and no other stands in for it: {problem} Restore it from a"
-            " copy, or begin another --run with the same options, which ends with the same bits."
+            f"the best checkpoint cannot be judged, and no other replaces it: {problem} Restore it from a copy, or"
+            " begin another --run with the same options, which gives an identical agent."
         ) from problem
     return state
 
 
 def _chosen(plan: Plan, training: MarketTraining, stopped: TrainingStopped) -> SegmentPolicy:
-    """The policy of the best checkpoint, or the rule itself where no checkpoint did better."""
+    """Return the policy of the best checkpoint, or the rule itself if no checkpoint did better."""
     if stopped.best is None:
         return training.arena.unchanged(f"agent ({plan.recipe.rule} unchanged)")
     learner = training.loop.learner
@@ -330,7 +331,7 @@ def _chosen(plan: Plan, training: MarketTraining, stopped: TrainingStopped) -> S
 
 
 def _write_manifest(plan: Plan, folder: PhaseFolder, training: MarketTraining, clock: Clock) -> None:
-    """What the run was made of; the parameters are those that training ended with."""
+    """Record seed, packages and machine, and the parameters at the end of training."""
     manifest = describe_run(
         run_id=folder.run_id,
         seed=plan.settings.run.seed,
@@ -350,13 +351,13 @@ def _simulate(given: Assignment) -> PhaseResult:
 
 
 def hash_agent(path: Path) -> str:
-    """The model hash of a checkpoint (what the agent has learned) or of a file of tuned rules."""
+    """Return the model hash of a checkpoint (its learned parameters) or of a file of tuned rules."""
     if path.suffix == ".yaml":
         return fingerprint(load_model(TunedRules, path))
     return parameter_hash(tensors_in(load_checkpoint(path).state["learner"]))
 
 
-# Each attempt is another draw: with many of them, luck alone would pass sooner or later.
+# Each attempt is another draw: with many of them, one would pass by luck sooner or later.
 SIMULATION = PhaseDeclaration(
     phase=Phase.SIMULATION,
     work=_simulate,
@@ -364,4 +365,5 @@ SIMULATION = PhaseDeclaration(
     inconclusive="hold",
     attempts_max=3,
     hash_model=hash_agent,
+    context=simulation_context,
 )

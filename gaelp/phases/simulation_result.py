@@ -1,4 +1,4 @@
-"""Every figure of phase 1, and the part of it that is handed on."""
+"""Every figure of phase 1, and the part of it that is passed on."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ _SHOWN = ("reward", "headroom_share", "lead_over_constant", "lead_over_best_rule
 
 
 class SimulationResult(Frozen):
-    """What phase 1 measured; simulation.json holds it."""
+    """What phase 1 measured, stored in simulation.json."""
 
     run_id: str
     agent: str
@@ -31,7 +31,7 @@ class SimulationResult(Frozen):
     stopped: str
     stop_detail: str
     rounds: int
-    training_seconds: float  # with validation, over all processes that took part
+    training_seconds: float  # with validation, summed over all processes of the run
     checkpoint: str | None
     model_hash: str  # SHA-256 of what the agent has learned, or of the tuned rules where a rule is the agent
     config_hash: str
@@ -39,11 +39,11 @@ class SimulationResult(Frozen):
     metrics: dict[str, float]
     shifted_metrics: dict[str, float]  # on a market with other parameters than the one trained on
     comparison: Comparison
-    verdict: Verdict  # of the first gate: what it says by itself; a person's approval comes after it
+    verdict: Verdict  # of the first gate, before any person decides
 
 
 def as_phase_result(result: SimulationResult, folder: PhaseFolder) -> PhaseResult:
-    """What phase 1 proved, in the form that every phase hands on."""
+    """Return the result of phase 1 in the common form."""
     checkpoint = folder.checkpoints / result.checkpoint if result.checkpoint else None
     return PhaseResult(
         phase=Phase.SIMULATION,

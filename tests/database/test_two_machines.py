@@ -52,10 +52,10 @@ def test_a_violation_on_one_machine_is_seen_and_resolved_on_the_other(machines):
     assert first.list(open_only=True) == ()
 
 
-def test_a_gate_decided_on_one_machine_is_decided_on_the_other(machines, passing):
+def test_a_gate_decided_on_one_machine_is_decided_on_the_other(machines, gate_evidence):
     first, second = (gate_approvals(settings).decisions() for settings in machines)
     gate = load_gate("simulation")
-    verdict = judge(gate, passing(gate), NOW)
+    verdict = judge(gate, gate_evidence.passing(gate), NOW)
     question = first.ask(
         GateQuestion(
             run_id=verdict.evidence.run_id,

@@ -73,9 +73,11 @@ def test_a_person_looks_at_the_verdict_and_approves_in_the_form(pipeline, page, 
     pipeline.wait_for(flow_run_id, "Completed")
     page.goto(link, wait_until="networkidle")
     page.get_by_text("lead_over_best_rule").first.wait_for()
-    image = page.locator("img[src^='data:image/png']")
-    assert image.evaluate("picture => picture.naturalWidth") > 500
-    image.scroll_into_view_if_needed()
+    pictures = page.locator("img[src^='data:image/png']")
+    assert pictures.count() == 2  # the rules and the learning curve
+    assert all(width > 500 for width in pictures.evaluate_all("all => all.map(picture => picture.naturalWidth)"))
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    pictures.first.scroll_into_view_if_needed()
     screenshot(page, tmp_path / "gate-verdict.png")
 
 

@@ -6,6 +6,7 @@ from pydantic import Field, ValidationError
 
 from flows.forms import BudgetGateForm, GateForm, form_for, form_of, prefilled, read_answer
 from gaelp.gates.decisions import GateDecision, GateQuestion
+from gaelp.gates.verdict_context import VerdictContext
 
 SAID = {"verdict": "0" * 8, "who": "Ada", "why": "every rule holds"}
 
@@ -31,8 +32,7 @@ def question(passing_verdict):
 
 
 def test_the_form_names_the_file_whose_rules_judged(question):
-    file = question.verdict.gate.file
-    assert f"`{file.path}` ({file.origin}, sha256 `{file.sha256}`)" in form_for(question, None)._description
+    assert f"- rules: {question.verdict.gate.file.text}" in form_for(question, None)._description
 
 
 def test_an_empty_form_is_no_answer():
@@ -90,7 +90,7 @@ def test_the_code_of_another_verdict_is_not_taken_for_this_one(question, named):
     assert answer["evidence_hash"] != question.evidence_hash
 
 
-def test_the_code_of_this_verdict_stands_for_its_whole_hash(question):
+def test_the_code_of_this_verdict_is_read_as_its_whole_hash(question):
     answer = read_answer(question, GateForm(decision="approve", **SAID | {"verdict": question.code}).model_dump())
     assert answer["evidence_hash"] == question.evidence_hash
 
@@ -110,6 +110,19 @@ def test_the_form_says_what_to_look_at(question):
     assert question.code in text
     assert question.run_id in text
     assert "(http://127.0.0.1:4200/artifacts/artifact/1)" in text
+
+
+def test_the_form_says_what_an_approval_allows_and_what_was_judged(question):
+    context = VerdictContext(facts=(("market", "cal"),), progress="No better than the rule it started from (mpc).")
+    text = form_for(question, None, context)._description
+    for part in (
+        "**Approving allows** testing",
+        "No money moves",
+        "No better than the rule it started from",
+        "- market: cal",
+    ):
+        assert part in text
+    assert "- looks: the first run judged on these data; attempt 1" in text
 
 
 @pytest.mark.parametrize(("gate", "limits"), [("simulation", {}), ("history", {"daily": 25_000_000})])

@@ -4,15 +4,13 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
 from gaelp.database import DatabaseBroken, open_database
 from gaelp.errors import GaelpError, Refused
 from gaelp.gates import judge, load_gate
 from gaelp.gates.decision_store import STORE, DecisionStore
-from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
+from gaelp.gates.decisions import GateDecision, GateQuestion
 
 
 @pytest.fixture
@@ -68,8 +66,8 @@ def answer(question, choice="approve", minutes=1, **changes):
 def test_an_answer_is_found_again_with_who_when_and_why(store, question):
     store.ask(question)
     store.decide(answer(question))
-    found = store.decision(question)
-    assert (found.choice, found.who, found.why) == ("approve", "Ada", "every rule holds")
+    recorded = store.decision(question)
+    assert (recorded.choice, recorded.who, recorded.why) == ("approve", "Ada", "every rule holds")
     assert store.open_questions() == []
 
 
@@ -152,7 +150,7 @@ def test_a_question_that_was_withdrawn_cannot_be_answered_until_it_is_asked_agai
 def test_a_verdict_that_did_not_pass_cannot_be_approved(store, question, outcome):
     doubtful = question.model_copy(update={"verdict": question.verdict.model_copy(update={"outcome": outcome})})
     store.ask(doubtful)
-    with pytest.raises(Refused, match="not approved by anyone"):
+    with pytest.raises(Refused, match="Only a verdict that passed can be approved"):
         store.decide(answer(doubtful))
     assert store.decide(answer(doubtful, "rerun")).choice == "rerun"
 
@@ -196,38 +194,3 @@ def test_a_record_that_cannot_be_read_decides_nothing(tmp_path, question):
     (tmp_path / "decisions.db").write_bytes(b"this is no database" * 100)
     with pytest.raises(GaelpError, match=r"is damaged .*nothing was decided"):
         DecisionStore(tmp_path / "decisions.db").decision(question)
-
-
-def test_a_question_left_alone_is_overdue_and_then_expired(question):
-    at = question.opened_at
-    assert [question_status(question, at + timedelta(hours=hours)) for hours in (0, 1, 2.9, 3, 50)] == [
-        "waiting",
-        "overdue",
-        "overdue",
-        "expired",
-        "expired",
-    ]
-
-
-@settings(max_examples=30, deadline=None)
-@given(text=st.text(max_size=12))
-def test_who_and_why_are_said_or_the_answer_is_no_answer(question_text, text):
-    said = " ".join(text.split())
-    if said and said.isprintable():
-        assert GateDecision(**question_text | {"why": text}).why == said
-    else:
-        with pytest.raises(ValueError):
-            GateDecision(**question_text | {"why": text})
-
-
-@pytest.fixture(scope="module")
-def question_text():
-    return {
-        "run_id": "r",
-        "gate": "simulation",
-        "evidence_hash": "0" * 64,
-        "choice": "reject",
-        "who": "Ada",
-        "decided_at": "2026-11-16T00:00:00Z",
-        "through": "command",
-    }

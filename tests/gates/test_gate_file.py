@@ -43,6 +43,7 @@ def test_a_verdict_names_the_file_that_judged_and_its_hash(project, passing, now
     verdict = judge(gate, passing(gate), now)
     page = as_markdown(verdict)
     assert f"- rules: configs/gates/simulation.yaml (project, sha256 {digest(project)[:12]})" in page
+    assert f"- hash of the rules: {digest(project)}" in page
     read = Verdict.model_validate_json(verdict.canonical_json(), strict=True)
     assert read.gate.file == gate.file
     check_replay(read)

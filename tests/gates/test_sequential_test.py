@@ -60,7 +60,7 @@ def test_one_stream_is_decided_as_among_many(looks_for, support):
 
 
 @pytest.mark.parametrize("looks_for", ["both", "better", "worse"])
-def test_identical_sides_are_told_apart_at_most_at_rate_alpha_over_2000_looks(looks_for):
+def test_identical_sides_are_found_different_at_most_at_rate_alpha_over_2000_looks(looks_for):
     decisions, _ = decided(SequentialPlan(**GIVEN, looks_for=looks_for), pairs(0.0))
     assert (decisions != "inconclusive").mean() <= 0.05
 
@@ -99,7 +99,7 @@ def test_nothing_is_decided_before_the_minimum_and_all_is_at_the_maximum():
     assert [test.observe((-1.0) ** x) for x in range(25)] == ["continue"] * 24 + ["inconclusive"]
 
 
-def test_a_decision_stands_and_what_comes_later_is_not_counted():
+def test_a_decision_is_final_and_later_observations_are_not_counted():
     test = SequentialTest(alpha=0.05, minimum=2, maximum=50)
     assert watched(test, [5.0, 5.1] * 25)[0] == "better"
     count, interval = test.count, test.interval
@@ -154,7 +154,7 @@ def test_a_plan_that_cannot_work_is_refused(changes, seen):
     cut=st.integers(0, 40),
     support=st.sampled_from([None, (-1.0, 1.0)]),
 )
-def test_a_test_that_was_saved_goes_on_as_if_never_interrupted(x, cut, support):
+def test_a_saved_test_continues_as_if_never_interrupted(x, cut, support):
     given = {"alpha": 0.1, "minimum": 3, "maximum": 30, "support": support}
     whole, part = SequentialTest(**given), SequentialTest(**given)
     for value in x[:cut]:
@@ -194,7 +194,7 @@ def test_a_damaged_state_is_refused_and_changes_nothing(changes, seen):
 
 
 def test_a_state_of_another_plan_is_refused():
-    with pytest.raises(DataError, match="a plan that changes on the way has no error rate"):
+    with pytest.raises(DataError, match="a plan that changes midway has no error rate"):
         SequentialTest(alpha=0.1, minimum=30, maximum=2000).load_state(saved_state())
 
 

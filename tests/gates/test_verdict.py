@@ -80,7 +80,7 @@ def test_the_same_instant_in_another_time_zone_and_another_order_of_metrics_give
     )
 
 
-def test_the_three_figures_that_are_no_numbers_are_told_apart(passing):
+def test_the_three_figures_that_are_no_numbers_have_different_hashes(passing):
     gate = GATES["pilot"]
     hashes = {evidence_hash(gate, passing(gate, metrics={"roi": x})) for x in (math.nan, math.inf, -math.inf)}
     assert len(hashes) == 3

@@ -1,9 +1,10 @@
 """Phase 1 on a market that takes moments: its files, and settings that name them."""
 
 import dataclasses
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ import yaml
 from gaelp.clock import ManualClock
 from gaelp.config import load_settings
 from gaelp.config.write import write_models
-from gaelp.gates import Evidence, judge, load_gate
+from gaelp.gates import judge, load_gate
 from gaelp.market.baselines.tuned import TunedBidder, TunedRules, market_fingerprint
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.spec import MarketSpec
@@ -20,6 +21,9 @@ from gaelp.phases.declaration import file_hash
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder, RunFolder
 from gaelp.phases.simulation import plan_simulation, run_simulation
+from gaelp.phases.simulation_result import SimulationResult
+from gaelp.training.manifest import read_manifest
+from gaelp.training.reports import TrainingReport
 from gaelp.types import Phase, RunId
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -34,7 +38,9 @@ RECIPE = {
 
 @pytest.fixture(autouse=True)
 def _one_thread():
+    """Two threads of torch on shared cores mostly wait for each other."""
     before = torch.get_num_threads()
+    torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
 
@@ -106,26 +112,45 @@ def place(tmp_path, make_place):
     return make_place(tmp_path)
 
 
+class Finished(NamedTuple):
+    """A run named `whole` that nothing disturbed."""
+
+    result: SimulationResult
+    reports: list[TrainingReport]
+    place: Place
+
+    @property
+    def folder(self):
+        return self.place.run_folder("whole")
+
+    @property
+    def manifest(self):
+        return read_manifest(self.folder.manifest)
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory, make_place):
+    place, reports = make_place(tmp_path_factory.mktemp("whole")), []
+    return Finished(place.run("whole", on_report=reports.append), reports, place)
+
+
 @pytest.fixture
-def make_result(tmp_path):
+def copied(whole, place):
+    """A place of its own with a copy of the run `whole`, to be resumed or damaged."""
+    shutil.copytree(whole.place.folder / "home", place.folder / "home")
+    return place
+
+
+@pytest.fixture
+def make_result(tmp_path, gate_evidence):
     """Makes what a phase proved, with its model in a file below the home `tmp_path`."""
 
     def make(
         run_id="r", *, phase=Phase.SIMULATION, attempt=1, metrics=None, measured_at=NOW, judged_on="window", **more
     ):
         gate = load_gate("simulation")
-        figures = {"episodes": 1000.0}
-        for rule in gate.criteria:
-            room = -0.01 if rule.bound == "at_most" else 0.01
-            figures |= {rule.metric: rule.threshold + room, rule.figure: rule.threshold + room}
-        evidence = Evidence(
-            run_id=run_id,
-            agent="a",
-            learned=True,
-            config_hash="c",
-            measured_at=measured_at,
-            metrics=figures | (metrics or {}),
-        )
+        figures = gate_evidence.passing_metrics(gate) | (metrics or {})
+        evidence = gate_evidence.passing(gate, run_id=run_id, agent="a", measured_at=measured_at, metrics=figures)
         model = RunFolder(tmp_path, RunId(run_id)).phase(phase, attempt).path / "model.bin"
         model.parent.mkdir(parents=True, exist_ok=True)
         model.write_bytes(b"the model")

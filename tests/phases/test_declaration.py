@@ -69,15 +69,15 @@ def test_each_extension_has_a_result_of_its_own_and_is_computed_once(work, given
     phase = declared(work, inconclusive="extend", extensions_max=2)
     paths = [carry_out(phase, given(extension=number)) for number in (0, 1, 2, 1, 0)]
     assert [path.name for path in paths[:3]] == ["result.json", "result-1.json", "result-2.json"]
-    assert [one.extension for one in work.given] == [0, 1, 2]
+    assert [given.extension for given in work.given] == [0, 1, 2]
 
 
 def test_a_phase_sees_what_the_one_before_proved_and_where_its_model_is(work, given, make_result, tmp_path):
     proven = make_result("r")
     carry_out(declared(work), given(previous=proven))
-    seen = work.given[0].previous
-    assert seen.model_file(tmp_path).read_bytes() == b"the model"
-    assert (seen.attempt, seen.verdict.outcome) == (1, "pass")
+    previous = work.given[0].previous
+    assert previous.model_file(tmp_path).read_bytes() == b"the model"
+    assert (previous.attempt, previous.verdict.outcome) == (1, "pass")
 
 
 def test_a_result_of_another_attempt_is_refused(make_result, given):

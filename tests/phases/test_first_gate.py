@@ -1,4 +1,4 @@
-"""Who the first gate lets through, on the default market: nobody who has not learned; a tuned rule like any agent."""
+"""The first gate on the default market refuses agents that have not learned, and judges a tuned rule like any agent."""
 
 import dataclasses
 from datetime import UTC, datetime
@@ -43,8 +43,11 @@ def tuned(cal):
 
 @pytest.fixture(scope="module")
 def verdict_on(cal, tuned):
+    # The gate compares with the constant bid and the best rule; the other rules would only take their time.
+    rivals = tuned.model_copy(update={"bidders": {key: tuned.bidders[key] for key in ("constant", "mpc")}})
+
     def verdict(policy, *, learned):
-        metrics = judge_policy(cal, policy, tuned, episodes=EPISODES, seed=1009).metrics
+        metrics = judge_policy(cal, policy, rivals, episodes=EPISODES, seed=1009).metrics
         evidence = Evidence(
             run_id="r", agent=policy.name, learned=learned, config_hash="c0ffee", measured_at=NOW, metrics=metrics
         )

@@ -94,7 +94,7 @@ def test_a_signature_on_a_gate_that_was_rejected_is_refused_before_it_is_given(r
     assert store.approvals(gate_approvals(settings)._action(question)) == ()
 
 
-def test_the_same_answer_again_is_told_as_recorded_and_signs_nothing(run_under, loaded, capsys):
+def test_the_same_answer_again_is_reported_as_recorded_and_signs_nothing(run_under, loaded, capsys):
     question = run_under("sandbox")
     settings = loaded("sandbox").settings
     answer(settings, question)

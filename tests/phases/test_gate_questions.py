@@ -150,7 +150,7 @@ def test_the_questions_about_a_result_are_those_on_its_evidence_and_model(store,
     store.ask(question)
     store.ask(later(question, 30))
     store.ask(later(question, 60).model_copy(update={"model_hash": "0" * 64}))
-    assert [one.opened_at for one in questions_about(store, make_result("r"))] == [NOW, NOW + timedelta(hours=30)]
+    assert [asked.opened_at for asked in questions_about(store, make_result("r"))] == [NOW, NOW + timedelta(hours=30)]
 
 
 def test_a_phase_that_looks_or_spends_once_offers_no_rerun(question):

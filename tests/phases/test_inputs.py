@@ -83,7 +83,7 @@ def test_a_file_of_another_kind_is_refused(here):
         check("budget.plan=signals")
 
 
-def test_each_wrong_file_is_told_with_the_key_that_led_there(here):
+def test_each_wrong_file_is_reported_with_the_key_that_names_it(here):
     (here / "market.yaml").write_text("name: mine\nday: 3\n")
     with pytest.raises(ConfigError) as caught:
         check("market.name=market.yaml", "personas.set=nobody")
@@ -101,21 +101,21 @@ def test_a_persona_with_a_wrong_value_is_named(here):
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "message"),
     [
         ("simulaton: simulation", "there is no gate 'simulaton'; there are history, pilot, scale, simulation."),
         ("pilot: nowhere.yaml", "'nowhere.yaml' not found"),
         ("pilot: wrong.yaml", "wrong.yaml"),
     ],
 )
-def test_a_gate_file_that_no_run_could_use_is_reported_with_line_and_key(here, entry, told):
+def test_a_gate_file_that_no_run_could_use_is_reported_with_line_and_key(here, entry, message):
     (here / "wrong.yaml").write_text("name: pilot\nfollows: pilot\ncriteria: 3\n")
     (here / "my.yaml").write_text(f"gate:\n  files:\n    scale: pilot\n    {entry}\n")
     with pytest.raises(ConfigError) as caught:
         check_inputs(load_settings("my.yaml", environ={}))
     name = entry.partition(":")[0]
     assert str(caught.value).startswith(f"my.yaml:4: gate.files.{name}: ")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_platform_without_its_account_is_reported_in_the_users_file(here):

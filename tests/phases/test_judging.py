@@ -57,10 +57,10 @@ def test_the_best_rule_is_never_the_agent_itself(tiny_market, tiny_rules):
             rule = tiny_rules.build("mpc")
             self.begin, self.act = rule.begin, rule.act
 
-    found = judge_policy(tiny_market, Twin(), tiny_rules, episodes=16, seed=5)
-    assert found.comparison.best_uninformed == tiny_rules.build("mpc").name
-    assert found.metrics["lead_over_best_rule"] == pytest.approx(0, abs=1e-12)
-    assert found.metrics["lead_over_best_rule_lower_95"] == pytest.approx(0, abs=1e-12)
+    judged = judge_policy(tiny_market, Twin(), tiny_rules, episodes=16, seed=5)
+    assert judged.comparison.best_uninformed == tiny_rules.build("mpc").name
+    assert judged.metrics["lead_over_best_rule"] == pytest.approx(0, abs=1e-12)
+    assert judged.metrics["lead_over_best_rule_lower_95"] == pytest.approx(0, abs=1e-12)
 
 
 # The shifted market
@@ -118,10 +118,10 @@ def test_no_shift_leaves_the_limits_of_a_parameter(per_hour, drift, spread, dela
         response={"click_log_sd": spread},
         delay={"mean_hours": delay},
     )
-    found = shifted(spec, MarketShift(volume=volume, price_moves=moves, delay=slower))
-    assert found.volume.per_hour == pytest.approx(max(per_hour * volume, 0.001))
-    assert found.price.common_drift_sd == pytest.approx(min(drift * moves, 1))
-    assert found.delay.mean_hours == pytest.approx(min(delay * slower, 2160))
+    moved = shifted(spec, MarketShift(volume=volume, price_moves=moves, delay=slower))
+    assert moved.volume.per_hour == pytest.approx(max(per_hour * volume, 0.001))
+    assert moved.price.common_drift_sd == pytest.approx(min(drift * moves, 1))
+    assert moved.delay.mean_hours == pytest.approx(min(delay * slower, 2160))
 
 
 def test_the_longest_name_a_market_may_have_can_be_shifted():
@@ -129,7 +129,7 @@ def test_the_longest_name_a_market_may_have_can_be_shifted():
     assert (len(name), name[-9:]) == (64, "x-shifted")
 
 
-def test_a_market_so_wild_that_its_prices_would_leave_the_range_is_told_by_its_name():
+def test_a_market_so_wild_that_its_prices_would_leave_the_range_is_reported_by_its_name():
     price = {"level_micros": 200_000, "segment_log_sd": 1.5, "common_drift_sd": 0.65, "segment_drift_sd": 0.65}
     with pytest.raises(DataError, match=r"market 'edge', shifted to judge it: price.level_micros: saw 200000"):
         shifted(MarketSpec(name="edge", price=price), MarketShift())

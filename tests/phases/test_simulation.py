@@ -1,10 +1,9 @@
-"""Phase 1 trains, chooses and judges, leaves everything a gate needs on disk, and goes on where it was stopped."""
+"""Phase 1 trains, chooses and judges, leaves everything a gate needs on disk, and resumes after an interruption."""
 
 import json
 import math
 import shutil
 import sqlite3
-from typing import NamedTuple
 
 import pytest
 
@@ -12,11 +11,10 @@ from gaelp.errors import BadInput, ConfigError, DataError, Refused
 from gaelp.gates import load_gate
 from gaelp.market.baselines.episodes import held_out_seeds, play
 from gaelp.observability.tracking import MLFLOW_ENVIRONMENT
-from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.simulation_result import SimulationResult
 from gaelp.training.manifest import read_manifest
 from gaelp.training.price_level_rule import PriceLevelRule
-from gaelp.training.reports import Resumed, RoundDone, TrainingReport, TrainingStopped, Validated
+from gaelp.training.reports import Resumed, RoundDone, TrainingStopped, Validated
 
 STUCK = {"rows": 16, "validation_episodes": 8, "residual": {"scale": 1e-9}}  # moves no bid by a micro
 LEARNS = {
@@ -33,6 +31,7 @@ LEARNS = {
     "arena": {"rows": 128, "validation_episodes": 32},
     "loop": {"rounds": 12, "validate_every": 4},
 }
+SHORT = LEARNS | {"loop": {"rounds": 2, "validate_every": 1}}
 
 
 class Interrupt:
@@ -54,22 +53,20 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
 
 
-class Finished(NamedTuple):
-    """A run named `whole` that nothing disturbed."""
-
-    result: SimulationResult
-    reports: list[TrainingReport]
-    folder: PhaseFolder
-
-    @property
-    def manifest(self):
-        return read_manifest(self.folder.manifest)
-
-
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, make_place):
-    place, reports = make_place(tmp_path_factory.mktemp("whole")), []
-    return Finished(place.run("whole", on_report=reports.append), reports, place.run_folder("whole"))
+def learner(tmp_path_factory, make_place):
+    """A place with a run `learner` that validated twice and chose a checkpoint; copy it before use."""
+    place = make_place(tmp_path_factory.mktemp("learner"))
+    place.recipe(**SHORT)
+    assert place.run("learner").learned
+    return place
+
+
+@pytest.fixture
+def learner_copy(learner, place):
+    place.recipe(**SHORT)
+    shutil.copytree(learner.folder / "home", place.folder / "home")
+    return place
 
 
 def parameters(place, run_id):
@@ -89,7 +86,7 @@ def test_the_first_gate_finds_every_figure_it_asks_for(whole):
 
 
 def test_a_run_leaves_its_result_its_manifest_and_every_report(whole, place):
-    result, reports, folder = whole
+    result, reports, folder = whole.result, whole.reports, whole.folder
     assert SimulationResult.model_validate_json(folder.details.read_text(encoding="utf-8")) == result
     assert (result.run_id, result.rounds, result.stopped) == ("whole", 4, "finished")
     assert (whole.manifest.run_id, whole.manifest.seed, whole.manifest.torch_threads) == ("whole", 7, 1)
@@ -113,14 +110,14 @@ def test_metrics_have_a_value_and_both_bounds_and_none_is_missing(whole):
     assert result.metrics["reward"] != result.shifted_metrics["reward"]
 
 
-def test_every_validation_tells_which_goals_are_met(whole):
+def test_every_validation_reports_which_goals_are_met(whole):
     validated = [report for report in whole.reports if isinstance(report, Validated)]
     assert len(validated) == 2
     for report in validated:
-        told = {goal.goal.metric: goal.value is not None for goal in report.monitor.goals}
-        # Steadiness takes a hundred episodes; what cannot be told is not met.
-        assert [metric for metric, known in told.items() if not known] == ["last_50_z"]
-        assert len(told) == len(load_gate("simulation").criteria)
+        known = {goal.goal.metric: goal.value is not None for goal in report.monitor.goals}
+        # Steadiness takes a hundred episodes; an unknown goal is not met.
+        assert [metric for metric, is_known in known.items() if not is_known] == ["last_50_z"]
+        assert len(known) == len(load_gate("simulation").criteria)
 
 
 def test_where_nothing_beats_the_rule_the_rule_is_the_agent(place):
@@ -136,7 +133,7 @@ def test_what_was_learned_is_judged_by_the_checkpoint_that_did_best(place):
     place.recipe(**LEARNS)
     reports = []
     result = place.run("learner", on_report=reports.append)
-    best = max((report for report in reports if isinstance(report, Validated)), key=lambda one: one.score.mean)
+    best = max((report for report in reports if isinstance(report, Validated)), key=lambda report: report.score.mean)
     assert best.best
     assert best.score.lead_lower_95 > 0
     assert (result.learned, result.agent) == (True, "agent (ppo)")
@@ -146,34 +143,34 @@ def test_what_was_learned_is_judged_by_the_checkpoint_that_did_best(place):
     assert result.metrics["reward"] > untaught + 0.02
 
 
-def test_the_checkpoint_marked_as_best_is_judged_and_not_the_newest(place):
-    place.recipe(**LEARNS | {"loop": {"rounds": 2, "validate_every": 1}})
-    result = place.run("learner")
-    checkpoints = sorted(place.run_folder("learner").checkpoints.glob("*.safetensors"))
+def test_the_checkpoint_marked_as_best_is_judged_and_not_the_newest(learner_copy):
+    folder = learner_copy.run_folder("learner")
+    checkpoints = sorted(folder.checkpoints.glob("*.safetensors"))
     assert [path.name.split("-", 1)[1] for path in checkpoints] == [
         f"step-{n * 128 * 24}.safetensors" for n in range(3)
     ]
-    (place.run_folder("learner").checkpoints / result.checkpoint).with_suffix(".best").unlink()
+    first = SimulationResult.model_validate_json(folder.details.read_bytes())
+    (folder.checkpoints / first.checkpoint).with_suffix(".best").unlink()
     rewards = set()
     for path in checkpoints[1:]:
         path.with_suffix(".best").touch()
-        place.run_folder("learner").details.unlink()
-        again = place.run("learner")
+        folder.details.unlink()
+        again = learner_copy.run("learner")
         assert again.checkpoint == path.name
         rewards.add(again.metrics["reward"])
         path.with_suffix(".best").unlink()
     assert len(rewards) == 2
-    assert result.metrics["reward"] in rewards
+    assert first.metrics["reward"] in rewards
 
 
-def test_the_same_settings_give_the_same_bits_and_another_seed_others(whole, place):
+def test_the_same_settings_give_identical_parameters_and_another_seed_gives_others(whole, place):
     again, other = place.run("again"), place.run("other", "run.seed=8")
     assert parameters(place, "again") == whole.manifest.parameter_hash != parameters(place, "other")
     assert again.metrics == whole.result.metrics
     assert again.config_hash == whole.result.config_hash != other.config_hash
 
 
-def test_an_interrupted_run_goes_on_and_ends_with_the_same_bits(whole, place):
+def test_an_interrupted_run_resumes_and_ends_with_identical_parameters(whole, place):
     with pytest.raises(KeyboardInterrupt):
         place.run("cut", on_report=Interrupt(3))
     assert not place.run_folder("cut").details.exists()
@@ -185,30 +182,25 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bits(whole, place):
     assert said(result) == said(whole.result)
 
 
-def test_a_finished_run_trains_no_more_and_says_the_same_again(place):
-    result = place.run("one")
-    before = read_manifest(place.run_folder("one").manifest)
+def test_a_finished_run_is_not_trained_again_and_returns_the_same_result(whole, copied):
     reports = []
-    assert place.run("one", on_report=reports.append) == result
+    assert copied.run("whole", on_report=reports.append) == whole.result
     assert reports == []
-    assert read_manifest(place.run_folder("one").manifest) == before
+    assert read_manifest(copied.run_folder("whole").manifest) == whole.manifest
 
 
 @pytest.mark.parametrize("change", ["run.seed=8", "evaluation.seed=8", "training.rounds=5", "training.threads=2"])
-def test_another_configuration_under_the_same_run_is_refused_and_nothing_changes(place, change):
-    place.run("one", "training.rounds=1")
-    before = contents(place.run_folder("one"))
+def test_another_configuration_under_the_same_run_is_refused_and_nothing_changes(copied, change):
+    before = contents(copied.run_folder("whole"))
     with pytest.raises(Refused, match="configuration") as refused:
-        place.run("one", "training.rounds=1", change)
+        copied.run("whole", change)
     assert refused.value.exit_code == 3
-    assert contents(place.run_folder("one")) == before
+    assert contents(copied.run_folder("whole")) == before
 
 
 @pytest.mark.parametrize("damage", ["the mark", "the checkpoint", "cut"])
-def test_the_best_checkpoint_is_never_silently_replaced_by_the_rule(place, damage):
-    place.recipe(**LEARNS | {"loop": {"rounds": 2, "validate_every": 1}})
-    place.run("learner")
-    folder = place.run_folder("learner")
+def test_the_best_checkpoint_is_never_silently_replaced_by_the_rule(learner_copy, damage):
+    folder = learner_copy.run_folder("learner")
     [mark] = folder.checkpoints.glob("*.best")
     _, best, _ = sorted(folder.checkpoints.glob("*.safetensors"))  # not the newest, which would be made again
     mark.rename(best.with_suffix(".best"))
@@ -220,13 +212,13 @@ def test_the_best_checkpoint_is_never_silently_replaced_by_the_rule(place, damag
         case "cut":
             best.write_bytes(best.read_bytes()[:900])
     folder.details.unlink()
-    with pytest.raises(DataError, match=r"begin another .*run.* ends with the same bits"):
-        place.run("learner")
+    with pytest.raises(DataError, match=r"begin another .*run.* gives an identical agent"):
+        learner_copy.run("learner")
     assert not folder.details.exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         ("simulation.json", b"{", "simulation.json is no result .* judged again"),
         ("simulation.json", b'{"reward": 1}', "simulation.json is no result"),
@@ -235,14 +227,13 @@ def test_the_best_checkpoint_is_never_silently_replaced_by_the_rule(place, damag
         ("identity.json", b"[]", "identity.json does not say"),
     ],
 )
-def test_a_damaged_file_of_a_run_is_named_with_the_way_out(place, name, content, told):
-    place.run("whole")
-    (place.run_folder("whole").path / name).write_bytes(content)
-    with pytest.raises(DataError, match=told):
-        place.run("whole")
+def test_a_damaged_file_of_a_run_is_named_with_the_way_out(copied, name, content, message):
+    (copied.run_folder("whole").path / name).write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        copied.run("whole")
 
 
-def test_a_run_whose_checkpoints_are_gone_does_not_quietly_begin_anew(place):
+def test_a_run_whose_checkpoints_are_gone_does_not_quietly_start_over(place):
     with pytest.raises(KeyboardInterrupt):
         place.run("broken", on_report=Interrupt(2))
     folder = place.run_folder("broken")
@@ -253,7 +244,7 @@ def test_a_run_whose_checkpoints_are_gone_does_not_quietly_begin_anew(place):
     assert folder.training_log.read_bytes() == before
 
 
-def test_a_recipe_too_large_for_memory_is_told_as_that(place, monkeypatch):
+def test_a_recipe_too_large_for_memory_is_reported_as_that(place, monkeypatch):
     def too_large(*_, **__):
         raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
 
@@ -262,23 +253,16 @@ def test_a_recipe_too_large_for_memory_is_told_as_that(place, monkeypatch):
         place.run("whole")
 
 
-def test_the_manifest_names_the_package_that_the_agent_comes_from(place):
+def test_the_manifest_names_the_package_that_the_agent_comes_from(whole, place):
     place.recipe(algorithm="sb3:PPO", settings={"arguments": {"n_steps": 24, "batch_size": 48}})
     place.run("theirs")
     packages = read_manifest(place.run_folder("theirs").manifest).packages
     assert packages["stable-baselines3"] is not None
-    assert "stable-baselines3" not in read_manifest(place_of_own(place)).packages
+    assert "stable-baselines3" not in whole.manifest.packages
 
 
-def place_of_own(place):
-    place.recipe()
-    place.run("own")
-    return place.run_folder("own").manifest
-
-
-def test_more_evaluation_episodes_are_no_other_configuration(place):
-    place.run("one", "training.rounds=1")
-    assert place.run("one", "training.rounds=1", "evaluation.episodes=20").metrics["episodes"] == 20
+def test_more_evaluation_episodes_are_no_other_configuration(copied):
+    assert copied.run("whole", "evaluation.episodes=20").metrics["episodes"] == 20
 
 
 def test_a_run_along_a_curriculum_is_another_one_and_is_judged_on_the_market_asked_for(place):
@@ -290,15 +274,15 @@ def test_a_run_along_a_curriculum_is_another_one_and_is_judged_on_the_market_ask
 
 
 @pytest.mark.parametrize(
-    ("recipe", "error", "told"),
+    ("recipe", "error", "message"),
     [
         ({"rule": "mcp"}, DataError, "no tuned bidder 'mcp'.*constant, lin, mpc"),
         ({"arena": {"rows": 15}}, ConfigError, "rows=15 .*such as 14"),
     ],
 )
-def test_what_does_not_fit_is_told_before_anything_is_written(place, recipe, error, told):
+def test_what_does_not_fit_is_reported_before_anything_is_written(place, recipe, error, message):
     place.recipe(**recipe)
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         place.run("one")
     assert not (place.folder / "home").exists()
 

@@ -1,0 +1,46 @@
+"""What a person wants to know beside a verdict: what was judged, which bidders it was compared with, how it learned."""
+
+from gaelp.config.base import Frozen
+
+__all__ = ["ComparedBidder", "CurvePoint", "LearningCurve", "VerdictContext"]
+
+
+class ComparedBidder(Frozen):
+    """A bidder that played the same episodes, and its mean reward with the 95% interval."""
+
+    name: str
+    meaning: str  # one sentence
+    reward: float
+    lower_95: float
+    upper_95: float
+
+
+class CurvePoint(Frozen):
+    """One validation: a mean and its 95% interval."""
+
+    round: int
+    value: float
+    lower_95: float
+    upper_95: float
+
+
+class LearningCurve(Frozen):
+    """The validations of a training, in the order of their rounds."""
+
+    measure: str  # what the points measure, with its unit
+    zero: str | None = None  # what a value of zero means
+    points: tuple[CurvePoint, ...]
+    chosen_round: int | None = None  # of the checkpoint that was judged
+
+
+class VerdictContext(Frozen):
+    """Read from the records of a run, for display only: no rule looks at it."""
+
+    facts: tuple[tuple[str, str], ...] = ()  # a label and its text
+    progress: str = ""  # whether the agent is better than what it started from
+    bidders: tuple[ComparedBidder, ...] = ()
+    curve: LearningCurve | None = None
+
+    def with_fact(self, label: str, text: str) -> "VerdictContext":
+        """The same context with one more fact."""
+        return self.model_copy(update={"facts": (*self.facts, (label, text))})
