@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import NoReturn
 
 from prefect import suspend_flow_run
-from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.settings import PREFECT_UI_URL
-from prefect.states import Failed
 from pydantic import ValidationError
 
 from flows.answers import answers_to, pause_key
 from flows.forms import form_for, read_answer
 from flows.long_phases import in_own_deployment
 from flows.prompt import ask_in_terminal
-from flows.run import Run
+from flows.run import GateClosed, Run
 from gaelp.clock import SystemClock
 from gaelp.errors import GaelpError, Refused, WaitingForPerson
 from gaelp.gates import judge
@@ -29,22 +27,10 @@ from gaelp.phases.gate_questions import find_decision, judging_time, question_ab
 from gaelp.phases.looks import looks_so_far
 from gaelp.phases.phase_result import PhaseResult, read_result
 from tasks.phases import do_phase
+from tasks.progress import announce, screen_paused
 from tasks.verdicts import show_verdict
 
-__all__ = ["GateClosed", "pass_gate", "pass_gates"]
-
-
-class GateClosed(Exception):
-    """The run ends at a gate: refused by the verdict, or rejected by a person."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(reason)
-        self.name = name
-        self.reason = reason
-
-    def state(self) -> State[None]:
-        """How Prefect shows it."""
-        return Failed(name=self.name, message=self.reason)
+__all__ = ["pass_gate", "pass_gates"]
 
 
 def pass_gates(run: Run, phases: Sequence[PhaseDeclaration]) -> list[PhaseResult]:
@@ -92,6 +78,7 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateD
     history = questions_about(run.decisions, result)
     if history:
         _record_answers(run, history[-1])  # whatever follows: an answer that was accepted is on record first
+    announce(f"judging gate {result.verdict.gate.name}")
     now = SystemClock().now()
     verdict = judge(result.verdict.gate, result.verdict.evidence, judging_time(run.folder, run.decisions, result, now))
     looks = looks_so_far(run.settings.home, result)
@@ -122,14 +109,16 @@ def _ask(run: Run, question: GateQuestion, page: str) -> None:
         case "person":
             _suspend_and_ask(run, question, page)
         case "prompt":
-            run.decisions.decide(_prompt(question))
+            _prompt(run, question)
         case "auto":
             run.decisions.decide(_automatic(question))
 
 
-def _prompt(question: GateQuestion) -> GateDecision:
+def _prompt(run: Run, question: GateQuestion) -> None:
+    """Ask in this terminal; the run is held meanwhile, so that no second process resumes it."""
     try:
-        return ask_in_terminal(question)
+        with run.folder.held(), screen_paused():
+            ask_in_terminal(question, run.decisions)
     except WaitingForPerson as waiting:
         raise GateClosed("Waiting", str(waiting)) from None
 

@@ -79,6 +79,19 @@ class GateApprovals:
             return ()
         return tuple(one.model_dump_json() for one in store.approvals(action))
 
+    def missing(self, question: GateQuestion, clock: Clock) -> str:
+        """Who still has to sign: how many people, with which roles, and who of those trusted could."""
+        trust, now = self.trust(), clock.now()
+        given = ApprovalStore(self.place, clock).tally(self._action(question), self.policy, trust)
+        signed = {entry.approval.statement.approver for entry in given.of("approves")}
+        roles = set(self.policy.roles)
+        able = {
+            person.name
+            for person in trust.approvers
+            if person.trusted_at(now) and person.name not in signed and (not roles or roles & set(person.roles))
+        }
+        return f"{', '.join(given.missing)} ({', '.join(sorted(able)) or 'nobody else is trusted yet'})"
+
     def _action(self, question: GateQuestion) -> SignedAction:
         return gate_action(
             question.verdict,

@@ -10,8 +10,8 @@ import yaml
 
 import flows.gate
 from flows.answers import FormAnswer
-from flows.gate import GateClosed, pass_gate, pass_gates
-from flows.run import Run
+from flows.gate import pass_gate, pass_gates
+from flows.run import GateClosed, Run
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
 from gaelp.errors import Refused
