@@ -237,13 +237,32 @@ class Pipeline:
             time.sleep(0.5)
 
 
-@pytest.fixture(scope="session")
-def own_source():
-    """The module that copies the source and adds phases to it."""
-    spec = importlib.util.spec_from_file_location("own_source", Path(__file__).with_name("own_source.py"))
+def beside(name):
+    """A module of this folder that is no test."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def own_source():
+    """The module that copies the source and adds phases to it."""
+    return beside("own_source")
+
+
+@pytest.fixture
+def terminal():
+    """Starts a command in a terminal: `terminal(command, columns, **environ)`."""
+    module, opened = beside("pseudo_terminal"), []
+
+    def start(command, columns=80, **environ):
+        opened.append(module.Terminal(command, columns, **environ))
+        return opened[-1]
+
+    yield start
+    for screen in opened:
+        screen.close()
 
 
 @pytest.fixture(scope="session")
