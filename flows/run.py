@@ -8,6 +8,7 @@ from uuid import UUID
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
+from prefect.exceptions import TerminationSignal
 from prefect.logging import get_run_logger
 from prefect.runtime import deployment, flow_run
 from prefect.states import Failed
@@ -177,7 +178,7 @@ def _check_asked_the_same(folder: RunFolder, config: str, overrides: list[str]) 
 
 @contextmanager
 def failure_on_record(run: Run) -> Iterator[None]:
-    """Record that a run was refused or failed, so that it is known without the server."""
+    """Record that a run was refused, failed or was stopped, so that it is known without the server."""
     try:
         yield
     except GateClosed as closed:
@@ -185,6 +186,9 @@ def failure_on_record(run: Run) -> Iterator[None]:
         raise
     except Exception as problem:
         note_end(run.folder, "Failed", str(problem), SystemClock())
+        raise
+    except (KeyboardInterrupt, TerminationSignal):
+        note_end(run.folder, "Stopped", f"`gaelp resume {run.run_id}` resumes it", SystemClock())
         raise
 
 

@@ -20,7 +20,7 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
     (
         "down",
         "flows.commands.up:down",
-        "Stop what `gaelp up` started: runs at work are stopped and can be resumed, suspended ones wait on.",
+        "Stop what `gaelp up` started: runs at work are stopped and can be resumed, suspended ones stay suspended.",
     ),
     ("run", "flows.commands.run:run", "Run the pipeline in this terminal: every phase there is, each behind its gate."),
     ("gate", "flows.commands.gate:app", "Gates that wait for a person: look at the evidence and decide."),
