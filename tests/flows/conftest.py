@@ -298,16 +298,23 @@ def own_pipeline(tmp_path):
 @pytest.fixture
 def passing_verdict():
     """A verdict of the first gate that passes."""
+    return lambda: verdict_with(0.01, "pass")
 
-    def make():
-        gate = load_gate("simulation")
-        metrics = {}
-        for rule in gate.criteria:
-            room = -0.01 if rule.bound == "at_most" else 0.01
-            metrics |= {rule.metric: rule.threshold + room, rule.figure: rule.threshold + room, "episodes": 1000.0}
-        values = {"run_id": "20261116-020641-7f3a9c", "agent": "agent (ppo)", "learned": True, "config_hash": "c0ffee"}
-        verdict = judge(gate, Evidence(**values, measured_at=NOW, metrics=metrics), NOW)
-        assert verdict.outcome == "pass"
-        return verdict
 
-    return make
+@pytest.fixture
+def failing_verdict():
+    """A verdict of the first gate that fails by every rule."""
+    return lambda: verdict_with(-0.01, "fail")
+
+
+def verdict_with(room, outcome):
+    """A verdict on figures that are better than each threshold by `room`."""
+    gate = load_gate("simulation")
+    metrics = {}
+    for rule in gate.criteria:
+        figure = rule.threshold + (-room if rule.bound == "at_most" else room)
+        metrics |= {rule.metric: figure, rule.figure: figure, "episodes": 1000.0}
+    values = {"run_id": "20261116-020641-7f3a9c", "agent": "agent (ppo)", "learned": True, "config_hash": "c0ffee"}
+    verdict = judge(gate, Evidence(**values, measured_at=NOW, metrics=metrics), NOW)
+    assert verdict.outcome == outcome
+    return verdict
