@@ -1,7 +1,7 @@
 """A gate in the flow: the automatic verdict first, then a person's decision, looked up in our own record.
 
 Prefect suspends the run while it waits; whether the run continues is decided by the record alone. The verdict is
-computed again each time the run comes by, and the computed one counts, whatever was stored or shown before.
+computed again each time the run reaches the gate, and the computed one counts, whatever was stored or shown before.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def pass_gates(run: Run, phases: Sequence[PhaseDeclaration]) -> list[PhaseResult
 
 
 def pass_gate(run: Run, declared: PhaseDeclaration, previous: PhaseResult | None) -> PhaseResult:
-    """Carry out a phase on what the one before proved, and bring it through its gate."""
+    """Carry out a phase on the result of the one before, and take it through its gate."""
     for attempt in range(1, declared.attempts_max + 1):
         result = _result(run, declared, attempt, previous)
         decision = _decided(run, declared, result)
@@ -77,7 +77,7 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateD
     """The decision on a result; GateClosed where there is nothing to decide."""
     history = questions_about(run.decisions, result)
     if history:
-        _record_answers(run, history[-1])  # whatever follows: an answer that was accepted is on record first
+        _record_answers(run, history[-1])  # first: an accepted answer is recorded whatever follows
     announce(f"judging gate {result.verdict.gate.name}")
     now = SystemClock().now()
     verdict = judge(result.verdict.gate, result.verdict.evidence, judging_time(run.folder, run.decisions, result, now))
@@ -96,11 +96,11 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateD
 
 
 def _asked(run: Run, computed: GateQuestion, page: str) -> GateDecision:
-    """Ask; what was decided is looked up in the record."""
+    """Ask, then look up in the record what was decided."""
     _ask(run, run.decisions.ask(computed), page)
     decision = find_decision(run.decisions, computed)
     if decision is None:
-        raise Refused(f"gate {computed.gate} of run {computed.run_id}: no decision is on record, so nothing follows")
+        raise Refused(f"gate {computed.gate} of run {computed.run_id}: no decision is on record, so the run ends here")
     return decision
 
 

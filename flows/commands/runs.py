@@ -34,7 +34,7 @@ def runs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the runs below the home, of the pipeline and of `gaelp train`, oldest first; queued ones are last."""
     states = RunStates(prepare(config).settings).all()
     if as_json:
-        show_json([record.model_dump(mode="json") | {"stands": state} for record, state in states])
+        show_json([_as_json(record, state) for record, state in states])
     elif states:
         show_table(("run", "begun (UTC)", "config", "in", "state"), [_row(*run) for run in states])
     else:
@@ -47,6 +47,10 @@ def _row(record: RunRecord, state: str) -> tuple[str, ...]:
     return record.run_id, begun, record.config or "", _DRIVEN_BY[record.driver], short
 
 
+def _as_json(record: RunRecord, state: str) -> dict[str, Any]:
+    return record.model_dump(mode="json") | {"state": state, "stands": state}  # the latter is its name of old
+
+
 def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show a run: its state, the phases finished, verdicts, who decided what, and what it waits for."""
     settings = prepare(config).settings
@@ -55,7 +59,7 @@ def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = 
     if as_json:
         decisions = [answer.model_dump(mode="json") for _, answer in history if answer]
         phases = [_phase_row(result) for result in done]
-        show_json(record.model_dump(mode="json") | {"stands": state, "phases": phases, "decisions": decisions})
+        show_json(_as_json(record, state) | {"phases": phases, "decisions": decisions})
         return
     show_paragraph(f"run {record.run_id}: {state}", indent="  ")
     options = "".join(f" --set {override}" for override in record.overrides)

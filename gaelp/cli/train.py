@@ -47,7 +47,7 @@ def train(
     - `gaelp train --set market.name=signals --set training.agent=sac`
 
     - `gaelp train --run 20261116-020641-7f3a9c`: resume a run that was interrupted, given the same options as before;
-      it ends with exactly the same parameters as one that was not
+      it ends with exactly the parameters of a run that was never interrupted
 
     The agent learns how far to move the bids of a tuned rule, segment by segment. Where no checkpoint does better than
     the rule on validation episodes, the rule is kept and the result says so. Recipes are in configs/agents/.

@@ -56,7 +56,7 @@ class Pipeline:
         self.port = free_port()
         self.api = f"http://127.0.0.1:{self.port}/api"
         self.up = None
-        self.told = {}  # further variables of the environment
+        self.variables = {}  # further variables of the environment
         self._csrf = {}
         (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE), encoding="utf-8")
         self.money = free_port()
@@ -67,11 +67,11 @@ class Pipeline:
     def environ(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "GAELP_"))}
         address = {"PREFECT_API_URL": self.api} if self.named else {}
-        return kept | {"GAELP_HOME": str(self.home), "NO_COLOR": "1"} | address | self.told
+        return kept | {"GAELP_HOME": str(self.home), "NO_COLOR": "1"} | address | self.variables
 
     @property
     def password(self):
-        return self.told.get("PREFECT_API_AUTH_STRING") or self.kept("password")
+        return self.variables.get("PREFECT_API_AUTH_STRING") or self.kept("password")
 
     @property
     def pipeline_name(self):
@@ -144,8 +144,8 @@ class Pipeline:
         return done.stdout
 
     def deployment(self, flow, name):
-        found = httpx.get(f"{self.api}/deployments/name/{flow}/{name}", headers=self.login, timeout=120)
-        return found.json() if found.status_code == httpx.codes.OK else None
+        answer = httpx.get(f"{self.api}/deployments/name/{flow}/{name}", headers=self.login, timeout=120)
+        return answer.json() if answer.status_code == httpx.codes.OK else None
 
     def begin(self, **parameters):
         """What `prefect deployment run gaelp/full-pipeline` does; returns the id of the flow run."""
@@ -208,8 +208,8 @@ class Pipeline:
 
     def task_states(self, flow_run_id):
         body = {"flow_runs": {"id": {"any_": [flow_run_id]}}}
-        found = self.post("/task_runs/filter", body)
-        return [(task["name"], task["state"]["name"]) for task in found]
+        tasks = self.post("/task_runs/filter", body)
+        return [(task["name"], task["state"]["name"]) for task in tasks]
 
     def rounds_trained(self, run_id):
         """How often each round was trained, from the run's own log."""
@@ -218,7 +218,7 @@ class Pipeline:
             .read_text(encoding="utf-8")
             .splitlines()
         )
-        return [one["round"] for one in map(json.loads, lines) if one["report"] == "RoundDone"]
+        return [report["round"] for report in map(json.loads, lines) if report["report"] == "RoundDone"]
 
     def parameters(self, run_id):
         """The hash of the parameters that training ended with."""
@@ -291,8 +291,8 @@ def own_pipeline(tmp_path):
         return made[-1]
 
     yield make
-    for one in made:
-        one.clear()
+    for pipeline in made:
+        pipeline.clear()
 
 
 @pytest.fixture

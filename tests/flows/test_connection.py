@@ -1,4 +1,4 @@
-"""A server that is not the home's own: it is not adopted, and is not told the password."""
+"""A server that is not the home's own: it is not adopted, and is not sent the password."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

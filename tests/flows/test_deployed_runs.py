@@ -24,7 +24,7 @@ def deployed(pipeline_class, tmp_path_factory):
 
 
 def states(deployed):
-    return {run["driver_id"]: run["stands"] for run in json.loads(deployed.gaelp("runs", "--json"))}
+    return {run["driver_id"]: run["state"] for run in json.loads(deployed.gaelp("runs", "--json"))}
 
 
 def training(deployed):

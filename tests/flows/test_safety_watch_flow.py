@@ -97,9 +97,9 @@ def test_it_runs_every_ten_minutes_with_the_settings_of_the_pipeline():
 def test_a_team_has_the_same_deployments_as_one_machine():
     given = yaml.safe_load((repository_root() / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
     by_team = {}
-    for one in given:
-        path, name = one["entrypoint"].split(":")
+    for entry in given:
+        path, name = entry["entrypoint"].split(":")
         flow = getattr(import_module(path.removesuffix(".py").replace("/", ".")), name)
-        by_team[flow.name, one["name"]] = [schedule["cron"] for schedule in one.get("schedules", [])]
+        by_team[flow.name, entry["name"]] = [schedule["cron"] for schedule in entry.get("schedules", [])]
     here = deployments("production", [])
     assert by_team == {(made.flow_name, made.name): [when.schedule.cron for when in made.schedules] for made in here}

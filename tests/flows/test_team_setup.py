@@ -26,7 +26,7 @@ class Team:
 
     def __init__(self, pipeline):
         self.pipeline = pipeline
-        pipeline.told = {"PREFECT_API_AUTH_STRING": PASSWORD}
+        pipeline.variables = {"PREFECT_API_AUTH_STRING": PASSWORD}
         self.environ = pipeline.environ | {
             "PREFECT_HOME": str(pipeline.folder / "prefect"),
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -75,8 +75,8 @@ def test_a_team_deploys_runs_and_decides_behind_a_password(team):
     team.start("worker", "start", "--pool", "gaelp", "--type", "process")
     config = str(pipeline.folder / "mine.yaml")
     recipe = f'overrides=["training.agent={pipeline.folder}/recipe.yaml"]'
-    told = team.prefect("deployment", "run", "gaelp/full-pipeline", "--param", f"config={config}", "--param", recipe)
-    assert "Created flow run" in told
+    created = team.prefect("deployment", "run", "gaelp/full-pipeline", "--param", f"config={config}", "--param", recipe)
+    assert "Created flow run" in created
     pipeline.until(lambda: waiting(pipeline), 240, "the gate")
     [question] = waiting(pipeline)
     pipeline.gaelp(
@@ -89,9 +89,9 @@ def test_two_homes_on_the_teams_server_execute_their_own_runs_only(team, own_pip
     team.start("server", "start", "--host", "127.0.0.1", "--port", str(team.pipeline.port))
     team.pipeline.until(lambda: healthy(team.pipeline.api), 180, "the server")
     mine, other = own_pipeline(shared=True), own_pipeline(shared=True)
-    for one in (mine, other):
-        one.api, one.told = team.pipeline.api, {"PREFECT_API_AUTH_STRING": PASSWORD}
-        one.start()
+    for home in (mine, other):
+        home.api, home.variables = team.pipeline.api, {"PREFECT_API_AUTH_STRING": PASSWORD}
+        home.start()
     runs = {mine.begin(**FAILS_AT_ONCE) for _ in range(3)}  # either runner could take any of them
     for flow_run_id in runs:
         mine.wait_for(flow_run_id, "Failed")
@@ -106,11 +106,11 @@ def test_two_homes_on_one_machine_have_a_server_each_and_execute_their_own_runs_
     assert mine.port != other.port
     assert mine.password != other.password
     runs = mine.begin(**FAILS_AT_ONCE), other.begin(**FAILS_AT_ONCE)
-    for one, flow_run_id in zip((mine, other), runs, strict=True):
-        one.wait_for(flow_run_id, "Failed")
-        assert [run for run in runs if run in one.log()] == [flow_run_id]
-    found = mine.post("/flow_runs/filter", {"flow_runs": {"id": {"any_": [runs[1]]}}})
-    assert found == [], "the other home's run is on the other server"
+    for home, flow_run_id in zip((mine, other), runs, strict=True):
+        home.wait_for(flow_run_id, "Failed")
+        assert [run for run in runs if run in home.log()] == [flow_run_id]
+    known_here = mine.post("/flow_runs/filter", {"flow_runs": {"id": {"any_": [runs[1]]}}})
+    assert known_here == [], "the other home's run is on the other server"
 
 
 def healthy(api):
