@@ -99,8 +99,9 @@ class RunStates:
         return f"unknown: {self._unreachable}"
 
     def _open_question(self, run_id: str) -> GateQuestion | None:
-        open_questions = self._decisions.open_questions(run_id=run_id)
-        return open_questions[-1] if open_questions else None
+        now = SystemClock().now()
+        questions = self._decisions.open_questions(run_id=run_id)
+        return next((asked for asked in reversed(questions) if question_status(asked, now) != "expired"), None)
 
     def _queued(self) -> list[tuple[RunRecord, str]]:
         if not self._reachable():

@@ -21,7 +21,7 @@ from gaelp.gates.decisions import GateDecision, GateQuestion
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import RunRecord, find_run, phases_done
+from gaelp.phases.runs import RunRecord, find_run, note_end, phases_done
 from gaelp.types import RunId
 
 __all__ = ["resume", "runs", "status", "stop"]
@@ -127,6 +127,9 @@ def stop(run: RunArgument, config: ConfigOption = None) -> None:
     cancel_phases(run)
     show_text(f"run {run}: {cancel(record.driver_id)}; `gaelp resume {run}` resumes it")
     gate_approvals(settings).decisions().withdraw(run, SystemClock().now())
+    folder = RunFolder(settings.home, RunId(run))
+    if folder.record.exists():  # a queued run has no folder yet
+        note_end(folder, "Cancelled", "gaelp stop", SystemClock())
 
 
 def _interrupt(folder: RunFolder) -> None:

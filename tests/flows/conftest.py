@@ -63,6 +63,11 @@ class Pipeline:
         mine = CONFIG | {"api": {"port": self.money}} | config
         (folder / "mine.yaml").write_text(yaml.safe_dump(mine), encoding="utf-8")
 
+    def add_long_recipe(self):
+        """Add long.yaml, which trains until it is stopped: it is not validated, so that nothing ends it early."""
+        loop = RECIPE["loop"] | {"validate_every": 10_000}
+        (self.folder / "long.yaml").write_text(yaml.safe_dump(RECIPE | {"loop": loop}), encoding="utf-8")
+
     @property
     def environ(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "GAELP_"))}

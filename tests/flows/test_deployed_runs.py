@@ -6,7 +6,7 @@ import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-LONG = ["training.rounds=2000"]
+LONG = ["training.rounds=2000", "training.agent=long.yaml"]
 STRICT = """name: simulation
 follows: simulation
 criteria:
@@ -18,7 +18,9 @@ criteria:
 @pytest.fixture(scope="module")
 def deployed(pipeline_class, tmp_path_factory):
     """A `gaelp up` that these tests may stop."""
-    here = pipeline_class(tmp_path_factory.mktemp("deployed")).start()
+    here = pipeline_class(tmp_path_factory.mktemp("deployed"))
+    here.add_long_recipe()
+    here.start()
     yield here
     here.clear()
 
@@ -84,6 +86,7 @@ def test_down_stops_runs_cleanly_and_completed_and_refused_ones_stay_so_without_
     assert without_server[completed] == "Completed"
     assert without_server[refused].startswith("Refused: ")
     assert without_server[stopped] == f"Stopped: `gaelp resume {stopped_id}` resumes it"
+    assert "Cancelled: gaelp stop" in without_server.values(), "the runs of the test before"
     deployed.start()
     deployed.retry(stopped_id)
     deployed.wait_for(stopped, "Running", seconds=90)

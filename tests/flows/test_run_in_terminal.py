@@ -46,8 +46,10 @@ def test_the_gate_is_asked_left_with_ctrl_c_and_passed_by_a_decision_from_elsewh
 
 
 def test_stopped_while_it_trains_it_resumes_where_it_was(folder, terminal):
+    folder.add_long_recipe()
     where = {"cwd": folder.folder, "GAELP_HOME": str(folder.home)}
-    screen = terminal([*GAELP, "run", "--config", "mine.yaml", "--set", "training.rounds=500"], 80, **where)
+    longer = ["--set", "training.rounds=500", "--set", "training.agent=long.yaml"]
+    screen = terminal([*GAELP, "run", "--config", "mine.yaml", *longer], 80, **where)
     screen.expect("of 500, ETA", seconds=240)
     [run] = json.loads(folder.gaelp("runs", "--json"))
     assert run["state"].startswith("at work in process ")
