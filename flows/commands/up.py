@@ -27,7 +27,7 @@ from gaelp.errors import GaelpError
 
 __all__ = ["STOP_S", "down", "up"]
 
-STOP_S = 60
+STOP_S = 120  # a run at work has half a minute to end, on a busy machine more
 
 
 def up(

@@ -16,14 +16,14 @@ from gaelp.phases.run_settings import read_settings
 from gaelp.phases.runs import find_run, phases_done
 from gaelp.types import RunId
 
-__all__ = ["ComparedRun", "Figure", "RunComparison", "compare_runs", "comparison_cells"]
+__all__ = ["ComparedFigure", "ComparedRun", "RunComparison", "compare_runs", "comparison_cells"]
 
 _LOWER, _UPPER = "_lower_95", "_upper_95"
 _DIGITS = 4
 _MISSING = "-"
 
 
-class Figure(Frozen):
+class ComparedFigure(Frozen):
     """A measured figure, with its 95% interval where it has one."""
 
     value: float
@@ -53,8 +53,8 @@ class ComparedRun(Frozen):
     judged_on: str | None  # equal for runs that were judged on the same episodes
     verdict: str | None
     decision: str | None
-    figures: dict[str, Figure]
-    shifted_figures: dict[str, Figure]  # on a market with other parameters than the one trained on
+    figures: dict[str, ComparedFigure]
+    shifted_figures: dict[str, ComparedFigure]  # on a market with other parameters than the one trained on
 
 
 class RunComparison(Frozen):
@@ -162,10 +162,10 @@ def _details(folder: PhaseFolder) -> tuple[dict[str, Any], dict[str, Any]]:
     return details, identity
 
 
-def _figures(metrics: Mapping[str, float]) -> dict[str, Figure]:
+def _figures(metrics: Mapping[str, float]) -> dict[str, ComparedFigure]:
     names = [name for name in metrics if not name.endswith((_LOWER, _UPPER))]
     return {
-        name: Figure(
+        name: ComparedFigure(
             value=metrics[name], lower_95=metrics.get(f"{name}{_LOWER}"), upper_95=metrics.get(f"{name}{_UPPER}")
         )
         for name in names

@@ -198,3 +198,27 @@ def test_every_file_of_a_fresh_home_is_for_its_owner_alone(mine, tracking):
     assert {"approvers.yaml", "alerts.json"} <= {path.name for path in files}
     assert any(path.suffix == ".safetensors" for path in files)
     assert [path for path in files if path.stat().st_mode & 0o077] == []
+
+
+def test_runs_of_train_are_listed_shown_and_compared(gaelp, mine):
+    for run, rounds in (("first", 1), ("second", 2)):
+        assert gaelp(*MINE, "--run", run, "--set", f"training.rounds={rounds}").exit_code == 0
+    listed = json.loads(gaelp("runs", "--json").stdout)
+    assert [(run["run_id"], run["driver"], run["config"]) for run in listed] == [
+        ("first", "train", "mine.yaml"),
+        ("second", "train", "mine.yaml"),
+    ]
+    assert all(run["state"].startswith("trained, gate simulation says ") for run in listed)
+    assert "in gaelp train" in gaelp("status", "first").stdout
+    compared = gaelp("compare", "first", "second")
+    assert compared.exit_code == 0, compared.stderr
+    rows = {line.split()[0]: line.split()[1:] for line in compared.stdout.splitlines() if line.split()}
+    assert rows["training.rounds"] == ["1", "2"]
+    assert rows["market"] == ["tiny", "tiny"]
+    assert max(map(len, compared.stdout.splitlines())) <= 100
+    figures = json.loads(gaelp("compare", "first", "second", "--json").stdout)
+    reward = figures["runs"][0]["figures"]["reward"]
+    assert reward["lower_95"] <= reward["value"] <= reward["upper_95"]
+    again = gaelp("resume", "first")
+    assert again.exit_code == 0, again.stderr
+    assert "Run first: " in again.stdout

@@ -119,7 +119,7 @@ class Pipeline:
     def stop(self):
         if self.up is not None and self.up.poll() is None:
             self.up.send_signal(signal.SIGTERM)
-            self.up.wait(60)
+            self.up.wait(120)
 
     def clear(self):
         self.stop()

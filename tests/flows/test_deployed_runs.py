@@ -79,7 +79,7 @@ def test_down_stops_runs_cleanly_and_completed_and_refused_ones_stay_so_without_
     deployed.wait_for(refused, "Refused")
     stopped, stopped_id = training(deployed)
     assert "Stopped process" in deployed.gaelp("down", "--config", "mine.yaml")
-    assert deployed.up.wait(60) == 0
+    assert deployed.up.wait(120) == 0
     assert "never awaited" not in deployed.log()
     assert "Traceback" not in deployed.log()
     without_server = states(deployed)

@@ -10,7 +10,7 @@ from gaelp.errors import BadInput
 from gaelp.gates.decisions import GateDecision, GateQuestion
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import write_result
-from gaelp.phases.run_comparison import Figure, compare_runs, comparison_cells
+from gaelp.phases.run_comparison import ComparedFigure, compare_runs, comparison_cells
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.run_settings import keep_settings
 from gaelp.phases.runs import RunRecord, note_run
@@ -100,4 +100,4 @@ def test_fewer_than_two_runs_or_an_unknown_one_are_bad_input(tmp_path, store, fi
 
 
 def test_a_figure_without_an_interval_is_shown_alone():
-    assert Figure(value=1 / 3).text() == "0.3333"
+    assert ComparedFigure(value=1 / 3).text() == "0.3333"
