@@ -19,7 +19,9 @@ import httpx
 import pytest
 import yaml
 
+from gaelp.config import load_settings
 from gaelp.gates import Evidence, judge, load_gate
+from gaelp.phases.gate_approval import gate_approvals
 
 # Small enough for seconds, on the default market, so that the first gate has something to pass.
 RECIPE = {
@@ -72,7 +74,8 @@ class Pipeline:
     def environ(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "GAELP_"))}
         address = {"PREFECT_API_URL": self.api} if self.named else {}
-        return kept | {"GAELP_HOME": str(self.home), "NO_COLOR": "1"} | address | self.variables
+        often = {"PREFECT_RUNNER_POLL_FREQUENCY": "1"}  # a user's runner looks for runs every ten seconds
+        return kept | {"GAELP_HOME": str(self.home), "NO_COLOR": "1"} | often | address | self.variables
 
     @property
     def password(self):
@@ -208,8 +211,10 @@ class Pipeline:
         raise AssertionError(f"no run below {self.home} is driven by {flow_run_id}")
 
     def waiting(self, run_id):
-        [question] = [q for q in json.loads(self.gaelp("gate", "list", "--json")) if q["run_id"] == run_id]
-        return question
+        """The question that a run waits for an answer to, as `gaelp gate list --json` shows it."""
+        settings = load_settings(overrides=[f"home={self.home}"], environ={}).settings
+        [question] = gate_approvals(settings).decisions().open_questions(run_id=run_id)
+        return question.model_dump(mode="json") | {"code": question.code}
 
     def task_states(self, flow_run_id):
         body = {"flow_runs": {"id": {"any_": [flow_run_id]}}}

@@ -1,5 +1,6 @@
 """The flow `gaelp` on a real server, from its deployment through the first gate."""
 
+import json
 import os
 
 import psutil
@@ -17,6 +18,8 @@ def test_a_run_is_suspended_at_the_gate_with_its_process_gone_and_resumes_when_a
     flow_run_id, run_id, question = suspended(pipeline)
     assert pipeline.flow_run(flow_run_id)["name"] == run_id
     pipeline.until(lambda: not _engines(flow_run_id), 30, "the process to be gone")
+    [listed] = [asked for asked in json.loads(pipeline.gaelp("gate", "list", "--json")) if asked["run_id"] == run_id]
+    assert listed["code"] == question["code"]
     shown = pipeline.gaelp("gate", "show", run_id)
     assert question["code"] in shown
     assert "lead_over_best_rule" in shown
