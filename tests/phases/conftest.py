@@ -20,6 +20,7 @@ from gaelp.phases.declaration import file_hash
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder, RunFolder
 from gaelp.phases.simulation import plan_simulation, run_simulation
+from gaelp.phases.stage_report import StageReport
 from gaelp.types import Phase, RunId
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -85,9 +86,14 @@ class Place:
     def run_folder(self, run_id: str) -> PhaseFolder:
         return RunFolder(self.folder / "home", RunId(run_id)).phase(Phase.SIMULATION)
 
-    def run(self, run_id: str, *overrides: str, on_report=lambda report: None):
+    def run(self, run_id: str, *overrides: str, on_report=lambda report: None, on_stage=lambda stage: None):
+        """Run phase 1; the reports of training and those of its stages are handed on apart."""
+
+        def hear(report):
+            (on_stage if isinstance(report, StageReport) else on_report)(report)
+
         clock = ManualClock(datetime(2026, 11, 16, tzinfo=UTC))
-        return run_simulation(self.plan(*overrides), self.run_folder(run_id), clock=clock, on_report=on_report)
+        return run_simulation(self.plan(*overrides), self.run_folder(run_id), clock=clock, on_report=hear)
 
 
 @pytest.fixture(scope="session")
