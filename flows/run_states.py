@@ -24,8 +24,7 @@ class RunStates:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._decisions = gate_approvals(settings).decisions()
-        self._unreachable: str | None = None
-        self._connected = False
+        self._connected: bool | None = None  # None: not tried yet
 
     @property
     def home(self) -> Path:
@@ -96,7 +95,7 @@ class RunStates:
     def _state_without_server(self, record: RunRecord) -> str:
         if question := self._open_question(record.run_id):
             return f"waiting at gate {question.gate}; its server is down: `gaelp up`"
-        return f"unknown: {self._unreachable}"
+        return "unknown while its server is down: `gaelp up`, or set PREFECT_API_URL to the server it is on"
 
     def _open_question(self, run_id: str) -> GateQuestion | None:
         now = SystemClock().now()
@@ -111,12 +110,12 @@ class RunStates:
         return queued_runs(self.home)
 
     def _reachable(self) -> bool:
-        if not self._connected and self._unreachable is None:
+        if self._connected is None:
             try:
                 connect(self.home, process_environment())
                 self._connected = True
-            except NoServer as problem:
-                self._unreachable = str(problem)
+            except NoServer:
+                self._connected = False
         return self._connected
 
 

@@ -87,7 +87,7 @@ def test_a_recorded_end_is_shown_without_a_server(home, driver, state, reason, s
 
 def test_a_suspended_run_whose_server_is_down_waits_and_an_unfinished_one_is_unknown(home, passing_verdict):
     home.run("deployment")
-    assert home.state().startswith("unknown: no Prefect server")
+    assert home.state().startswith("unknown while its server is down: `gaelp up`")
     home.ask(passing_verdict())
     assert home.state() == "waiting at gate simulation; its server is down: `gaelp up`"
 
