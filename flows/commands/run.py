@@ -3,23 +3,27 @@
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
 from flows.commands.approve import Approve
 from flows.server import terminal_server
+from gaelp.cli.interruption import stopped_by_hand
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import columns_of, say, show_json, show_text, wrapped
 from gaelp.cli.phase_tables import show_phase
 from gaelp.cli.startup import prepare_run
 from gaelp.cli.training_progress import shown_progress
+from gaelp.clock import SystemClock
 from gaelp.config import Settings, check_name
 from gaelp.config.environment import process_environment
 from gaelp.errors import GaelpError, Refused, WaitingForPerson
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.runs import all_runs
 from gaelp.types import RunId
 
 __all__ = ["drive", "run"]
@@ -54,7 +58,13 @@ def drive(config: str, overrides: Sequence[str], approve: Approve, run_id: str |
     settings = prepare_run(config, list(overrides)).settings
     _check_can_run(settings, approve, run_id)
     signal.signal(signal.SIGTERM, _stop_like_ctrl_c)
-    state = _finished_state(settings, config, overrides, approve, run_id)
+    begun_at = SystemClock().now()
+    try:
+        state = _finished_state(settings, config, overrides, approve, run_id)
+    except BaseException as problem:
+        if stopped_by_hand(problem):
+            _say_how_to_resume(settings, run_id, begun_at)
+        raise
     if not state.is_completed():
         if as_json:
             show_json({"status": str(state.name).lower(), "message": state.message})
@@ -83,6 +93,13 @@ def _finished_state(
                 state = gaelp(**parameters, run_id=run_id, return_state=True)
             screen.stage("stopping Prefect")
         return state
+
+
+def _say_how_to_resume(settings: Settings, run_id: str | None, begun_at: datetime) -> None:
+    """Name the run that was interrupted; one that was not named is the newest, if it has begun at all."""
+    begun = [record.run_id for record in all_runs(settings.home) if record.begun_at >= begun_at]
+    if known := run_id or (begun[-1] if begun else None):
+        say(f"`gaelp resume {known}` resumes the run")
 
 
 def _check_can_run(settings: Settings, approve: Approve, run_id: str | None) -> None:

@@ -61,6 +61,7 @@ def test_stopped_while_it_trains_it_resumes_where_it_was(folder, terminal):
     again.expect("resumed after round", seconds=240)
     again.press("\x03")
     assert again.ended() == 130
+    assert f"`gaelp resume {run['run_id']}` resumes the run" in again.text()
 
 
 def test_piped_it_says_each_stage_and_every_round_that_takes_long(folder):
