@@ -44,7 +44,7 @@ def runs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
 def _row(record: RunRecord, state: str) -> tuple[str, ...]:
     begun = f"{record.begun_at:%Y-%m-%d %H:%M}"
     advice_left_out, _, _ = state.partition(": `gaelp")
-    short = textwrap.shorten(advice_left_out, _STATE_CHARACTERS, placeholder=" ...")
+    short = textwrap.shorten(advice_left_out, _STATE_CHARACTERS)
     return record.run_id, begun, record.config or "", _DRIVEN_BY[record.driver], short
 
 
