@@ -211,10 +211,15 @@ class Pipeline:
         raise AssertionError(f"no run below {self.home} is driven by {flow_run_id}")
 
     def waiting(self, run_id):
-        """The question that a run waits for an answer to, as `gaelp gate list --json` shows it."""
+        """The question that a run waits for an answer to."""
+        [question] = self.questions(run_id)
+        return question
+
+    def questions(self, run_id=None):
+        """What `gaelp gate list --json` shows; read here, as a process of its own takes seconds."""
         settings = load_settings(overrides=[f"home={self.home}"], environ={}).settings
-        [question] = gate_approvals(settings).decisions().open_questions(run_id=run_id)
-        return question.model_dump(mode="json") | {"code": question.code}
+        waiting = gate_approvals(settings).decisions().open_questions(run_id=run_id)
+        return [question.model_dump(mode="json") | {"code": question.code} for question in waiting]
 
     def task_states(self, flow_run_id):
         body = {"flow_runs": {"id": {"any_": [flow_run_id]}}}
