@@ -1,5 +1,6 @@
 """One run of a flow: its id, the settings it was begun with, and the record of decisions it obeys."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -110,6 +111,7 @@ def begin(config: str, overrides: list[str], approval: ApprovalMode, run_id: str
         overrides=tuple(overrides),
         driver="deployment" if deployment.id else "terminal",
         driver_id=flow_run_id,
+        process=None if deployment.id else os.getpid(),
     )
     note_run(folder, record)
     return run

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import psutil
+
 from flows.connection import NoServer, connect
 from gaelp.clock import SystemClock
 from gaelp.config import Settings
@@ -13,7 +15,7 @@ from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.runs import RunEnd, RunRecord, all_runs, find_run, phases_done, read_end
 from gaelp.types import RunId
 
-__all__ = ["RunStates"]
+__all__ = ["RunStates", "working_process"]
 
 _AFTER_DECISION = {"approve": "passed gate {gate}", "reject": "Rejected", "rerun": "to be made again"}
 
@@ -52,7 +54,7 @@ class RunStates:
         if record.driver == "deployment":
             return self._state_of_deployment(folder, record)
         at_gate = self._open_question(record.run_id)
-        if (process := folder.holder()) is not None:
+        if (process := working_process(folder, record)) is not None:
             return (
                 f"waiting at gate {at_gate.gate}, asked in process {process}"
                 if at_gate
@@ -117,6 +119,20 @@ class RunStates:
             except NoServer:
                 self._connected = False
         return self._connected
+
+
+def working_process(folder: RunFolder, record: RunRecord) -> int | None:
+    """The process that works on a run, also while it only starts or judges; None if none does."""
+    if (holder := folder.holder()) is not None:
+        return holder
+    if record.process is None or folder.end.exists():
+        return None
+    try:
+        created = psutil.Process(record.process).create_time()
+    except psutil.NoSuchProcess:
+        return None
+    # A process that was created after the record was written has been given the id of one that is gone.
+    return record.process if created <= folder.record.stat().st_mtime else None
 
 
 def _text(end: RunEnd) -> str:

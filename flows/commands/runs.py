@@ -11,7 +11,7 @@ import typer
 from flows.commands.approve import Approve
 from flows.commands.gate import RunArgument
 from flows.connection import connect
-from flows.run_states import RunStates
+from flows.run_states import RunStates, working_process
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -120,7 +120,7 @@ def stop(run: RunArgument, config: ConfigOption = None) -> None:
     settings = prepare(config).settings
     record, _ = RunStates(settings).find(run)
     if record.driver != "deployment":
-        _interrupt(RunFolder(settings.home, RunId(run)))
+        _interrupt(RunFolder(settings.home, RunId(run)), record)
         return
     connect(settings.home, process_environment())
     from flows.flow_runs import cancel, cancel_phases  # noqa: PLC0415 - Prefect reads the environment when it is imported
@@ -133,9 +133,9 @@ def stop(run: RunArgument, config: ConfigOption = None) -> None:
         note_end(folder, "Cancelled", "gaelp stop", SystemClock())
 
 
-def _interrupt(folder: RunFolder) -> None:
+def _interrupt(folder: RunFolder, record: RunRecord) -> None:
     """Stop the process that works on a run, as Ctrl-C in its terminal does."""
-    process = folder.holder()
+    process = working_process(folder, record)
     if process is None:
         show_text(f"no process works on run {folder.run_id}: nothing to stop")
         return

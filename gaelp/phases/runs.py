@@ -40,6 +40,7 @@ class RunRecord(Frozen):
     driver: Literal["deployment", "terminal", "train"]  # train: `gaelp train`, phase 1 without Prefect
     driver_id: str  # the id of the flow run; empty for `gaelp train`
     tuned: str | None = None  # the file of tuned rules that `gaelp train` was given
+    process: int | None = None  # that drives a run in a terminal, from its start to its end
 
 
 class RunEnd(Frozen):

@@ -15,7 +15,7 @@ from gaelp.gates.decisions import GateDecision, GateQuestion
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult, write_result
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import RunRecord, note_end, note_run
+from gaelp.phases.runs import RunRecord, note_end, note_run, read_record
 
 AT = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
@@ -120,6 +120,17 @@ def test_a_process_that_holds_the_run_is_named(home, passing_verdict):
         assert home.state() == f"at work in process {os.getpid()}"
         home.ask(passing_verdict())
         assert home.state() == f"waiting at gate simulation, asked in process {os.getpid()}"
+
+
+def test_a_process_that_starts_or_judges_works_on_its_run_and_one_that_took_its_id_does_not(home):
+    folder = home.run("terminal")
+    record = read_record(folder).model_copy(update={"process": os.getpid()})
+    note_run(folder, record)
+    assert home.state() == f"at work in process {os.getpid()}"
+    os.utime(folder.record, (0, 0))  # the record is older than this process
+    assert home.state() == "interrupted: `gaelp resume r`"
+    note_run(folder, record.model_copy(update={"process": 2**22 + 1}))
+    assert home.state() == "interrupted: `gaelp resume r`"
 
 
 def test_stop_interrupts_the_process_that_works_on_a_run(home, tmp_path):
