@@ -1,7 +1,7 @@
 """The answers that Prefect accepted at a gate, read by the question they answer.
 
 Prefect hands an answer only to the process that resumes under the same pause key. If that process dies, or the server
-counts its start twice, the answer would never be read. So answers are looked up here, whoever comes by.
+counts its start twice, the answer would never be read. So every process that works on the run looks answers up here.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from gaelp.gates.decisions import GateQuestion
 
 __all__ = ["FormAnswer", "answers_to", "pause_key"]
 
-_LIMIT = 200  # the most that the server gives at once; nobody answers a gate that often
-_STATE = "suspended-"  # what Prefect puts in front of a pause key, and behind it
+_LIMIT = 200  # the most that the server returns at once; nobody answers a gate that often
+_STATE = "suspended-"  # Prefect puts these in front of a pause key and behind it
 _SCHEMA, _RESPONSE = "-schema", "-response"
 
 

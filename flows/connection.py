@@ -51,7 +51,7 @@ def answers(api_url: str) -> bool:
 
 
 def is_own(api_url: str, home: Path) -> bool:
-    """Whether the server at this address knows the home's password; it is asked for a proof, and not told."""
+    """Whether the server at this address knows the home's password; it proves that without being sent the password."""
     challenge = secrets.token_hex(16)
     url = f"{api_url.removesuffix('/api')}{PROOF_PATH}"
     try:

@@ -1,7 +1,7 @@
-"""The watch over runs whose process is gone: without a heartbeat, a run that is said to be running has crashed.
+"""The watch over runs whose process is gone: a run in state Running without a heartbeat has crashed.
 
-Prefect's own way, an automation on heartbeat events, also strikes runs that were suspended or wait for their turn when
-an event is lost on a busy database. So the state is looked at first: only what is said to be running can have crashed.
+Prefect's own way, an automation on heartbeat events, also marks suspended and queued runs when an event is lost on a
+busy database. So the state is read first: only a run in state Running can have crashed.
 """
 
 import threading
@@ -28,7 +28,7 @@ _LOOK_EVERY_S = 15.0
 
 @contextmanager
 def watching_for_crashes() -> Iterator[None]:
-    """Look every few seconds while inside; a look that fails is told, and the next one is made all the same."""
+    """Look every few seconds while inside; a look that fails is logged, and the next one is made all the same."""
     stopping = threading.Event()
 
     def watch() -> None:
@@ -49,7 +49,7 @@ def watching_for_crashes() -> Iterator[None]:
 
 
 def mark_crashed(now: datetime) -> list[str]:
-    """Mark every run of ours that is said to be running and has been silent for too long; returns their names."""
+    """Mark every run of ours in state Running that has been silent for too long; returns their names."""
     running = FlowRunFilter(
         state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])),
         tags=FlowRunFilterTags(all_=["gaelp"]),

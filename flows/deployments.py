@@ -4,12 +4,16 @@ A runner executes the runs of the deployments it created. On a server that other
 home's id, so that no home replaces another's deployment and takes its runs.
 """
 
+import asyncio
+import logging
+import signal
+from contextlib import suppress
 from typing import Any
 
-from prefect import serve
 from prefect.client.schemas.objects import ConcurrencyLimitConfig
 from prefect.deployments.runner import RunnerDeployment
 from prefect.flows import Flow
+from prefect.runner import Runner
 from prefect.schedules import Cron, Schedule
 from prefect.types.entrypoint import EntrypointType
 
@@ -19,7 +23,7 @@ from flows.long_phases import DEPLOYMENT, long_phase
 from flows.safety_watch import safety_watch
 from flows.simulation import simulation
 
-__all__ = ["WEEKLY", "deployments", "serve_deployments"]
+__all__ = ["WEEKLY", "QueuedOnce", "deployments", "serve_deployments"]
 
 WEEKLY = "0 6 * * 1"  # Mondays at six
 _EVERY_TEN_MINUTES = "*/10 * * * *"
@@ -28,13 +32,54 @@ _RUNS_AT_ONCE = 4
 
 def serve_deployments(config: str, overrides: list[str], *, cron: str, shared_as: str | None) -> None:
     """Execute the runs of the deployments until interrupted, and mark those whose process died as crashed."""
+    runner = Runner(pause_on_shutdown=False, limit=_RUNS_AT_ONCE)
+    for deployed in deployments(config, overrides, cron=cron, shared_as=shared_as):
+        runner.add_deployment(deployed)
+    logging.getLogger("prefect.runner.state_proposer").addFilter(QueuedOnce())
     with watching_for_crashes():
-        serve(
-            *deployments(config, overrides, cron=cron, shared_as=shared_as),
-            pause_on_shutdown=False,
-            print_starting_message=False,
-            limit=_RUNS_AT_ONCE,
-        )
+        asyncio.run(_run_until_stopped(runner))
+
+
+async def _run_until_stopped(runner: Runner) -> None:
+    """Serve until Ctrl-C or SIGTERM; then the runs at work are cancelled, and `gaelp resume` resumes them.
+
+    Prefect's own handler of SIGTERM never awaits the coroutine that would stop the runner.
+    """
+    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+    serving = asyncio.create_task(runner.start())
+    await asyncio.sleep(0)  # the runner installs its own handler first
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    stop_asked = asyncio.create_task(stopping.wait())
+    await asyncio.wait({serving, stop_asked}, return_when=asyncio.FIRST_COMPLETED)
+    if serving.done():
+        stop_asked.cancel()
+    elif runner.started:
+        await runner.astop()
+    else:
+        serving.cancel()
+    with suppress(asyncio.CancelledError):
+        await serving
+
+
+class QueuedOnce(logging.Filter):
+    """Says once that a run is queued; Prefect says every half minute that its submission was aborted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._queued: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Rewrite the first of these lines and drop the others."""
+        arguments = record.args if isinstance(record.args, tuple) else ()
+        if not str(record.msg).startswith("Aborted submission") or "SCHEDULED" not in arguments:
+            return True
+        flow_run_id = str(arguments[0])
+        if flow_run_id in self._queued:
+            return False
+        self._queued.add(flow_run_id)
+        record.msg, record.args = "Flow run '%s' is queued: it begins when the run at work ends", (flow_run_id,)
+        return True
 
 
 def deployments(

@@ -1,27 +1,62 @@
-"""What is asked of the Prefect server about a flow run: its state, to wake it, to try it again, to cancel it."""
+"""Requests to the Prefect server about flow runs: their state, the queue, to wake, retry or cancel one."""
 
 import time
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import State
+from prefect.client.schemas.filters import (
+    FlowFilter,
+    FlowFilterName,
+    FlowRunFilter,
+    FlowRunFilterExpectedStartTime,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
+from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.responses import SetStateStatus
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Cancelling, Scheduled
 
 from flows.forms import form_of
+from flows.home_secret import home_id
 from flows.long_phases import phase_runs
+from flows.run import run_name
+from gaelp.clock import SystemClock
 from gaelp.errors import BadInput, Refused
 from gaelp.gates.decisions import GateDecision
+from gaelp.phases.runs import RunRecord
 
-__all__ = ["cancel", "cancel_phases", "is_suspended", "retry", "retry_phases", "state_name", "wake"]
+__all__ = ["cancel", "cancel_phases", "is_suspended", "queued_runs", "retry", "retry_phases", "state_name", "wake"]
 
-_NO_FORM = "Run input schema not found."  # how the server says it
+_NO_FORM = "Run input schema not found."  # the server's message
+_FLOWS = ("gaelp", "simulation")
+_QUEUE_SHOWN = 50
+_DUE_WITHIN = timedelta(minutes=2)  # a run that found no free slot is tried again after half a minute
+
+
+def queued_runs(home: Path) -> list[tuple[RunRecord, str]]:
+    """The runs of this home that wait on the server for their turn; those the schedule plans are not due yet."""
+    due = FlowRunFilter(
+        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED, StateType.PENDING])),
+        expected_start_time=FlowRunFilterExpectedStartTime(before_=SystemClock().now() + _DUE_WITHIN),
+    )
+    with get_client(sync_client=True) as client:
+        deployments = {deployed.id for deployed in client.read_deployments() if _serves(deployed.name, home)}
+        waiting = client.read_flow_runs(
+            flow_filter=FlowFilter(name=FlowFilterName(any_=list(_FLOWS))),
+            flow_run_filter=due,
+            sort=FlowRunSort.EXPECTED_START_TIME_ASC,
+            limit=_QUEUE_SHOWN,
+        )
+    return [(_queued(flow_run), "queued") for flow_run in waiting if flow_run.deployment_id in deployments]
 
 
 def state_name(flow_run_id: str) -> str:
-    """The state the server believes a flow run to be in, with its message where it has one."""
+    """The state of a flow run on the server, with its message where it has one."""
     state = _state(flow_run_id)
     return f"{state.name}: {state.message}" if state.message else str(state.name)
 
@@ -32,7 +67,7 @@ def is_suspended(flow_run_id: str) -> bool:
 
 
 def wake(flow_run_id: str, decision: GateDecision) -> None:
-    """Have a suspended flow run go on after a decision; the run reads the decision from the record, not from here."""
+    """Resume a suspended flow run after a decision; the run reads the decision from the record, not from here."""
     form = form_of(decision)
     with get_client(sync_client=True) as client:
         for wait_s in (1, 2, 4, 8, 0):
@@ -53,7 +88,7 @@ def wake(flow_run_id: str, decision: GateDecision) -> None:
 
 
 def retry(flow_run_id: str) -> None:
-    """Have a flow run that ended without finishing tried again: what it finished is not computed a second time."""
+    """Schedule a flow run that ended early once more: what it finished is not computed a second time."""
     state = _state(flow_run_id)
     if state.is_paused():
         raise Refused(
@@ -66,7 +101,7 @@ def retry(flow_run_id: str) -> None:
 
 
 def retry_phases(run_id: str) -> None:
-    """Have the long phases of a run that ended without a result tried again; each resumes where it was."""
+    """Schedule the long phases of a run that ended without a result once more; each resumes where it was."""
     for phase_run in phase_runs(run_id):
         if phase_run.state is not None and phase_run.state.is_final() and not phase_run.state.is_completed():
             retry(str(phase_run.id))
@@ -83,7 +118,7 @@ def cancel(flow_run_id: str) -> str:
     state = _state(flow_run_id)
     if state.is_final():
         return str(state.name)
-    # Nothing runs while it is suspended, so there is nothing that could do the cancelling.
+    # No process works on a suspended or scheduled run, so none could carry out the cancelling.
     proposed: State[Any] = (
         Cancelled(message="gaelp stop") if state.is_paused() or state.is_scheduled() else Cancelling()
     )
@@ -92,15 +127,33 @@ def cancel(flow_run_id: str) -> str:
     return str(proposed.name)
 
 
+def _serves(deployment: str, home: Path) -> bool:
+    """Whether a deployment executes runs of this home: on a shared server, names end with the id of their home."""
+    return deployment in {"full-pipeline", "alone"} or deployment.endswith(f"-{home_id(home)}")
+
+
+def _queued(flow_run: FlowRun) -> RunRecord:
+    """The record that the run will have once it begins."""
+    given = flow_run.parameters
+    return RunRecord(
+        run_id=given.get("run_id") or run_name(flow_run),
+        begun_at=flow_run.created or SystemClock().now(),
+        config=given.get("config"),
+        overrides=tuple(given.get("overrides") or ()),
+        driver="deployment",
+        driver_id=str(flow_run.id),
+    )
+
+
 def _state(flow_run_id: str) -> State[object]:
     with get_client(sync_client=True) as client:
         try:
-            found = client.read_flow_run(UUID(flow_run_id)).state
+            state = client.read_flow_run(UUID(flow_run_id)).state
         except ObjectNotFound:
             raise BadInput(
                 f"the server at {client.api_url} knows no flow run {flow_run_id}: set PREFECT_API_URL to the one that"
                 " the run was begun on"
             ) from None
-    if found is None:
+    if state is None:
         raise BadInput(f"flow run {flow_run_id} has no state yet: try again in a moment")
-    return found
+    return state

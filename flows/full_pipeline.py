@@ -4,8 +4,8 @@ from typing import Any
 
 from prefect import flow
 
-from flows.gate import GateClosed, pass_gates
-from flows.run import ApprovalMode, begin
+from flows.gate import pass_gates
+from flows.run import ApprovalMode, GateClosed, begin, failure_on_record
 from gaelp.phases import declared
 
 __all__ = ["gaelp"]
@@ -20,12 +20,13 @@ def gaelp(
 ) -> Any:
     """Run the declared phases, each behind its gate: an automatic verdict, then a person's approval.
 
-    A run that was suspended or killed comes through here again from the top; what it finished is not computed a second
-    time, and what a person decided is not asked again.
+    A run that was suspended or killed starts here again from the top; what it finished is not computed a second time,
+    and what a person decided is not asked again.
     """
     run = begin(config, overrides or [], approval, run_id)
     try:
-        passed = pass_gates(run, declared.PHASES)
+        with failure_on_record(run):
+            passed = pass_gates(run, declared.PHASES)
     except GateClosed as closed:
         return closed.state()
     return run.finished(*passed)

@@ -1,7 +1,7 @@
 """A gate in the flow: the automatic verdict first, then a person's decision, looked up in our own record.
 
 Prefect suspends the run while it waits; whether the run continues is decided by the record alone. The verdict is
-computed again each time the run comes by, and the computed one counts, whatever was stored or shown before.
+computed again each time the run reaches the gate, and the computed one counts, whatever was stored or shown before.
 """
 
 from collections.abc import Sequence
@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import NoReturn
 
 from prefect import suspend_flow_run
-from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.settings import PREFECT_UI_URL
-from prefect.states import Failed
 from pydantic import ValidationError
 
 from flows.answers import answers_to, pause_key
 from flows.forms import form_for, read_answer
 from flows.long_phases import in_own_deployment
 from flows.prompt import ask_in_terminal
-from flows.run import Run
+from flows.run import GateClosed, Run
 from gaelp.clock import SystemClock
 from gaelp.errors import GaelpError, Refused, WaitingForPerson
 from gaelp.gates import judge
@@ -30,22 +28,10 @@ from gaelp.phases.gate_questions import find_decision, judging_time, question_ab
 from gaelp.phases.looks import looks_so_far
 from gaelp.phases.phase_result import PhaseResult, read_result
 from tasks.phases import do_phase
+from tasks.progress import announce, screen_paused
 from tasks.verdicts import show_verdict
 
-__all__ = ["GateClosed", "pass_gate", "pass_gates"]
-
-
-class GateClosed(Exception):
-    """The run ends at a gate: refused by the verdict, or rejected by a person."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(reason)
-        self.name = name
-        self.reason = reason
-
-    def state(self) -> State[None]:
-        """How Prefect shows it."""
-        return Failed(name=self.name, message=self.reason)
+__all__ = ["pass_gate", "pass_gates"]
 
 
 def pass_gates(run: Run, phases: Sequence[PhaseDeclaration]) -> list[PhaseResult]:
@@ -57,7 +43,7 @@ def pass_gates(run: Run, phases: Sequence[PhaseDeclaration]) -> list[PhaseResult
 
 
 def pass_gate(run: Run, declared: PhaseDeclaration, previous: PhaseResult | None) -> PhaseResult:
-    """Carry out a phase on what the one before proved, and bring it through its gate."""
+    """Carry out a phase on the result of the one before, and take it through its gate."""
     for attempt in range(1, declared.attempts_max + 1):
         result = _result(run, declared, attempt, previous)
         decision = _decided(run, declared, result)
@@ -92,7 +78,8 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateD
     """The decision on a result; GateClosed where there is nothing to decide."""
     history = questions_about(run.decisions, result)
     if history:
-        _record_answers(run, history[-1])  # whatever follows: an answer that was accepted is on record first
+        _record_answers(run, history[-1])  # first: an accepted answer is recorded whatever follows
+    announce(f"judging gate {result.verdict.gate.name}")
     now = SystemClock().now()
     verdict = judge(result.verdict.gate, result.verdict.evidence, judging_time(run.folder, run.decisions, result, now))
     looks = looks_so_far(run.settings, result)
@@ -111,11 +98,11 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateD
 
 
 def _asked(run: Run, computed: GateQuestion, page: str, context: VerdictContext) -> GateDecision:
-    """Ask; what was decided is looked up in the record."""
+    """Ask, then look up in the record what was decided."""
     _ask(run, run.decisions.ask(computed), page, context)
     decision = find_decision(run.decisions, computed)
     if decision is None:
-        raise Refused(f"gate {computed.gate} of run {computed.run_id}: no decision is on record, so nothing follows")
+        raise Refused(f"gate {computed.gate} of run {computed.run_id}: no decision is on record, so the run ends here")
     return decision
 
 
@@ -124,14 +111,16 @@ def _ask(run: Run, question: GateQuestion, page: str, context: VerdictContext) -
         case "person":
             _suspend_and_ask(run, question, page, context)
         case "prompt":
-            run.decisions.decide(_prompt(question))
+            _prompt(run, question)
         case "auto":
             run.decisions.decide(_automatic(question))
 
 
-def _prompt(question: GateQuestion) -> GateDecision:
+def _prompt(run: Run, question: GateQuestion) -> None:
+    """Ask in this terminal; the run is held meanwhile, so that no second process resumes it."""
     try:
-        return ask_in_terminal(question)
+        with run.folder.held(), screen_paused():
+            ask_in_terminal(question, run.decisions)
     except WaitingForPerson as waiting:
         raise GateClosed("Waiting", str(waiting)) from None
 

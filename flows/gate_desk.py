@@ -1,14 +1,15 @@
-"""What `gaelp gate` does: show the gates that wait, record a decision, and have the run go on."""
+"""What `gaelp gate` does: show the gates that wait, record a decision, and resume the run."""
 
 import getpass
 from pathlib import Path
 from typing import Any
 
+import typer
 from pydantic import ValidationError
 
 from flows.connection import NoServer, connect
 from gaelp.approvals import SigningKey
-from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.clock import Clock, SystemClock
 from gaelp.config import Settings
 from gaelp.config.environment import process_environment
@@ -19,7 +20,9 @@ from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQue
 from gaelp.phases.gate_answers import approvals_of_run, check_answer
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
 from gaelp.phases.looks import look_text
+from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.runs import find_run
+from gaelp.types import RunId
 
 __all__ = ["decide", "list_waiting", "show_gate"]
 
@@ -38,14 +41,14 @@ def list_waiting(settings: Settings, *, as_json: bool) -> None:
         ("run", "gate", "verdict", "code", "waits", "expires (UTC)"),
         [
             (
-                one.run_id,
-                one.gate,
-                one.verdict.outcome,
-                one.code,
-                question_status(one, now),
-                f"{one.expires_at:%m-%d %H:%M}",
+                question.run_id,
+                question.gate,
+                question.verdict.outcome,
+                question.code,
+                question_status(question, now),
+                f"{question.expires_at:%m-%d %H:%M}",
             )
-            for one in questions
+            for question in questions
         ],
     )
     first = questions[0]
@@ -63,30 +66,35 @@ def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:
         show_json(_plain(question) | {"decision": decision.model_dump(mode="json") if decision else None})
         return
     rows = as_rows(question.verdict)
-    columns = ("rule", "outcome", "value", "compared", "threshold", "sample", "why")
+    columns = ("rule", "outcome", "value", "compared", "threshold", "sample")
     show_table(columns, [[row[column] for column in columns] for row in rows])
-    show_text(question.verdict.summary)
+    show_text("")
+    for row in rows:
+        show_paragraph(f"{row['rule']}: {row['why']}", indent="  ")
+    show_paragraph(f"\n{question.verdict.summary}")
     show_text(f"gate {question.gate}, attempt {question.attempt}, code {question.code}, {look_text(question.looks)}")
     if file := question.verdict.gate.file:
         show_text(f"rules: {file.text}")
     for asked, answer in history:
         if answer is not None:
-            show_text(
-                f"{answer.decided_at:%Y-%m-%d %H:%M:%S} UTC {answer.who}: {answer.choice} {asked.code} ({answer.why})"
-            )
+            when = f"{answer.decided_at:%Y-%m-%d %H:%M:%S} UTC"
+            show_paragraph(f"{when} {answer.who}: {answer.choice} {asked.code} ({answer.why})", indent="  ")
 
 
 def decide(
     settings: Settings, choice: GateChoice, run: str, *, code: str, why: str, who: str | None, key: SigningKey | None
 ) -> None:
-    """Record what a person decided on the verdict they name, signed if they give a key; then have the run go on."""
+    """Record what a person decided on the verdict they name, signed if they give a key; then resume the run."""
     approvals = approvals_of_run(settings, run)
     store = approvals.decisions()
     question = _question(settings.home, store, run, code)
     clock = SystemClock()
     decision = check_answer(store, question, choice, clock.now())  # before anything is signed or used up
     if decision is None:
-        decision = store.decide(_signed(approvals, question, choice, why=why, who=who, key=key, clock=clock))
+        signed = _signed(approvals, question, choice, why=why, who=who, key=key, clock=clock)
+        if signed is None:
+            raise typer.Exit(WaitingForPerson.exit_code)
+        decision = store.decide(signed)
         how = "recorded"
     else:
         how = f"was recorded at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC already"
@@ -103,8 +111,8 @@ def _signed(
     who: str | None,
     key: SigningKey | None,
     clock: Clock,
-) -> GateDecision:
-    """The decision, with the signatures that carry it once there are enough; WaitingForPerson while there are not."""
+) -> GateDecision | None:
+    """The decision with its signatures; None while more people have to sign, and who they are is shown."""
     decision = _decision(
         run_id=question.run_id,
         gate=question.gate,
@@ -119,11 +127,10 @@ def _signed(
         return decision
     signatures = approvals.add_signature(question, key, choice, why, clock)
     if not signatures:
-        raise WaitingForPerson(
-            f"The signature of {key.name} is recorded, and more are needed: others approve with"
-            f" `gaelp gate approve {question.run_id} --verdict {question.code} --key FILE --why WHY`."
-            f" {approvals.describe_missing(question, clock)}"
-        )
+        recorded = f"signature of {key.name} recorded for gate {question.gate} of run {question.run_id}"
+        show_paragraph(f"{recorded}. {approvals.describe_missing(question, clock)}")
+        show_text(f"they run: gaelp gate approve {question.run_id} --verdict {question.code} --key FILE --why WHY")
+        return None
     return decision.model_copy(update={"decided_at": clock.now(), "signatures": signatures})
 
 
@@ -148,10 +155,12 @@ def _question(home: Path, store: DecisionStore, run: str, code: str) -> GateQues
 
 
 def _wake(home: Path, question: GateQuestion, decision: GateDecision) -> None:
-    """Have the run go on, if it is suspended on a server; one in a terminal is gone on with by hand."""
+    """Resume the run if it is suspended on a server, or say how a run in a terminal is resumed."""
     record = find_run(home, question.run_id)
-    if record.driver == "terminal":
-        say(f"`gaelp resume {question.run_id}` goes on with the run")
+    if record.driver != "deployment":
+        process = RunFolder(home, RunId(question.run_id)).holder()
+        by = f"process {process}, which waits in its terminal," if process else f"`gaelp resume {question.run_id}`"
+        say(f"{by} resumes the run")
         return
     try:
         connect(home, process_environment())
@@ -160,10 +169,10 @@ def _wake(home: Path, question: GateQuestion, decision: GateDecision) -> None:
     from flows.flow_runs import is_suspended, wake  # noqa: PLC0415 - Prefect reads the environment when imported
 
     if not is_suspended(record.driver_id):
-        say(f"the run is not suspended; `gaelp status {question.run_id}` tells how it stands")
+        say(f"the run is not suspended; `gaelp status {question.run_id}` shows its state")
         return
     wake(record.driver_id, decision)
-    say("the run goes on")
+    say("the run is resumed")
 
 
 def _plain(question: GateQuestion) -> dict[str, object]:

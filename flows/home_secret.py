@@ -47,7 +47,7 @@ def home_id(home: Path) -> str:
 
 
 def proof(home_password: str, challenge: str, port: int) -> str:
-    """What a server at this port answers to a challenge if it knows the password; tells nothing about the password.
+    """What a server at this port answers to a challenge if it knows the password; it reveals nothing about it.
 
     The port is part of it, so that another server cannot pass the challenge on and return the answer as its own.
     """

@@ -1,8 +1,8 @@
 """Phases that take weeks: each attempt is a flow run of its own, and the pipeline is suspended meanwhile.
 
-The attempt's flow run is created under a key of its own, so that it is created once however often the pipeline comes
-by. What counts as its end is the stored result, not a signal: the signal only wakes the pipeline, and where it is lost,
-the watch of `gaelp up` wakes it.
+The attempt's flow run is created under a key of its own, so that it is created once however often the pipeline is
+started. It has ended when its result is stored; the signal only wakes the pipeline, and if it is lost, the watch of
+`gaelp up` wakes it.
 """
 
 import time
@@ -170,7 +170,8 @@ def wake_pipelines() -> list[str]:
 def phase_runs(run_id: str) -> list[FlowRun]:
     """The flow runs of a run's long phases."""
     with get_client(sync_client=True) as client:
-        return [one for one in _phase_runs(client, FlowRunFilter()) if one.parameters.get("run_id") == run_id]
+        runs = _phase_runs(client, FlowRunFilter())
+        return [run for run in runs if run.parameters.get("run_id") == run_id]
 
 
 def _phase_runs(client: SyncPrefectClient, which: FlowRunFilter) -> list[FlowRun]:
@@ -184,12 +185,12 @@ def _phase_runs(client: SyncPrefectClient, which: FlowRunFilter) -> list[FlowRun
 
 def _waiting_for(client: SyncPrefectClient, phase_run: FlowRun) -> FlowRun | None:
     """The pipeline that is suspended for exactly this flow run."""
-    told = phase_run.parameters
+    given = phase_run.parameters
     try:
-        waiting = client.read_flow_run(UUID(told["waker"]))
+        waiting = client.read_flow_run(UUID(given["waker"]))
     except ObjectNotFound:
         return None
-    key = f"phase-{told['phase']}-{told['attempt']}-{told['extension']}-"
+    key = f"phase-{given['phase']}-{given['attempt']}-{given['extension']}-"
     if waiting.state is None or not waiting.state.is_paused():
         return None
     return waiting if (waiting.state.state_details.pause_key or "").startswith(key) else None

@@ -1,51 +1,127 @@
-"""A gate asked in the terminal where the pipeline runs."""
+"""A gate asked in the terminal where the pipeline runs; an answer recorded elsewhere ends the question too."""
 
 import getpass
+import select
 import sys
+import termios
+from collections.abc import Callable
 
-import typer
+from pydantic import ValidationError
 
-from gaelp.cli.output import say, show_table
+from gaelp.cli.output import columns_of, say, say_table, wrapped
 from gaelp.clock import SystemClock
-from gaelp.errors import WaitingForPerson
+from gaelp.errors import Refused, WaitingForPerson
 from gaelp.gates import as_rows
-from gaelp.gates.decisions import GateChoice, GateDecision, GateQuestion
+from gaelp.gates.decision_store import DecisionStore
+from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
 
 __all__ = ["ask_in_terminal"]
 
 _COLUMNS = ("rule", "outcome", "compared", "threshold")
+_LOOK_EVERY_S = 1.0
+_THROUGH = {
+    "command": "`gaelp gate`",
+    "form": "the form in the UI",
+    "prompt": "another terminal",
+    "auto": "--approve auto",
+}
 
 
-def ask_in_terminal(question: GateQuestion) -> GateDecision:
-    """Show the verdict and ask; where nobody can answer, say how to decide later."""
-    if not sys.stdin.isatty():
-        raise WaitingForPerson(
-            f"run {question.run_id} waits at gate {question.gate}, and nobody can be asked here:"
-            f" `gaelp gate approve {question.run_id} --verdict {question.code} --why WHY`, then"
-            f" `gaelp resume {question.run_id}`"
-        )
-    rows = [[row[column] for column in _COLUMNS] for row in as_rows(question.verdict)]
-    show_table(_COLUMNS, rows)
-    say(question.verdict.summary)
-    choice = _choice(question)
-    who = typer.prompt("Your name", default=getpass.getuser(), err=True)
-    why = typer.prompt("Why", err=True)
-    return GateDecision(
-        run_id=question.run_id,
-        gate=question.gate,
-        evidence_hash=question.evidence_hash,
-        choice=choice,
-        who=who,
-        why=why,
-        decided_at=SystemClock().now(),
-        through="prompt",
+class _DecidedElsewhereError(Exception):
+    """Somebody recorded a decision while the question was shown here."""
+
+    def __init__(self, decision: GateDecision) -> None:
+        super().__init__()
+        self.decision = decision
+
+
+def ask_in_terminal(question: GateQuestion, store: DecisionStore) -> GateDecision:
+    """Show the verdict, ask, and record the answer; WaitingForPerson where nobody answers here."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise WaitingForPerson(f"nobody can be asked here, so {_decide_later(question)}")
+    _show(question)
+    try:
+        while True:
+            try:
+                return store.decide(_answer(question, lambda: store.decision(question)))
+            except (Refused, ValidationError) as problem:
+                if question_status(question, SystemClock().now()) == "expired":
+                    raise
+                _say(_reason(problem))
+    except _DecidedElsewhereError as elsewhere:
+        decision = elsewhere.decision
+        say("")
+        _say(f"{decision.who} decided by {_THROUGH[decision.through]}: {decision.choice} ({decision.why})")
+        return decision
+    except (KeyboardInterrupt, EOFError):
+        say("")
+        raise WaitingForPerson(f"nothing was decided: {_decide_later(question)}") from None
+
+
+def _decide_later(question: GateQuestion) -> str:
+    run = question.run_id
+    return (
+        f"run {run} waits at gate {question.gate}. Decide later:\n"
+        f"  gaelp gate show {run}\n"
+        f"  gaelp gate {question.choices[0]} {run} --verdict {question.code} --why WHY\n"
+        f"  gaelp resume {run}"
     )
 
 
-def _choice(question: GateQuestion) -> GateChoice:
-    while True:
-        typed = typer.prompt(f"{', '.join(question.choices)}?", default="reject", err=True).strip().lower()
-        for choice in question.choices:
-            if typed == choice:
-                return choice
-        typer.echo(f"{typed!r} is not one of {', '.join(question.choices)}", err=True)
+def _show(question: GateQuestion) -> None:
+    say(f"\nGate {question.gate} of run {question.run_id}, attempt {question.attempt}, verdict {question.code}\n")
+    say_table(_COLUMNS, [[row[column] for column in _COLUMNS] for row in as_rows(question.verdict)])
+    _say(f"\n{question.verdict.summary}\n")
+    _say("Answer here, or with `gaelp gate` from elsewhere. Ctrl-C leaves the run waiting.")
+
+
+def _answer(question: GateQuestion, decided: Callable[[], GateDecision | None]) -> GateDecision:
+    """What the person at the terminal types; Enter alone decides nothing."""
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # whatever was typed before the question was shown answers nothing
+    *others, last = question.choices
+    offered = f"{', '.join(others)} or {last}" if others else last
+    choice = _typed(f"{offered}? ", decided)
+    while choice not in question.choices:
+        say(f"{choice!r} is not one of the answers" if choice else "Nothing is decided yet: type the whole word.")
+        choice = _typed(f"{offered}? ", decided)
+    user = getpass.getuser()
+    who = _typed(f"Your name [{user}]: ", decided) or user
+    why = ""
+    while not why:
+        why = _typed("Why: ", decided)
+    return GateDecision.model_validate(
+        {
+            "run_id": question.run_id,
+            "gate": question.gate,
+            "evidence_hash": question.evidence_hash,
+            "choice": choice,
+            "who": who,
+            "why": why,
+            "decided_at": SystemClock().now(),
+            "through": "prompt",
+        }
+    )
+
+
+def _typed(prompt: str, decided: Callable[[], GateDecision | None]) -> str:
+    """One line from the terminal; meanwhile the record is looked up every second."""
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    while not select.select([sys.stdin], [], [], _LOOK_EVERY_S)[0]:
+        if (decision := decided()) is not None:
+            raise _DecidedElsewhereError(decision)
+    line = sys.stdin.readline()
+    if not line:  # Ctrl-D
+        raise EOFError
+    return line.strip()
+
+
+def _reason(problem: Refused | ValidationError) -> str:
+    if isinstance(problem, Refused):
+        return str(problem)
+    first = problem.errors(include_url=False)[0]
+    return f"{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def _say(text: str) -> None:
+    say(wrapped(text, columns_of(sys.stderr)))

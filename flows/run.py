@@ -1,13 +1,18 @@
 """One run of a flow: its id, the settings it was begun with, and the record of decisions it obeys."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.exceptions import TerminationSignal
 from prefect.logging import get_run_logger
 from prefect.runtime import deployment, flow_run
+from prefect.states import Failed
 
 from gaelp.clock import SystemClock
 from gaelp.config import LoadedSettings, Settings, check_name, load_settings
@@ -19,13 +24,26 @@ from gaelp.phases.old_runs import move_old_files
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.run_settings import keep_settings
-from gaelp.phases.runs import RunRecord, note_run, read_record
+from gaelp.phases.runs import RunRecord, note_end, note_run, read_record
 from gaelp.types import RunId, new_run_id
 
-__all__ = ["ApprovalMode", "Run", "begin", "join"]
+__all__ = ["ApprovalMode", "GateClosed", "Run", "begin", "failure_on_record", "join", "run_name"]
 
 # person: suspend until someone decides; prompt: ask in this terminal; auto: approve what passes, in the sandbox only.
 ApprovalMode = Literal["person", "prompt", "auto"]
+
+
+class GateClosed(Exception):
+    """The run ends at a gate: refused by the verdict, rejected by a person, or left waiting in a terminal."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(reason)
+        self.name = name
+        self.reason = reason
+
+    def state(self) -> State[None]:
+        """How Prefect shows it."""
+        return Failed(name=self.name, message=self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +82,9 @@ class Run:
 
         return given
 
-    def finished(self, *results: PhaseResult) -> dict[str, Any]:
-        """What the flow returns, as plain JSON."""
+    def finished(self, *results: PhaseResult, state: str = "Completed", reason: str = "") -> dict[str, Any]:
+        """Record that the run ended well; returns what the flow returns, as plain JSON."""
+        note_end(self.folder, state, reason, SystemClock())
         phases = [
             result.model_dump(mode="json") | {"result": str(result.folder(self.settings.home).details)}
             for result in results
@@ -92,6 +111,7 @@ def begin(config: str, overrides: list[str], approval: ApprovalMode, run_id: str
         overrides=tuple(overrides),
         driver="deployment" if deployment.id else "terminal",
         driver_id=flow_run_id,
+        process=None if deployment.id else os.getpid(),
     )
     note_run(folder, record)
     return run
@@ -158,15 +178,36 @@ def _check_asked_the_same(folder: RunFolder, config: str, overrides: list[str]) 
         )
 
 
+@contextmanager
+def failure_on_record(run: Run) -> Iterator[None]:
+    """Record that a run was refused, failed or was stopped, so that it is known without the server."""
+    try:
+        yield
+    except GateClosed as closed:
+        note_end(run.folder, closed.name, closed.reason, SystemClock())
+        raise
+    except Exception as problem:
+        note_end(run.folder, "Failed", str(problem), SystemClock())
+        raise
+    except (KeyboardInterrupt, TerminationSignal):
+        note_end(run.folder, "Stopped", f"`gaelp resume {run.run_id}` resumes it", SystemClock())
+        raise
+
+
+def run_name(flow_run: FlowRun) -> RunId:
+    """The id of the run that a flow run drives, made of its id and the instant it was created: always the same."""
+    if flow_run.created is None:
+        raise RuntimeError(f"flow run {flow_run.id} has no time of creation: the server is not one of Prefect 3")
+    return new_run_id(_Stopped(flow_run.created), lambda count: flow_run.id.bytes[-count:])
+
+
 def _name_for(flow_run_id: str) -> RunId:
-    """The run's id, made of the instant the flow run was created and its id: the same each time it comes by."""
+    """The id of a run that was not named; the flow run is renamed after it."""
     with get_client(sync_client=True) as client:
-        found = client.read_flow_run(UUID(flow_run_id))
-        if found.created is None:
-            raise RuntimeError(f"flow run {flow_run_id} has no time of creation: the server is not one of Prefect 3")
-        name = new_run_id(_Stopped(found.created), lambda count: UUID(flow_run_id).bytes[-count:])
-        if found.name != name:
-            client.update_flow_run(UUID(flow_run_id), name=name)
+        driving = client.read_flow_run(UUID(flow_run_id))
+        name = run_name(driving)
+        if driving.name != name:
+            client.update_flow_run(driving.id, name=name)
     return name
 
 

@@ -1,4 +1,4 @@
-"""The safety watch as a flow: every few minutes, and red if a part of it could not be done."""
+"""The safety watch as a flow: every few minutes, and failed if a part of it failed."""
 
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ __all__ = ["prefect_events", "safety_watch"]
 
 @flow(name="safety-watch", flow_run_name="safety-watch", persist_result=True, result_serializer="json")
 def safety_watch(config: str = "quick-test", overrides: list[str] | None = None) -> Any:
-    """Tell people of what is left alone, bring books and platform together, and hold spending to its rules."""
+    """Send alerts about what is left unattended, reconcile books and platform, and apply the money rules."""
     settings, events = load_settings(config, overrides=overrides or ()).settings, (prefect_events(),)
     register_secrets(known_secrets())
     open_guard = partial(opened_guard, settings, more_channels=events)
@@ -42,7 +42,7 @@ def _emit(alert: Alert) -> None:
 
 
 def _shown(report: WatchReport) -> dict[str, Any]:
-    """The report, unless something could not be done: then the run fails, for everyone to see."""
+    """The report; the run fails if a part of the watch did."""
     for text in (*report.gates, *report.approvals, *_held(report)):
         get_run_logger().warning(text)
     if report.failures:
@@ -51,6 +51,6 @@ def _shown(report: WatchReport) -> dict[str, Any]:
 
 
 def _held(report: WatchReport) -> list[str]:
-    """The campaigns that the money rules do not allow to go on."""
+    """The campaigns that the money rules hold or kill."""
     verdicts = report.money_rules.verdicts if report.money_rules else {}
     return [f"{campaign}: {said}" for campaign, said in verdicts.items() if said.startswith(("hold", "kill"))]

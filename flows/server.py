@@ -1,4 +1,4 @@
-"""The home's own Prefect server: where it listens, started and kept alive while something needs it."""
+"""The home's own Prefect server: where it listens, how it is started, kept alive and stopped."""
 
 import os
 import socket

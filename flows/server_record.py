@@ -32,7 +32,7 @@ class Up(Frozen):
 
 
 class ServerProcess(Frozen):
-    """A server process started for this home; with its time of creation, as process ids are used again."""
+    """A server process started for this home, with its time of creation: process ids are reused."""
 
     pid: int
     created: float

@@ -5,7 +5,7 @@ from typing import Any
 
 from prefect import flow
 
-from flows.run import begin
+from flows.run import begin, failure_on_record
 from gaelp.gates.decisions import CODE_LENGTH
 from gaelp.phases.looks import looks_so_far
 from gaelp.phases.phase_result import read_result
@@ -20,9 +20,11 @@ __all__ = ["simulation"]
 def simulation(config: str = "quick-test", overrides: list[str] | None = None, run_id: str | None = None) -> Any:
     """Train an agent and judge it; nothing follows from the verdict."""
     run = begin(config, overrides or [], "person", run_id)
-    assign = run.assign(SIMULATION, 1, None)
-    result = read_result(Path(do_phase(SIMULATION.phase, run.run_id, 1, 0, declared=SIMULATION, assign=assign)))
-    code, looks = result.verdict.evidence_hash[:CODE_LENGTH], looks_so_far(run.settings, result)
-    context = SIMULATION.context(result, run.settings.home)
-    show_verdict(code, result.verdict.outcome, 1, looks, verdict=result.verdict, context=context)
-    return run.finished(result)
+    with failure_on_record(run):
+        assign = run.assign(SIMULATION, 1, None)
+        result = read_result(Path(do_phase(SIMULATION.phase, run.run_id, 1, 0, declared=SIMULATION, assign=assign)))
+        code, looks = result.verdict.evidence_hash[:CODE_LENGTH], looks_so_far(run.settings, result)
+        context = SIMULATION.context(result, run.settings.home)
+        show_verdict(code, result.verdict.outcome, 1, looks, verdict=result.verdict, context=context)
+    verdict = result.verdict
+    return run.finished(result, state="Judged", reason=f"gate {verdict.gate.name} says {verdict.outcome}")

@@ -1,4 +1,4 @@
-"""A phase as a task: whichever it is, its work is done once for each attempt, and where the result is is kept."""
+"""A phase as a task: its work is done once for each attempt, and the path of its result is stored."""
 
 from collections.abc import Callable
 from typing import Any

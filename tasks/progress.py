@@ -1,34 +1,58 @@
-"""Where the reports of a phase go while it works: the run's log and progress bar in Prefect, and whoever listens."""
+"""Where the reports of a phase go while it works: the run's log and progress bar in Prefect, and this terminal."""
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from typing import Protocol
 from uuid import UUID
 
 import httpx
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.logging import get_run_logger
 
+from gaelp.phases.stage_report import OnReport, StageReport
 from gaelp.training.report_text import as_text
 from gaelp.training.reports import RoundDone, TrainingReport
 
-__all__ = ["Bar", "listening", "report_progress"]
-
-OnReport = Callable[[TrainingReport], None]
+__all__ = ["Bar", "Screen", "announce", "report_progress", "screen_paused", "shown_on"]
 
 _SECONDS_BETWEEN_UPDATES = 5.0
-_listener: ContextVar[OnReport | None] = ContextVar("listener", default=None)
+
+
+class Screen(Protocol):
+    """The terminal that a run is driven from."""
+
+    def report(self, report: TrainingReport | StageReport) -> None:
+        """Show a report."""
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Leave the terminal to a question while inside."""
+
+
+_screen: ContextVar[Screen | None] = ContextVar("screen", default=None)
 
 
 @contextmanager
-def listening(listener: OnReport) -> Iterator[None]:
-    """Hear every report of the phases that run in this terminal."""
-    token = _listener.set(listener)
+def shown_on(screen: Screen) -> Iterator[None]:
+    """Show the reports of every phase on this screen while inside."""
+    token = _screen.set(screen)
     try:
         yield
     finally:
-        _listener.reset(token)
+        _screen.reset(token)
+
+
+def announce(stage: str) -> None:
+    """Show what the flow does now, if it is driven from a terminal."""
+    if screen := _screen.get():
+        screen.report(StageReport(stage))
+
+
+def screen_paused() -> AbstractContextManager[None]:
+    """Stop the progress bar of this terminal, if there is one, while a question is asked."""
+    screen = _screen.get()
+    return screen.paused() if screen else nullcontext()
 
 
 class Bar:
@@ -44,23 +68,26 @@ class Bar:
         if share < 1 and self._clock() - self._moved_at < _SECONDS_BETWEEN_UPDATES:
             return
         self._moved_at = self._clock()
-        # The bar is a window onto the work: while the server is away, the work goes on without it.
+        # The bar only shows the work: while the server is away, the work continues without it.
         with suppress(httpx.HTTPError):
             update_progress_artifact(artifact_id=self._id, progress=100 * share)
 
 
 def report_progress(key: str) -> OnReport:
-    """A listener for one phase: the bar for its rounds, the log for what is worth a line."""
+    """A listener for one phase: rounds move the bar, each stage and notable report is a line in the log."""
     bar = Bar(key, "rounds of training")
     logger = get_run_logger()
-    also = _listener.get()
+    screen = _screen.get()
 
-    def show(report: TrainingReport) -> None:
+    def show(report: TrainingReport | StageReport) -> None:
         if isinstance(report, RoundDone):
             bar.move(report.round / report.rounds)
+        elif isinstance(report, StageReport):
+            if report.done == 0:
+                logger.info(report.stage)
         elif text := as_text(report):
             logger.info(text)
-        if also is not None:
-            also(report)
+        if screen is not None:
+            screen.report(report)
 
     return show

@@ -1,4 +1,4 @@
-"""How tasks keep their results: as JSON, once for each flow run, and tried again only where that can help."""
+"""How tasks store their results: as JSON, once for each flow run; and which failures are worth a retry."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ def artifact_key(what: str, run_id: str, attempt: int) -> str:
 
 
 def worth_another_try(_task: Task[Any, Any], _run: TaskRun, state: State[Any]) -> bool:
-    """Wrong input and a refusal are the same the second time; a full disk or a lost connection may not be."""
+    """Bad input and refusals would be the same the second time; a full disk or a lost connection may not be."""
     problem = state.result(raise_on_failure=False)
     return not isinstance(problem, BadInput | Refused)
 

@@ -1,4 +1,4 @@
-"""Who says yes at the gates of a run in a terminal."""
+"""How the gates of a run in a terminal are decided."""
 
 from enum import StrEnum
 

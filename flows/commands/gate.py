@@ -1,4 +1,4 @@
-"""`gaelp gate`: what waits for a person, the evidence, and the decision."""
+"""`gaelp gate`: list the gates that wait for a person, show the evidence, decide."""
 
 from pathlib import Path
 from typing import Annotated
@@ -49,7 +49,7 @@ def approve(
     passphrase_file: PassphraseFileOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Approve the verdict you looked at: the run goes on to the next phase."""
+    """Approve the verdict you looked at: the run resumes with the next phase."""
     signing = open_key(key, passphrase_file) if key else None
     decide(prepare(config).settings, "approve", run, code=verdict, why=why, who=who, key=signing)
 
@@ -73,5 +73,5 @@ def reject(
 def rerun(
     run: RunArgument, verdict: VerdictOption, why: WhyOption, who: WhoOption = None, config: ConfigOption = None
 ) -> None:
-    """Have the phase made again, with another seed and judged on other episodes."""
+    """Repeat the phase, with another seed and judged on other episodes."""
     decide(prepare(config).settings, "rerun", run, code=verdict, why=why, who=who, key=None)

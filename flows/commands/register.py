@@ -20,25 +20,34 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
     (
         "down",
         "flows.commands.up:down",
-        "Stop what `gaelp up` started: runs at work are stopped and can be resumed, suspended ones wait on.",
+        "Stop what `gaelp up` started: runs at work are stopped and can be resumed, suspended ones stay suspended.",
     ),
     ("run", "flows.commands.run:run", "Run the pipeline in this terminal: every phase there is, each behind its gate."),
     ("gate", "flows.commands.gate:app", "Gates that wait for a person: look at the evidence and decide."),
-    ("runs", "flows.commands.runs:runs", "List the runs of the pipeline below the home, oldest first."),
+    (
+        "runs",
+        "flows.commands.runs:runs",
+        "List the runs below the home, of the pipeline and of `gaelp train`, oldest first; queued ones are last.",
+    ),
     (
         "status",
         "flows.commands.runs:status",
-        "Show how a run stands: phases finished, verdicts, who decided what, and what it waits for.",
+        "Show a run: its state, the phases finished, verdicts, who decided what, and what it waits for.",
+    ),
+    (
+        "compare",
+        "flows.commands.compare:compare",
+        "Put two or more runs side by side: config, agent, market, seed, figures with intervals, verdict.",
     ),
     (
         "resume",
         "flows.commands.runs:resume",
-        "Go on with a run that was interrupted, crashed or expired; what it finished is not computed again.",
+        "Resume a run that was interrupted, crashed or expired; what it finished is not computed again.",
     ),
     (
         "stop",
         "flows.commands.runs:stop",
-        "Stop a run; `gaelp resume` goes on with it from its last checkpoint, and asks again at a gate.",
+        "Stop a run; `gaelp resume` resumes it from its last checkpoint, and asks again at a gate.",
     ),
 )
 

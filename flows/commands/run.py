@@ -1,24 +1,29 @@
 """`gaelp run`: the flow `gaelp` in this terminal, with progress."""
 
 import signal
+import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
 from flows.commands.approve import Approve
 from flows.server import terminal_server
+from gaelp.cli.interruption import stopped_by_hand
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, show_json, show_text
+from gaelp.cli.output import columns_of, say, show_json, show_text, wrapped
 from gaelp.cli.phase_tables import show_phase
 from gaelp.cli.startup import prepare_run
 from gaelp.cli.training_progress import shown_progress
+from gaelp.clock import SystemClock
 from gaelp.config import Settings, check_name
 from gaelp.config.environment import process_environment
 from gaelp.errors import GaelpError, Refused, WaitingForPerson
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.runs import all_runs
 from gaelp.types import RunId
 
 __all__ = ["drive", "run"]
@@ -29,7 +34,7 @@ def run(
     approve: Annotated[Approve, typer.Option("--approve", help="Ask here, or approve what passes.")] = Approve.PROMPT,
     run_id: Annotated[
         str | None,
-        typer.Option("--run", metavar="ID", help="Go on with this run, or begin one of this name.", show_default="new"),
+        typer.Option("--run", metavar="ID", help="Resume this run, or begin one of this name.", show_default="new"),
     ] = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
@@ -40,7 +45,7 @@ def run(
 
     - `gaelp run --config quick-test --approve auto`: approves what passes; allowed where no money can move
 
-    - `gaelp run --run 20261116-020641-7f3a9c`: go on with a run; what it finished is not computed again
+    - `gaelp run --run 20261116-020641-7f3a9c`: resume a run; what it finished is not computed again
 
     The flow is the one that `gaelp up` serves, on a Prefect server of its own that ends with it. Exit code 0 only if
     the pipeline finished, 3 if a gate refused or someone rejected, 4 if it waits for a person.
@@ -49,19 +54,17 @@ def run(
 
 
 def drive(config: str, overrides: Sequence[str], approve: Approve, run_id: str | None, *, as_json: bool) -> None:
-    """Run the flow here and tell how it ended."""
+    """Run the flow here and show how it ended."""
     settings = prepare_run(config, list(overrides)).settings
     _check_can_run(settings, approve, run_id)
     signal.signal(signal.SIGTERM, _stop_like_ctrl_c)
-    say("starting Prefect (about ten seconds) ...")
-    with terminal_server(settings.home, process_environment()) as server:
-        from flows.full_pipeline import gaelp  # noqa: PLC0415 - Prefect reads the environment when it is imported
-        from tasks.progress import listening  # noqa: PLC0415 - as above
-
-        server.wait()
-        with shown_progress() as show, listening(show):
-            told = {"config": config, "overrides": list(overrides), "approval": approve.value, "run_id": run_id}
-            state: Any = gaelp(**told, return_state=True)
+    begun_at = SystemClock().now()
+    try:
+        state = _finished_state(settings, config, overrides, approve, run_id)
+    except BaseException as problem:
+        if stopped_by_hand(problem):
+            _say_how_to_resume(settings, run_id, begun_at)
+        raise
     if not state.is_completed():
         if as_json:
             show_json({"status": str(state.name).lower(), "message": state.message})
@@ -73,8 +76,34 @@ def drive(config: str, overrides: Sequence[str], approve: Approve, run_id: str |
         _show(result)
 
 
+def _finished_state(
+    settings: Settings, config: str, overrides: Sequence[str], approve: Approve, run_id: str | None
+) -> Any:
+    """The state that the flow ends in, with its progress shown meanwhile."""
+    with shown_progress() as screen:
+        screen.stage("starting Prefect")
+        with terminal_server(settings.home, process_environment()) as server:
+            from flows.full_pipeline import gaelp  # noqa: PLC0415 - Prefect reads the environment when it is imported
+            from tasks.progress import shown_on  # noqa: PLC0415 - as above
+
+            server.wait()
+            screen.stage("starting the run")
+            with shown_on(screen):
+                parameters = {"config": config, "overrides": list(overrides), "approval": approve.value}
+                state = gaelp(**parameters, run_id=run_id, return_state=True)
+            screen.stage("stopping Prefect")
+        return state
+
+
+def _say_how_to_resume(settings: Settings, run_id: str | None, begun_at: datetime) -> None:
+    """Name the run that was interrupted; one that was not named is the newest, if it has begun at all."""
+    begun = [record.run_id for record in all_runs(settings.home) if record.begun_at >= begun_at]
+    if known := run_id or (begun[-1] if begun else None):
+        say(f"`gaelp resume {known}` resumes the run")
+
+
 def _check_can_run(settings: Settings, approve: Approve, run_id: str | None) -> None:
-    """Tell what would be refused later, before Prefect is started."""
+    """Refuse what would be refused later, before Prefect is started."""
     if approve is Approve.AUTO:
         gate_approvals(settings).check_automatic()
     if run_id is not None:
@@ -93,7 +122,8 @@ def _raise_why(state: Any) -> None:
         case "Refused" | "Rejected":
             raise Refused(message)
         case "Waiting":
-            raise WaitingForPerson(message)
+            say(wrapped(message, columns_of(sys.stderr)))
+            raise typer.Exit(WaitingForPerson.exit_code)
     problem = state.result(raise_on_failure=False)
     raise problem if isinstance(problem, GaelpError) else GaelpError(message)
 

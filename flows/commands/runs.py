@@ -1,7 +1,8 @@
-"""`gaelp runs | status | resume | stop`: the life of a run."""
+"""`gaelp runs | status | resume | stop`: list runs, show one, resume or stop it."""
 
 import os
 import signal
+import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,62 +10,77 @@ import typer
 
 from flows.commands.approve import Approve
 from flows.commands.gate import RunArgument
-from flows.connection import NoServer, connect
+from flows.connection import connect
+from flows.run_states import RunStates, working_process
 from gaelp.cli.options import ConfigOption, JsonOption
-from gaelp.cli.output import show_json, show_table, show_text
+from gaelp.cli.output import show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.clock import SystemClock
-from gaelp.config import Settings
 from gaelp.config.environment import process_environment
-from gaelp.gates.decisions import question_status
+from gaelp.gates.decisions import GateDecision, GateQuestion
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import all_runs, find_run, phases_done
+from gaelp.phases.runs import RunRecord, find_run, note_end, phases_done
 from gaelp.types import RunId
 
 __all__ = ["resume", "runs", "status", "stop"]
 
+_STATE_CHARACTERS = 60  # in the list; `gaelp status` shows all of it
+_DRIVEN_BY = {"deployment": "deployment", "terminal": "terminal", "train": "gaelp train"}
+
 
 def runs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """List the runs of the pipeline below the home, oldest first."""
-    settings = prepare(config).settings
-    found = [(record, _stands(settings, record)) for record in all_runs(settings.home)]
+    """List the runs below the home, of the pipeline and of `gaelp train`, oldest first; queued ones are last."""
+    states = RunStates(prepare(config).settings).all()
     if as_json:
-        show_json([record.model_dump(mode="json") | {"stands": stands} for record, stands in found])
-    elif found:
-        show_table(
-            ("run", "begun (UTC)", "config", "in", "stands"),
-            [(r.run_id, f"{r.begun_at:%Y-%m-%d %H:%M}", r.config or "", r.driver, s) for r, s in found],
-        )
+        show_json([_as_json(record, state) for record, state in states])
+    elif states:
+        show_table(("run", "begun (UTC)", "config", "in", "state"), [_row(*run) for run in states])
     else:
         show_text("No runs yet; `gaelp run --config quick-test` begins one.")
 
 
+def _row(record: RunRecord, state: str) -> tuple[str, ...]:
+    begun = f"{record.begun_at:%Y-%m-%d %H:%M}"
+    advice_left_out, _, _ = state.partition(": `gaelp")
+    short = textwrap.shorten(advice_left_out, _STATE_CHARACTERS)
+    return record.run_id, begun, record.config or "", _DRIVEN_BY[record.driver], short
+
+
+def _as_json(record: RunRecord, state: str) -> dict[str, Any]:
+    return record.model_dump(mode="json") | {"state": state, "stands": state}  # the latter is its name of old
+
+
 def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Show how a run stands: phases finished, verdicts, who decided what, and what it waits for."""
+    """Show a run: its state, the phases finished, verdicts, who decided what, and what it waits for."""
     settings = prepare(config).settings
-    record = find_run(settings.home, run)
-    stands, done = _stands(settings, record), phases_done(settings.home, run)
-    history = gate_approvals(settings).decisions().history(run)
+    record, state = RunStates(settings).find(run)
+    done, history = phases_done(settings.home, run), gate_approvals(settings).decisions().history(run)
     if as_json:
         decisions = [answer.model_dump(mode="json") for _, answer in history if answer]
-        show_json(
-            record.model_dump(mode="json")
-            | {"stands": stands, "phases": [_phase_row(one) for one in done], "decisions": decisions}
-        )
+        phases = [_phase_row(result) for result in done]
+        show_json(_as_json(record, state) | {"phases": phases, "decisions": decisions})
         return
-    show_text(f"run {record.run_id}: {stands}")
-    show_text(f"begun {record.begun_at:%Y-%m-%d %H:%M:%S} UTC with {record.config}, in a {record.driver}")
-    for phase in done:
-        learned = "learned" if phase.learned else "nothing learned"
-        show_text(
-            f"phase {phase.phase}, attempt {phase.attempt}: {phase.agent}, {learned},"
-            f" gate says {phase.verdict.outcome}, {phase.seconds:.0f} s"
-        )
-    for question, answer in history:
-        said = f"{answer.choice} by {answer.who}: {answer.why}" if answer else "no decision yet"
-        show_text(f"gate {question.gate}, attempt {question.attempt}, verdict {question.code}: {said}")
+    show_paragraph(f"run {record.run_id}: {state}", indent="  ")
+    options = "".join(f" --set {override}" for override in record.overrides)
+    begun = f"{record.begun_at:%Y-%m-%d %H:%M:%S} UTC"
+    show_text(f"begun {begun} with {record.config or 'a config not recorded'}{options}, in {_DRIVEN_BY[record.driver]}")
+    for line in (*map(_phase_text, done), *(_decision_text(*asked) for asked in history)):
+        show_paragraph(line, indent="  ")
+
+
+def _phase_text(result: PhaseResult) -> str:
+    learned = "learned" if result.learned else "nothing learned"
+    return (
+        f"phase {result.phase}, attempt {result.attempt}: {result.agent}, {learned},"
+        f" gate says {result.verdict.outcome}, {result.seconds:.0f} s"
+    )
+
+
+def _decision_text(question: GateQuestion, answer: GateDecision | None) -> str:
+    decided = f"{answer.choice} by {answer.who}: {answer.why}" if answer else "no decision yet"
+    return f"gate {question.gate}, attempt {question.attempt}, verdict {question.code}: {decided}"
 
 
 def _phase_row(result: PhaseResult) -> dict[str, Any]:
@@ -77,9 +93,15 @@ def resume(
     config: ConfigOption = None,
     approve: Annotated[Approve, typer.Option("--approve", help="For a run in a terminal.")] = Approve.PROMPT,
 ) -> None:
-    """Go on with a run that was interrupted, crashed or expired; what it finished is not computed again."""
+    """Resume a run that was interrupted, crashed or expired; what it finished is not computed again."""
     home = prepare(config).settings.home
     record = find_run(home, run)
+    if record.driver == "train":
+        from gaelp.cli.train import train  # noqa: PLC0415 - torch takes seconds that `gaelp status` need not spend
+
+        tuned = Path(record.tuned) if record.tuned else None
+        train(config=record.config or config, run=run, tuned=tuned, overrides=list(record.overrides))
+        return
     if record.driver == "terminal":
         from flows.commands.run import drive  # noqa: PLC0415 - torch takes seconds that `gaelp status` need not spend
 
@@ -90,53 +112,32 @@ def resume(
 
     retry_phases(run)
     retry(record.driver_id)
-    show_text(f"run {run} is scheduled again; `gaelp status {run}` shows how it stands")
+    show_text(f"run {run} is scheduled again; `gaelp status {run}` shows its state")
 
 
 def stop(run: RunArgument, config: ConfigOption = None) -> None:
-    """Stop a run; `gaelp resume` goes on with it from its last checkpoint, and asks again at a gate."""
+    """Stop a run; `gaelp resume` resumes it from its last checkpoint, and asks again at a gate."""
     settings = prepare(config).settings
-    home = settings.home
-    record = find_run(home, run)
-    if record.driver == "terminal":
-        pid = RunFolder(home, RunId(run)).holder()
-        if pid is None:
-            show_text(f"run {run} is not at work")
-            return
-        os.kill(pid, signal.SIGINT)
-        show_text(f"told process {pid} to stop; `gaelp resume {run}` goes on")
+    record, _ = RunStates(settings).find(run)
+    if record.driver != "deployment":
+        _interrupt(RunFolder(settings.home, RunId(run)), record)
         return
-    connect(home, process_environment())
+    connect(settings.home, process_environment())
     from flows.flow_runs import cancel, cancel_phases  # noqa: PLC0415 - Prefect reads the environment when it is imported
 
     cancel_phases(run)
-    show_text(f"run {run}: {cancel(record.driver_id)}")
+    show_text(f"run {run}: {cancel(record.driver_id)}; `gaelp resume {run}` resumes it")
     gate_approvals(settings).decisions().withdraw(run, SystemClock().now())
+    folder = RunFolder(settings.home, RunId(run))
+    if folder.record.exists():  # a queued run has no folder yet
+        note_end(folder, "Cancelled", "gaelp stop", SystemClock())
 
 
-def _stands(settings: Settings, record: Any) -> str:
-    """One line on how a run stands, as far as the files and, for a deployment, the server tell."""
-    if record.driver == "deployment":
-        return _stands_on_server(settings.home, record)
-    if RunFolder(settings.home, RunId(record.run_id)).holder() is not None:
-        return "at work"
-
-    history = gate_approvals(settings).decisions().history(record.run_id)
-    if not history:
-        return f"interrupted: `gaelp resume {record.run_id}`"
-    question, decision = history[-1]
-    if decision is None:
-        return f"{question_status(question, SystemClock().now())} at gate {question.gate}"
-    return {"approve": f"passed gate {question.gate}", "reject": "rejected", "rerun": "to be made again"}[
-        decision.choice
-    ]
-
-
-def _stands_on_server(home: Path, record: Any) -> str:
-    try:
-        connect(home, process_environment())
-    except NoServer as problem:
-        return f"unknown: {problem}"
-    from flows.flow_runs import state_name  # noqa: PLC0415 - Prefect reads the environment when it is imported
-
-    return state_name(record.driver_id)
+def _interrupt(folder: RunFolder, record: RunRecord) -> None:
+    """Stop the process that works on a run, as Ctrl-C in its terminal does."""
+    process = working_process(folder, record)
+    if process is None:
+        show_text(f"no process works on run {folder.run_id}: nothing to stop")
+        return
+    os.kill(process, signal.SIGINT)
+    show_text(f"asked process {process} to stop; `gaelp resume {folder.run_id}` resumes the run")

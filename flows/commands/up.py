@@ -27,7 +27,7 @@ from gaelp.errors import GaelpError
 
 __all__ = ["STOP_S", "down", "up"]
 
-STOP_S = 60
+STOP_S = 120  # a run at work has half a minute to end, on a busy machine more
 
 
 def up(
@@ -48,7 +48,9 @@ def up(
     The server is this home's own, with a password in a private file, and listens to this machine alone; where port 4200
     or api.port as shipped is in use, by another home or another program, a free one is taken and printed.
     PREFECT_API_URL names a shared server instead.
-    Calling it a second time changes nothing. Ctrl-C or `gaelp down` stops it; suspended runs wait on.
+    Runs take the config `quick-test` unless `--config` names another: minutes long, without signatures, to try things
+    out. Use `--config production` where verdicts lead to money, as prefect.yaml does for teams.
+    Calling it a second time changes nothing. Ctrl-C or `gaelp down` stops it; suspended runs stay suspended.
     """
     loaded = prepare_run(config, overrides)
     home = loaded.settings.home
@@ -58,7 +60,7 @@ def up(
     settings = loaded.settings if running(home) else _with_free_api_port(loaded)
     with claimed(home, api_url, address(settings.api)) as here:
         if here is None:
-            _tell(running(home), home, "is up already")
+            _show(running(home), home, "is up already")
             return
         _serve(here, settings, deployed)
 
@@ -84,11 +86,11 @@ def _serve(here: Up, settings: Settings, deployed: Mapping[str, Any]) -> None:
     with serving(settings), running_server(here.api_url, home, process_environment()) as own:
         from flows.deployments import serve_deployments  # noqa: PLC0415 - Prefect reads the environment when imported
 
-        _tell(here, home, "is up on its own server" if own else "is up on a shared server")
+        _show(here, home, "is up on its own server" if own else "is up on a shared server")
         serve_deployments(**deployed, shared_as=None if own else home_id(home))
 
 
-def _tell(here: Up | None, home: Path, how: str) -> None:
+def _show(here: Up | None, home: Path, how: str) -> None:
     if here is None:
         raise GaelpError("another `gaelp up` just stopped: try again")
     show_text(
@@ -119,7 +121,7 @@ def _stop_like_ctrl_c(_signal_number: int, _frame: object) -> None:
 
 
 def down(config: ConfigOption = "quick-test", overrides: SetOption = None) -> None:
-    """Stop what `gaelp up` started: runs at work are stopped and can be resumed, suspended ones wait on."""
+    """Stop what `gaelp up` started: runs at work are stopped and can be resumed, suspended ones stay suspended."""
     home = prepare(config, overrides).settings.home
     here = running(home)
     if here is None:

@@ -1,16 +1,45 @@
-"""Results go to stdout, as a table or as JSON; everything said besides goes to stderr."""
+"""Results go to stdout, as text, a table or JSON; everything else a command says goes to stderr."""
 
 import json
+import os
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 import typer
 
 from gaelp.errors import GaelpError
 
-__all__ = ["say", "say_error", "show_json", "show_table", "show_text"]
+__all__ = [
+    "columns_of",
+    "say",
+    "say_error",
+    "say_table",
+    "show_json",
+    "show_paragraph",
+    "show_table",
+    "show_text",
+    "wrapped",
+]
+
+_PIPE_COLUMNS = 100  # where no terminal has a width: a file, a pipe, a log of a scheduled job
+
+
+def columns_of(stream: IO[str] | None) -> int:
+    """The width of the terminal behind a stream, or 100 columns where there is none."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _PIPE_COLUMNS if stream else _PIPE_COLUMNS
+    except (OSError, ValueError):  # not a terminal, closed, or replaced by an object without a file
+        return _PIPE_COLUMNS
+
+
+def wrapped(text: str, columns: int, indent: str = "") -> str:
+    """Text broken between words, each line after the first indented; words and commands are never broken."""
+    lines = text.splitlines() or [""]
+    fill = textwrap.TextWrapper(columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(fill.fill(line) for line in lines)
 
 
 def show_json(value: Any) -> None:
@@ -19,34 +48,49 @@ def show_json(value: Any) -> None:
 
 
 def show_text(text: str) -> None:
-    """Print a result on stdout."""
+    """Print a result on stdout, unchanged."""
     with _written_to_stdout():
         typer.echo(text)
 
 
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table on stdout; the cells are shown as they are, brackets included."""
-    from gaelp.cli.rich_table import print_table  # noqa: PLC0415 - rich takes 0.1 s, and JSON, help and kill need none
+def show_paragraph(text: str, indent: str = "") -> None:
+    """Print sentences on stdout, wrapped to its width."""
+    show_text(wrapped(text, columns_of(sys.stdout), indent))
 
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table on stdout, wrapped to its width; the cells are shown as they are, brackets included."""
     if sys.stdout is not None:  # None after `>&-`: there is nowhere to show it
         with _written_to_stdout():
-            print_table(columns, rows)
+            _print_table(columns, rows, sys.stdout)
 
 
 def say(text: str) -> None:
-    """Tell the person at the terminal something that is not a result."""
+    """Print something that is not a result on stderr."""
     typer.echo(text, err=True)
 
 
+def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table that is not a result on stderr."""
+    if sys.stderr is not None:
+        _print_table(columns, rows, sys.stderr)
+
+
 def say_error(text: str) -> None:
-    """Tell why a command stopped."""
+    """Print why a command failed on stderr."""
     typer.secho("error: ", err=True, nl=False, fg="red", bold=True)
     typer.echo(text, err=True)
 
 
+def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], stream: IO[str]) -> None:
+    from gaelp.cli.rich_table import print_table  # noqa: PLC0415 - rich takes 0.1 s, and JSON, help and kill need none
+
+    print_table(columns, rows, stream, columns_of(stream))
+
+
 @contextmanager
 def _written_to_stdout() -> Iterator[None]:
-    """A full disk behind stdout is told as such; a reader that closed the pipe has seen enough and is left alone."""
+    """Report a full disk behind stdout as such; a reader that closed the pipe is no error."""
     try:
         yield
     except BrokenPipeError:

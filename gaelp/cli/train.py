@@ -1,4 +1,4 @@
-"""`gaelp train`: phase 1 in this terminal, with progress; an interrupted run goes on where it stood."""
+"""`gaelp train`: phase 1 in this terminal, with progress; an interrupted run resumes from its last checkpoint."""
 
 import secrets
 import shlex
@@ -14,11 +14,13 @@ from gaelp.cli.startup import prepare_run
 from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
 from gaelp.config import check_name
-from gaelp.config.places import shown
+from gaelp.config.places import absolute, shown
 from gaelp.errors import Refused
 from gaelp.phases.old_runs import move_old_files
 from gaelp.phases.phase_result import write_result
 from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.run_settings import keep_settings
+from gaelp.phases.runs import RunRecord, note_run, read_record
 from gaelp.phases.simulation_result import as_phase_result
 from gaelp.types import Phase, RunId, new_run_id
 
@@ -29,7 +31,7 @@ def train(
     config: ConfigOption = None,
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="ID", help="Go on with this run, or begin one of this name.", show_default="new"),
+        typer.Option("--run", metavar="ID", help="Resume this run, or begin one of this name.", show_default="new"),
     ] = None,
     tuned: Annotated[
         Path | None,
@@ -44,8 +46,8 @@ def train(
 
     - `gaelp train --set market.name=signals --set training.agent=sac`
 
-    - `gaelp train --run 20261116-020641-7f3a9c`: go on with a run that was interrupted, given the same options as
-      before; it ends with the same bits
+    - `gaelp train --run 20261116-020641-7f3a9c`: resume a run that was interrupted, given the same options as before;
+      it ends with exactly the parameters of a run that was never interrupted
 
     The agent learns how far to move the bids of a tuned rule, segment by segment. Where no checkpoint does better than
     the rule on validation episodes, the rule is kept and the result says so. Recipes are in configs/agents/.
@@ -55,7 +57,8 @@ def train(
     """
     from gaelp.phases.simulation import plan_simulation, run_simulation  # noqa: PLC0415 - --help need not load torch
 
-    settings = prepare_run(config, overrides).settings
+    loaded = prepare_run(config, overrides)
+    settings = loaded.settings
     clock = SystemClock()
     run_id = new_run_id(clock, secrets.token_bytes) if run is None else RunId(check_name(run, "--run"))
     plan = plan_simulation(settings, tuned_path=tuned, asked=as_typed(settings.market.name, config, overrides))
@@ -65,19 +68,42 @@ def train(
     say(f"run {run_id}: {plan.recipe.algorithm} on market {plan.market.spec.name}, in {shown(run_folder.path)}")
     if run is not None and not run_folder.path.exists():
         say(f"there is no run {run_id} yet: beginning it")
+    record = _recorded(
+        run_folder,
+        RunRecord(
+            run_id=run_id,
+            begun_at=clock.now(),
+            config=config,
+            overrides=tuple(overrides or ()),
+            driver="train",
+            driver_id="",
+            tuned=str(absolute(tuned)) if tuned else None,
+        ),
+    )
     try:
-        with shown_progress() as show:
-            result = run_simulation(plan, folder, clock=clock, on_report=show)
+        with shown_progress() as screen:
+            result = run_simulation(plan, folder, clock=clock, on_report=screen.report)
     except KeyboardInterrupt:
         rules = ("--tuned", str(tuned)) if tuned else ()
         options = shlex.join([*as_typed("", config, overrides)[1:], *rules, *(["--json"] if as_json else [])])
-        say(f"run {run_id} goes on with `gaelp train {options}{' ' if options else ''}--run {run_id}`")
+        say(f"`gaelp train {options}{' ' if options else ''}--run {run_id}` resumes run {run_id}")
         raise
     proven = as_phase_result(result, folder)
     write_result(settings.home, proven)
+    if record.driver == "train":  # a run of the pipeline keeps the settings it was begun with
+        run_folder.settings.unlink(missing_ok=True)
+        keep_settings(run_folder, loaded)
     if as_json:
         show_json(result.model_dump(mode="json"))
     else:
         show_phase(proven)
     if result.stopped == "guardrail":
         raise Refused(f"a guardrail stopped run {run_id} after round {result.rounds}: {result.stop_detail}")
+
+
+def _recorded(folder: RunFolder, begun: RunRecord) -> RunRecord:
+    """Record how a run is begun; one that has a record keeps it, also if the pipeline began it."""
+    if folder.record.exists():
+        return read_record(folder)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    return note_run(folder, begun)

@@ -8,12 +8,12 @@ from gaelp.config.base import Frozen
 from gaelp.config.validation import validated
 from gaelp.errors import DataError
 from gaelp.market.baselines.bids import Bidder
-from gaelp.market.baselines.compare import Comparison, compare
+from gaelp.market.baselines.compare import CompareProgress, Comparison, compare
 from gaelp.market.baselines.tuned import TunedRules
 from gaelp.market.market import Market
 from gaelp.market.spec import MarketSpec
 
-__all__ = ["Judged", "MarketShift", "judge_policy", "shifted"]
+__all__ = ["Judged", "MarketShift", "judge_policy", "policies_compared", "shifted"]
 
 _SHIFTED = "-shifted"
 _NAME_MOST = 64 - len(_SHIFTED)  # a name has at most 64 characters
@@ -35,12 +35,31 @@ class Judged(Frozen):
     metrics: dict[str, float]
 
 
-def judge_policy(market: Market, policy: Bidder, tuned: TunedRules, *, episodes: int, seed: int) -> Judged:
+def judge_policy(
+    market: Market,
+    policy: Bidder,
+    tuned: TunedRules,
+    *,
+    episodes: int,
+    seed: int,
+    progress: CompareProgress | None = None,
+) -> Judged:
     """Play the policy and every tuned rule on held-out episodes."""
     comparison = compare(
-        market, tuned.build_all(), constant=tuned.constant(), candidates=[policy], episodes=episodes, seed=seed
+        market,
+        tuned.build_all(),
+        constant=tuned.constant(),
+        candidates=[policy],
+        episodes=episodes,
+        seed=seed,
+        progress=progress,
     )
     return Judged(comparison=comparison, metrics=_metrics(comparison, policy.name))
+
+
+def policies_compared(policy: Bidder, tuned: TunedRules) -> int:
+    """How many policies `judge_policy` plays on each episode."""
+    return len({played.name for played in (tuned.constant(), *tuned.build_all(), policy)})
 
 
 def _metrics(comparison: Comparison, name: str) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Where a run keeps what: runs/ID/ for the run, runs/ID/<phase>/<attempt>/ for each attempt at a phase."""
+"""Where a run keeps its files: runs/ID/ for the run, runs/ID/<phase>/<attempt>/ for each attempt at a phase."""
 
 import fcntl
 import json
@@ -34,6 +34,11 @@ class RunFolder:
         return self.path / "run.json"
 
     @property
+    def end(self) -> Path:
+        """How the run ended, once it has."""
+        return self.path / "end.json"
+
+    @property
     def settings(self) -> Path:
         """The settings that the run was begun with; they hold until its end."""
         return self.path / "settings.json"
@@ -59,7 +64,7 @@ class RunFolder:
             yield
 
     def holder(self) -> int | None:
-        """The process that works on the run, None if none does: a note left by a killed process does not count."""
+        """The process that works on the run, None if none does; the entry of a killed process does not count."""
         if not (self.path / ".held").exists():
             return None
         with (self.path / ".held").open("a+", encoding="ascii") as file:
@@ -116,7 +121,7 @@ class PhaseFolder:
 
     @property
     def identity(self) -> Path:
-        """What decided the bits that training ends with."""
+        """What decides the exact parameters that training ends with."""
         return self.path / "identity.json"
 
     def result(self, extension: int = 0) -> Path:

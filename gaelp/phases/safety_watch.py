@@ -1,8 +1,7 @@
-"""The safety watch: one pass over all that must not be left alone; what it finds is told to people.
+"""The safety watch: one pass over everything that must not be left unattended; what it finds is sent as alerts.
 
-Gates and approvals that nobody answers, books and platform that drift apart, money that breaks its rules, alerts that
-nobody acknowledges. Each is looked at even if another cannot be; what cannot be looked at is the worst of it, and told
-as critical.
+It checks gates and approvals that nobody answers, books and platform that drift apart, money that breaks its rules, and
+alerts that nobody acknowledges. Each part is checked even if another fails; a part that fails is a critical alert.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +41,7 @@ GuardOpener = Callable[[], AbstractContextManager[Guard]]
 
 
 class WatchReport(Frozen):
-    """What one pass found; `failures` are the parts that could not be done and the channels that took no alert."""
+    """The result of one pass; `failures` are the parts that failed and the channels that took no alert."""
 
     gates: tuple[str, ...] = ()
     approvals: tuple[str, ...] = ()
@@ -54,22 +53,22 @@ class WatchReport(Frozen):
 def watch(
     settings: Settings, *, clock: Clock, open_guard: GuardOpener, more_channels: Sequence[Channel] = ()
 ) -> WatchReport:
-    """Look at everything once and tell people what they must know. The guard is opened only if there is a platform."""
-    one = _Pass(settings, clock, more_channels)
-    with one.part("gates"):
-        one.look_at_gates()
-    with one.part("approvals"):
-        one.look_at_approvals()
-    with one.part("reconciliation"):
-        one.look_at_platform(open_guard)
-    with one.part("escalation"):
-        one.escalate()
+    """Check everything once and send the alerts. The guard is opened only if there is a platform."""
+    this = _Pass(settings, clock, more_channels)
+    with this.part("gates"):
+        this.check_gates()
+    with this.part("approvals"):
+        this.check_approvals()
+    with this.part("reconciliation"):
+        this.check_platform(open_guard)
+    with this.part("escalation"):
+        this.escalate()
     return WatchReport(
-        gates=tuple(one.gates),
-        approvals=tuple(one.approvals),
-        reconciliation=one.reconciliation,
-        money_rules=one.money_rules,
-        failures=tuple(dict.fromkeys(one.failures)),
+        gates=tuple(this.gates),
+        approvals=tuple(this.approvals),
+        reconciliation=this.reconciliation,
+        money_rules=this.money_rules,
+        failures=tuple(dict.fromkeys(this.failures)),
     )
 
 
@@ -90,13 +89,13 @@ class _Pass(CheckPass):
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Do one part of the pass and report at once what failed in it."""
+        """Carry out one part of the pass and report its failures at once."""
         with super().part(name):
             yield
         self.report_all()
 
-    def look_at_gates(self) -> None:
-        """Tell of each gate that is overdue, and again of one that has expired."""
+    def check_gates(self) -> None:
+        """Send an alert for each gate that is overdue, and another when it has expired."""
         now = self._clock.now()
         questions = gate_approvals(self._settings).decisions().open_questions()
         self._open_gates = {question.evidence_hash for question in questions}
@@ -104,7 +103,7 @@ class _Pass(CheckPass):
             self.gates.append(text)
             # A gate that is asked again is another one: the time it expires is in the key.
             until = f"{question.expires_at:%Y%m%dT%H%M%S}"
-            self._tell(
+            self._send(
                 "warning",
                 f"gate/{question.run_id}/{question.gate}/{question_status(question, now)}/{until}",
                 f"Gate {question.gate} of run {question.run_id} is {question_status(question, now)}",
@@ -112,8 +111,8 @@ class _Pass(CheckPass):
                 once=True,
             )
 
-    def look_at_approvals(self) -> None:
-        """Tell of each request that waits too long, and of one that has expired."""
+    def check_approvals(self) -> None:
+        """Send an alert for each request that waits too long or has expired."""
         place = approvals_place(self._settings)
         if isinstance(place, Path) and not place.exists():
             return  # nobody was asked for anything yet
@@ -125,12 +124,12 @@ class _Pass(CheckPass):
             policy = policies[request.action.world]
             match store.state(request.action, policy, trust):
                 case "escalate":
-                    self._tell_request("warning", request, _waits(request, policy, trust, self._clock.now()))
+                    self._alert_about("warning", request, _waits(request, policy, trust, self._clock.now()))
                 case "expired":
-                    self._tell_request("info", request, _ran_out(request, policy))
+                    self._alert_about("info", request, _ran_out(request, policy))
 
-    def look_at_platform(self, open_guard: GuardOpener) -> None:
-        """Bring books and platform together, then judge what is spent; what fails in either has been told already."""
+    def check_platform(self, open_guard: GuardOpener) -> None:
+        """Reconcile the books with the platform, then apply the money rules; each reports its own failures."""
         if self._settings.platform.name is None:
             return
         with open_guard() as guard:
@@ -142,46 +141,46 @@ class _Pass(CheckPass):
                 self.failures += self.money_rules.failures
 
     def escalate(self) -> None:
-        """Take critical alerts further that nobody has acknowledged."""
+        """Escalate critical alerts that nobody has acknowledged."""
         for delivery in self._dispatcher.tick():
             self._note(delivery)
 
     def _decided_at_gate(self, action: SignedAction) -> bool:
-        """Whether a gate that some have signed at was decided some other way, as far as that is known."""
+        """Whether a gate with some signatures was decided another way, as far as that is known."""
         if action.kind != "gate" or self._open_gates is None:
             return False
         return action.evidence_hash not in self._open_gates
 
-    def _tell_request(self, severity: Severity, request: ApprovalRequest, text: str) -> None:
+    def _alert_about(self, severity: Severity, request: ApprovalRequest, text: str) -> None:
         if severity == "warning":
             self.approvals.append(text)
         kind = "waits too long" if severity == "warning" else "has expired"
         key = f"approval/{action_hash(request.action)}/{severity}"
-        self._tell(severity, key, f"A request for a {request.action.kind} {kind}", text, once=severity == "info")
+        self._send(severity, key, f"A request for a {request.action.kind} {kind}", text, once=severity == "info")
 
-    def _tell(self, severity: Severity, key: str, title: str, body: str, *, once: bool = False) -> None:
+    def _send(self, severity: Severity, key: str, title: str, body: str, *, once: bool = False) -> None:
         alert = Alert(
             severity=severity, source=_SOURCE, key=key[:200], title=title[:200], body=body[:8000], at=self._clock.now()
         )
         self._note(self._dispatcher.send(alert, once=once))
 
     def _report(self, part: str, what: str) -> None:
-        self._tell("critical", f"part/{part}", f"The safety watch could not look at: {part}", what)
+        self._send("critical", f"part/{part}", f"The safety watch could not look at: {part}", what)
 
     def _note(self, delivery: Delivery) -> None:
         self.failures += [f"the channel {name} took no alert: {problem}" for name, problem in delivery.failed.items()]
 
 
 def left_alone(questions: list[GateQuestion], now: datetime) -> list[tuple[str, GateQuestion]]:
-    """What to say of each question that is overdue or has expired."""
-    told = []
+    """A text for each question that is overdue or has expired."""
+    texts = []
     for question in questions:
         match question_status(question, now):
             case "overdue":
-                told.append((_overdue(question, now), question))
+                texts.append((_overdue(question, now), question))
             case "expired":
-                told.append((_expired(question), question))
-    return told
+                texts.append((_expired(question), question))
+    return texts
 
 
 def _overdue(question: GateQuestion, now: datetime) -> str:
@@ -210,7 +209,7 @@ def _waits(request: ApprovalRequest, policy: ApprovalPolicy, trust: Trust, now: 
 def _ran_out(request: ApprovalRequest, policy: ApprovalPolicy) -> str:
     return (
         f"{_what(request.action)} expired at {request.expires_at(policy):%Y-%m-%d %H:%M} UTC without enough approvals:"
-        " it has to be asked for anew"
+        " it has to be requested again"
     )
 
 
@@ -220,17 +219,17 @@ def _what(action: SignedAction) -> str:
 
 
 def _whom(policy: ApprovalPolicy, trust: Trust, now: datetime) -> str:
-    """Who is to be told by the policy: its roles, and who has them."""
+    """Who is notified under the policy: its roles, and the people who have them."""
     if not policy.escalate_to:
-        return "The policy names nobody to be told"
+        return "The policy names nobody to notify"
     wanted = set(policy.escalate_to)
-    names = sorted({one.name for one in trust.approvers if one.trusted_at(now) and wanted & set(one.roles)})
+    names = sorted({person.name for person in trust.approvers if person.trusted_at(now) and wanted & set(person.roles)})
     roles = " or ".join(policy.escalate_to)
-    return f"To be told: {roles} ({', '.join(names) or 'nobody who is trusted has this role'})"
+    return f"Notify: {roles} ({', '.join(names) or 'nobody who is trusted has this role'})"
 
 
 def _command(action: SignedAction) -> str:
-    """What whoever decides has to type."""
+    """The command with which to decide."""
     match action.kind:
         case "gate":
             return f"`gaelp gate show {action.run_id}`"

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,13 @@ from gaelp.market.market import Market
 from gaelp.observability.tracking import MlflowTracker, NoTracker, Tracker, local_uri
 from gaelp.phases.declaration import Assignment, PhaseDeclaration
 from gaelp.phases.goals import training_goals
-from gaelp.phases.judging import MarketShift, judge_policy, shifted
+from gaelp.phases.judging import MarketShift, judge_policy, policies_compared, shifted
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.report_values import as_json_values, curve_figures
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.simulation_context import simulation_context
 from gaelp.phases.simulation_result import SimulationResult, as_phase_result
+from gaelp.phases.stage_report import EpisodesPlayed, OnReport, StageReport
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
 from gaelp.training.checkpoint import load as load_checkpoint
 from gaelp.training.curriculum_spec import load_curriculum
@@ -40,13 +41,11 @@ from gaelp.training.guardrails import is_out_of_memory
 from gaelp.training.loop import tensors_in
 from gaelp.training.manifest import PACKAGES, describe_run, parameter_hash, write_manifest
 from gaelp.training.recipe import Recipe, load_recipe
-from gaelp.training.reports import TrainingReport, TrainingStopped
+from gaelp.training.reports import TrainingStopped
 from gaelp.training.segment_policy import SegmentPolicy
 from gaelp.types import Phase
 
 __all__ = ["SIMULATION", "Identity", "Plan", "hash_agent", "of_attempt", "plan_simulation", "run_simulation"]
-
-OnReport = Callable[[TrainingReport], None]
 
 _SEEDS_APART = 100_003  # a prime far from the distance of any two seeds that a person would choose
 
@@ -208,10 +207,12 @@ def _run(
             f" {shown(folder.checkpoints)}: restore them from a copy, or begin another --run, which gives an identical"
             " agent"
         )
+    on_report(StageReport("preparing to train"))  # MLflow creates its database, and the unchanged rule is played
     tracker = _tracker(plan, folder, clock)
     tracker.start()
     with _closed_if_broken_off(tracker):
         tracker.params({"settings": settings.model_dump(mode="json"), "recipe": plan.recipe.model_dump(mode="json")})
+        on_report(StageReport("training", total=plan.recipe.loop.rounds, unit="round"))
         for report in training.loop.run():
             folder.log(type(report).__name__, as_json_values(report))
             tracker.metrics(curve_figures(report), step=report.round)
@@ -219,7 +220,7 @@ def _run(
         stopped = report
         if not isinstance(stopped, TrainingStopped):
             raise TypeError(f"the last report is a {type(stopped).__name__}, not Stopped")
-        result = _judged(plan, folder, training, stopped, clock)
+        result = _judged(plan, folder, training, stopped, clock, on_report)
         _write_manifest(plan, folder, training, clock)
         write_models({folder.details: result})
         tracker.metrics(result.metrics, step=stopped.round)
@@ -269,13 +270,20 @@ def _tracker(plan: Plan, folder: PhaseFolder, clock: Clock) -> Tracker:
 
 
 def _judged(
-    plan: Plan, folder: PhaseFolder, training: MarketTraining, stopped: TrainingStopped, clock: Clock
+    plan: Plan,
+    folder: PhaseFolder,
+    training: MarketTraining,
+    stopped: TrainingStopped,
+    clock: Clock,
+    on_report: OnReport,
 ) -> SimulationResult:
     given = plan.settings.evaluation
     policy = _chosen(plan, training, stopped)
+    markets = (plan.market, plan.shifted)
+    played = EpisodesPlayed(on_report, policies_compared(policy, plan.tuned) * given.episodes * len(markets))
     judged, elsewhere = (
-        judge_policy(market, policy, plan.tuned, episodes=given.episodes, seed=given.seed)
-        for market in (plan.market, plan.shifted)
+        judge_policy(market, policy, plan.tuned, episodes=given.episodes, seed=given.seed, progress=played.add)
+        for market in markets
     )
     evidence = Evidence(
         run_id=folder.run_id,

@@ -60,6 +60,7 @@ def as_text(report: TrainingReport) -> str:
         case Intervened():
             return f"round {report.round}: {report.guardrail}: {report.action} ({report.detail})"
         case TrainingStopped():
-            return f"stopped after round {report.round}: {report.detail}"
+            how = "finished" if report.kind in {"finished", "goal"} else "stopped"
+            return f"{how} after round {report.round}: {report.detail}"
         case _:
             return ""

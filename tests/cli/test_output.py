@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from gaelp.cli.output import say, say_error, show_json, show_table
+from gaelp.cli.output import say, say_error, show_json, show_paragraph, show_table, wrapped
 
 
 def test_results_go_to_stdout_and_talk_to_stderr(capsys):
@@ -21,7 +21,20 @@ def test_numbers_that_json_does_not_have_are_refused(capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_a_piped_table_is_not_folded_and_shows_brackets(capsys):
+def test_piped_sentences_and_tables_wrap_at_a_hundred_columns(capsys):
+    show_paragraph("word " * 50, indent="  ")
+    show_table(("key", "why"), [["a", "word " * 50]])
+    lines = capsys.readouterr().out.splitlines()
+    assert 90 < max(map(len, lines)) <= 100
+    assert lines[1].startswith("  word")
+
+
+def test_a_command_in_a_paragraph_stays_on_one_line():
+    text = wrapped("decide later:\n  gaelp gate approve 20261116-020641-7f3a9c --verdict 41446ba1", 80)
+    assert text.splitlines() == ["decide later:", "  gaelp gate approve 20261116-020641-7f3a9c --verdict 41446ba1"]
+
+
+def test_a_word_in_a_piped_table_is_not_broken_and_brackets_are_shown(capsys):
     show_table(("key", "value"), [["a" * 90, "[red]b[/red]" * 10]])
     row = next(line for line in capsys.readouterr().out.splitlines() if "aaa" in line)
     assert "a" * 90 in row

@@ -63,7 +63,7 @@ def test_help_teaches_how_to_train_how_to_go_on_and_where_everything_goes(gaelp)
     text = " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stdout).split())
     for taught in (
         "gaelp train --config quick-test",
-        "go on with a run",
+        "resume a run",
         "configs/agents/",
         "runs/ID",
         "--set",
@@ -78,7 +78,7 @@ def test_a_run_shows_the_comparison_the_interval_and_what_it_means(gaelp, mine):
     assert "run first: ppo on market tiny, in .gaelp/runs/first\n" in result.stderr
     line = r"^round 4: validation reward 0\.\d{4}, [+-]0\.\d{4} ±0\.\d{4} against the rule, \d of 6 goals met \(to go: "
     assert re.search(line, result.stderr, re.MULTILINE)
-    assert "stopped after round 4: 4 rounds are done" in result.stderr
+    assert "finished after round 4: 4 rounds are done" in result.stderr
     assert "Market tiny (easy on purpose), 16 held-out episodes" in result.stdout
     assert re.search(r"agent \(.*\)\s+this market\s+shifted market", result.stdout)
     assert re.search(r"^reward\s+0\.\d{3} \(0\.\d{3} \.\. \d\.\d{3}\)\s+0\.\d{3} \(", result.stdout, re.MULTILINE)
@@ -155,11 +155,13 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as running:
         assert running.stderr.readline().startswith("run cut: ppo on market tiny")
         assert running.stderr.readline() == "there is no run cut yet: beginning it\n"
+        assert running.stderr.readline() == "preparing to train\n"
+        assert running.stderr.readline() == "training: round 0 of 20, 0 s so far\n"
         assert running.stderr.readline().startswith("round 2: validation reward")
         running.send_signal(signal.SIGINT)
         out, told = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, "")
-    [advice] = re.findall(r"run cut goes on with `gaelp (train .*)`", told)
+    [advice] = re.findall(r"`gaelp (train .*)` resumes run cut", told)
     assert sorted(shlex.split(advice)) == sorted(asked)
     assert told.endswith(f"interrupted; what was written until then is in {mine / '.gaelp'}\n")
     assert not (mine / ".gaelp/runs/cut/simulation/1/simulation.json").exists()
@@ -196,3 +198,27 @@ def test_every_file_of_a_fresh_home_is_for_its_owner_alone(mine, tracking):
     assert {"approvers.yaml", "alerts.json"} <= {path.name for path in files}
     assert any(path.suffix == ".safetensors" for path in files)
     assert [path for path in files if path.stat().st_mode & 0o077] == []
+
+
+def test_runs_of_train_are_listed_shown_and_compared(gaelp, mine):
+    for run, rounds in (("first", 1), ("second", 2)):
+        assert gaelp(*MINE, "--run", run, "--set", f"training.rounds={rounds}").exit_code == 0
+    listed = json.loads(gaelp("runs", "--json").stdout)
+    assert [(run["run_id"], run["driver"], run["config"]) for run in listed] == [
+        ("first", "train", "mine.yaml"),
+        ("second", "train", "mine.yaml"),
+    ]
+    assert all(run["state"].startswith("trained, gate simulation says ") for run in listed)
+    assert "in gaelp train" in gaelp("status", "first").stdout
+    compared = gaelp("compare", "first", "second")
+    assert compared.exit_code == 0, compared.stderr
+    rows = {line.split()[0]: line.split()[1:] for line in compared.stdout.splitlines() if line.split()}
+    assert rows["training.rounds"] == ["1", "2"]
+    assert rows["market"] == ["tiny", "tiny"]
+    assert max(map(len, compared.stdout.splitlines())) <= 100
+    figures = json.loads(gaelp("compare", "first", "second", "--json").stdout)
+    reward = figures["runs"][0]["figures"]["reward"]
+    assert reward["lower_95"] <= reward["value"] <= reward["upper_95"]
+    again = gaelp("resume", "first")
+    assert again.exit_code == 0, again.stderr
+    assert "Run first: " in again.stdout

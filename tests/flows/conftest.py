@@ -19,7 +19,9 @@ import httpx
 import pytest
 import yaml
 
+from gaelp.config import load_settings
 from gaelp.gates import Evidence, judge, load_gate
+from gaelp.phases.gate_approval import gate_approvals
 
 # Small enough for seconds, on the default market, so that the first gate has something to pass.
 RECIPE = {
@@ -56,22 +58,28 @@ class Pipeline:
         self.port = free_port()
         self.api = f"http://127.0.0.1:{self.port}/api"
         self.up = None
-        self.told = {}  # further variables of the environment
+        self.variables = {}  # further variables of the environment
         self._csrf = {}
         (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE), encoding="utf-8")
         self.money = free_port()
         mine = CONFIG | {"api": {"port": self.money}} | config
         (folder / "mine.yaml").write_text(yaml.safe_dump(mine), encoding="utf-8")
 
+    def add_long_recipe(self):
+        """Add long.yaml, which trains until it is stopped: it is not validated, so that nothing ends it early."""
+        loop = RECIPE["loop"] | {"validate_every": 10_000}
+        (self.folder / "long.yaml").write_text(yaml.safe_dump(RECIPE | {"loop": loop}), encoding="utf-8")
+
     @property
     def environ(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "GAELP_"))}
         address = {"PREFECT_API_URL": self.api} if self.named else {}
-        return kept | {"GAELP_HOME": str(self.home), "NO_COLOR": "1"} | address | self.told
+        often = {"PREFECT_RUNNER_POLL_FREQUENCY": "1"}  # a user's runner looks for runs every ten seconds
+        return kept | {"GAELP_HOME": str(self.home), "NO_COLOR": "1"} | often | address | self.variables
 
     @property
     def password(self):
-        return self.told.get("PREFECT_API_AUTH_STRING") or self.kept("password")
+        return self.variables.get("PREFECT_API_AUTH_STRING") or self.kept("password")
 
     @property
     def pipeline_name(self):
@@ -114,7 +122,7 @@ class Pipeline:
     def stop(self):
         if self.up is not None and self.up.poll() is None:
             self.up.send_signal(signal.SIGTERM)
-            self.up.wait(60)
+            self.up.wait(120)
 
     def clear(self):
         self.stop()
@@ -144,8 +152,8 @@ class Pipeline:
         return done.stdout
 
     def deployment(self, flow, name):
-        found = httpx.get(f"{self.api}/deployments/name/{flow}/{name}", headers=self.login, timeout=120)
-        return found.json() if found.status_code == httpx.codes.OK else None
+        answer = httpx.get(f"{self.api}/deployments/name/{flow}/{name}", headers=self.login, timeout=120)
+        return answer.json() if answer.status_code == httpx.codes.OK else None
 
     def begin(self, **parameters):
         """What `prefect deployment run gaelp/full-pipeline` does; returns the id of the flow run."""
@@ -203,13 +211,20 @@ class Pipeline:
         raise AssertionError(f"no run below {self.home} is driven by {flow_run_id}")
 
     def waiting(self, run_id):
-        [question] = [q for q in json.loads(self.gaelp("gate", "list", "--json")) if q["run_id"] == run_id]
+        """The question that a run waits for an answer to."""
+        [question] = self.questions(run_id)
         return question
+
+    def questions(self, run_id=None):
+        """What `gaelp gate list --json` shows; read here, as a process of its own takes seconds."""
+        settings = load_settings(overrides=[f"home={self.home}"], environ={}).settings
+        waiting = gate_approvals(settings).decisions().open_questions(run_id=run_id)
+        return [question.model_dump(mode="json") | {"code": question.code} for question in waiting]
 
     def task_states(self, flow_run_id):
         body = {"flow_runs": {"id": {"any_": [flow_run_id]}}}
-        found = self.post("/task_runs/filter", body)
-        return [(task["name"], task["state"]["name"]) for task in found]
+        tasks = self.post("/task_runs/filter", body)
+        return [(task["name"], task["state"]["name"]) for task in tasks]
 
     def rounds_trained(self, run_id):
         """How often each round was trained, from the run's own log."""
@@ -218,7 +233,7 @@ class Pipeline:
             .read_text(encoding="utf-8")
             .splitlines()
         )
-        return [one["round"] for one in map(json.loads, lines) if one["report"] == "RoundDone"]
+        return [report["round"] for report in map(json.loads, lines) if report["report"] == "RoundDone"]
 
     def parameters(self, run_id):
         """The hash of the parameters that training ended with."""
@@ -237,13 +252,32 @@ class Pipeline:
             time.sleep(0.5)
 
 
-@pytest.fixture(scope="session")
-def own_source():
-    """The module that copies the source and adds phases to it."""
-    spec = importlib.util.spec_from_file_location("own_source", Path(__file__).with_name("own_source.py"))
+def beside(name):
+    """A module of this folder that is no test."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def own_source():
+    """The module that copies the source and adds phases to it."""
+    return beside("own_source")
+
+
+@pytest.fixture
+def terminal():
+    """Starts a command in a terminal: `terminal(command, columns, **environ)`."""
+    module, opened = beside("pseudo_terminal"), []
+
+    def start(command, columns=80, **environ):
+        opened.append(module.Terminal(command, columns, **environ))
+        return opened[-1]
+
+    yield start
+    for screen in opened:
+        screen.close()
 
 
 @pytest.fixture(scope="session")
@@ -272,23 +306,30 @@ def own_pipeline(tmp_path):
         return made[-1]
 
     yield make
-    for one in made:
-        one.clear()
+    for pipeline in made:
+        pipeline.clear()
 
 
 @pytest.fixture
 def passing_verdict():
     """A verdict of the first gate that passes."""
+    return lambda: verdict_with(0.01, "pass")
 
-    def make():
-        gate = load_gate("simulation")
-        metrics = {}
-        for rule in gate.criteria:
-            room = -0.01 if rule.bound == "at_most" else 0.01
-            metrics |= {rule.metric: rule.threshold + room, rule.figure: rule.threshold + room, "episodes": 1000.0}
-        values = {"run_id": "20261116-020641-7f3a9c", "agent": "agent (ppo)", "learned": True, "config_hash": "c0ffee"}
-        verdict = judge(gate, Evidence(**values, measured_at=NOW, metrics=metrics), NOW)
-        assert verdict.outcome == "pass"
-        return verdict
 
-    return make
+@pytest.fixture
+def failing_verdict():
+    """A verdict of the first gate that fails by every rule."""
+    return lambda: verdict_with(-0.01, "fail")
+
+
+def verdict_with(room, outcome):
+    """A verdict on figures that are better than each threshold by `room`."""
+    gate = load_gate("simulation")
+    metrics = {}
+    for rule in gate.criteria:
+        figure = rule.threshold + (-room if rule.bound == "at_most" else room)
+        metrics |= {rule.metric: figure, rule.figure: figure, "episodes": 1000.0}
+    values = {"run_id": "20261116-020641-7f3a9c", "agent": "agent (ppo)", "learned": True, "config_hash": "c0ffee"}
+    verdict = judge(gate, Evidence(**values, measured_at=NOW, metrics=metrics), NOW)
+    assert verdict.outcome == outcome
+    return verdict

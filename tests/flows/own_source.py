@@ -50,14 +50,14 @@ def _work(given: Assignment) -> PhaseResult:
     if {LONG}:
         kill.at("in-the-phase")
     model = folder.path / "model.bin"
-    seen = given.previous.model_file(given.settings.home).read_bytes() if given.previous else b"made of"
-    model.write_bytes(seen + f" {{folder.phase}}".encode())
+    before = given.previous.model_file(given.settings.home).read_bytes() if given.previous else b"made of"
+    model.write_bytes(before + f" {{folder.phase}}".encode())
     metrics = {{"roi": 0.5, "campaigns": 10.0, "rounds": float(given.settings.training.rounds or 0)}}
     now = given.clock.now()
     evidence = Evidence(
         run_id=folder.run_id, agent="toy", learned=True, config_hash="c", measured_at=now, metrics=metrics
     )
-    before = given.previous
+    previous = given.previous
     return PhaseResult(
         phase=folder.phase,
         run_id=folder.run_id,
@@ -69,7 +69,7 @@ def _work(given: Assignment) -> PhaseResult:
         verdict=judge(given.gate, evidence, now),
         seconds=0.0,
         judged_on="toy",
-        text=f"saw {{before.phase}} {{before.attempt}} {{before.model_hash}}" if before else "saw nothing",
+        text=f"saw {{previous.phase}} {{previous.attempt}} {{previous.model_hash}}" if previous else "saw nothing",
     )
 
 

@@ -17,10 +17,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 def differing(mine, theirs):
     """Files that are not the same in both trees."""
     compared = filecmp.dircmp(mine, theirs, ignore=["__pycache__"])
-    found = [*compared.left_only, *compared.right_only, *compared.diff_files]
+    names = [*compared.left_only, *compared.right_only, *compared.diff_files]
     for name in compared.common_dirs:
-        found += differing(mine / name, theirs / name)
-    return found
+        names += differing(mine / name, theirs / name)
+    return names
 
 
 def test_a_phase_of_three_files_joins_the_flow_and_sees_what_the_first_proved(own_source, tmp_path):

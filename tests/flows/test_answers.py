@@ -67,7 +67,7 @@ def test_every_accepted_answer_is_found_oldest_first_with_its_time(server, quest
     server.suspend(second)
     server.answer(second, 2, decision="reject")
     server.answer(first, 1, decision="approve")
-    assert [(one.fields["decision"], one.accepted_at.minute) for one in answers_to(FLOW_RUN, question)] == [
+    assert [(answer.fields["decision"], answer.accepted_at.minute) for answer in answers_to(FLOW_RUN, question)] == [
         ("approve", 1),
         ("reject", 2),
     ]

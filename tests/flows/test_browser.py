@@ -104,11 +104,11 @@ def attack(pipeline, page, tmp_path):
     def run(api):
         before = pipeline.what_would_run()
         marker = tmp_path / "executed"
-        seen = page.evaluate(ATTACK, {"api": api, "deployment": before[0], "script": f"touch {marker}"})
+        results = page.evaluate(ATTACK, {"api": api, "deployment": before[0], "script": f"touch {marker}"})
         page.wait_for_timeout(1000)
         assert pipeline.what_would_run() == before
         assert not marker.exists()
-        return seen
+        return results
 
     return run
 

@@ -1,4 +1,4 @@
-"""A server that is not the home's own: it is not adopted, and is not told the password."""
+"""A server that is not the home's own: it is not adopted, and is not sent the password."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,9 +8,8 @@ import pytest
 
 from flows import server as server_module
 from flows.connection import NoServer, connect, is_own
-from flows.deployments import deployments
 from flows.environment import prefect_home
-from flows.home_secret import home_id, password, password_file, proof
+from flows.home_secret import password
 from flows.server import choose_api_url, running_server
 from flows.server_record import claimed
 from gaelp.errors import BadInput
@@ -100,43 +99,3 @@ def test_a_shared_server_that_asks_for_a_password_is_refused_without_one(pipelin
     environ = {"PREFECT_API_URL": pipeline.api}
     with pytest.raises(BadInput, match="PREFECT_API_AUTH_STRING"), running_server(pipeline.api, home, environ):
         pass
-
-
-def test_homes_on_a_shared_server_have_deployments_of_their_own(tmp_path):
-    names = [
-        {made.name for made in deployments("production", [], shared_as=home_id(tmp_path / place))}
-        for place in ("one", "other")
-    ]
-    assert len(names[0]) == 3
-    assert not names[0] & names[1]
-
-
-def test_the_password_is_created_once_and_is_private(home):
-    first = password(home)
-    assert password(home) == first
-    assert len(first) > 40
-    assert password_file(home).stat().st_mode & 0o777 == 0o600
-    assert home_id(home) == home_id(home)
-    assert {file.name for file in prefect_home(home).iterdir()} == {"password", "home-id"}
-
-
-def test_a_password_that_others_can_read_or_guess_is_refused(home):
-    password(home)
-    password_file(home).chmod(0o644)
-    with pytest.raises(BadInput, match="chmod 600"):
-        password(home)
-    password_file(home).write_text("short\n", encoding="ascii")
-    password_file(home).chmod(0o600)
-    with pytest.raises(BadInput, match="5 characters"):
-        password(home)
-
-
-def test_an_operator_may_write_a_password_of_their_own(home):
-    password(home)
-    password_file(home).write_text("ops:correct horse battery staple\n", encoding="ascii")
-    assert password(home) == "ops:correct horse battery staple"
-
-
-@pytest.mark.parametrize("other", [("x" * 20, "c", 1), ("p" * 20, "d", 1), ("p" * 20, "c", 2)])
-def test_a_proof_is_of_one_password_one_challenge_and_one_port(other):
-    assert proof("p" * 20, "c", 1) != proof(*other)

@@ -1,5 +1,6 @@
 """The flow `gaelp` on a real server, from its deployment through the first gate."""
 
+import json
 import os
 
 import psutil
@@ -13,10 +14,12 @@ def suspended(pipeline, **parameters):
     return flow_run_id, run_id, pipeline.waiting(run_id)
 
 
-def test_a_run_is_suspended_at_the_gate_with_its_process_gone_and_goes_on_when_approved_on_the_command_line(pipeline):
+def test_a_run_is_suspended_at_the_gate_with_its_process_gone_and_resumes_when_approved_on_the_command_line(pipeline):
     flow_run_id, run_id, question = suspended(pipeline)
     assert pipeline.flow_run(flow_run_id)["name"] == run_id
     pipeline.until(lambda: not _engines(flow_run_id), 30, "the process to be gone")
+    [listed] = [asked for asked in json.loads(pipeline.gaelp("gate", "list", "--json")) if asked["run_id"] == run_id]
+    assert listed["code"] == question["code"]
     shown = pipeline.gaelp("gate", "show", run_id)
     assert question["code"] in shown
     assert "lead_over_best_rule" in shown
@@ -26,14 +29,15 @@ def test_a_run_is_suspended_at_the_gate_with_its_process_gone_and_goes_on_when_a
     pipeline.wait_for(flow_run_id, "Completed")
     assert pipeline.rounds_trained(run_id) == [1, 2], "the phase was finished before the gate, and is not made again"
     assert ("simulation-1", "Cached") in pipeline.task_states(flow_run_id)
-    told = pipeline.gaelp("status", run_id)
-    assert "approve by Ada: every rule holds" in told
-    assert "Completed" in told
+    status = pipeline.gaelp("status", run_id)
+    assert "approve by Ada: every rule holds" in status
+    assert "Completed" in status
+    assert_verdict_is_on_the_screen(pipeline, flow_run_id)
 
 
 def assert_verdict_is_on_the_screen(pipeline, flow_run_id):
-    found = pipeline.post("/artifacts/filter", {"flow_runs": {"id": {"any_": [flow_run_id]}}})
-    by_kind = {artifact["type"]: artifact for artifact in found}
+    artifacts = pipeline.post("/artifacts/filter", {"flow_runs": {"id": {"any_": [flow_run_id]}}})
+    by_kind = {artifact["type"]: artifact for artifact in artifacts}
     assert set(by_kind) == {"markdown", "progress", "table"}
     assert "data:image/png;base64," in by_kind["markdown"]["data"], "a plot"
     assert "lead_over_best_rule" in by_kind["table"]["data"]
@@ -50,8 +54,8 @@ def test_an_approval_over_http_has_to_be_whole_and_of_this_verdict(pipeline):
     assert pipeline.resume(flow_run_id, **other)["status"] == "ACCEPT", "the server cannot know it; the gate does"
     pipeline.until(lambda: "does not count" in pipeline.log(), 90, "the gate to say so")
     pipeline.until(lambda: pipeline.forms(flow_run_id) == 2, 120, "the second form")
-    told = {"decision": "approve", "verdict": question["code"], **said}
-    assert pipeline.resume(flow_run_id, **told)["status"] == "ACCEPT"
+    form = {"decision": "approve", "verdict": question["code"], **said}
+    assert pipeline.resume(flow_run_id, **form)["status"] == "ACCEPT"
     pipeline.wait_for(flow_run_id, "Completed")
     assert pipeline.rounds_trained(run_id) == [1, 2]
 
@@ -86,7 +90,7 @@ def test_a_suspended_run_is_not_taken_for_crashed_and_can_be_stopped(pipeline):
 
 def test_the_weekly_schedule_makes_a_run_appear(pipeline):
     deployed = pipeline.deployment("gaelp", "full-pipeline")
-    assert [one["schedule"]["cron"] for one in deployed["schedules"]] == ["0 6 * * 1"]
+    assert [entry["schedule"]["cron"] for entry in deployed["schedules"]] == ["0 6 * * 1"]
     body = {
         "deployments": {"id": {"any_": [deployed["id"]]}},
         "flow_runs": {"state": {"name": {"any_": ["Scheduled"]}}},
@@ -99,12 +103,12 @@ def test_the_weekly_schedule_makes_a_run_appear(pipeline):
 
 
 def test_a_second_up_changes_nothing_and_says_where_the_first_one_is(pipeline):
-    told = pipeline.gaelp("up", "--config", "mine.yaml")
-    assert f"is up already (process {pipeline.up.pid})" in told
-    assert f"http://127.0.0.1:{pipeline.port}" in told
+    shown = pipeline.gaelp("up", "--config", "mine.yaml")
+    assert f"is up already (process {pipeline.up.pid})" in shown
+    assert f"http://127.0.0.1:{pipeline.port}" in shown
 
 
-def test_what_a_run_is_told_is_checked_and_a_secret_is_not_repeated(pipeline):
+def test_parameters_of_a_run_are_checked_and_a_secret_is_not_repeated(pipeline):
     flow_run_id = pipeline.begin(overrides=["personas.llm.api_key=planted-secret"])
     ended = pipeline.wait_for(flow_run_id, "Failed")
     assert "planted-secret" not in ended["state"]["message"]
@@ -113,14 +117,14 @@ def test_what_a_run_is_told_is_checked_and_a_secret_is_not_repeated(pipeline):
 
 def _engines(flow_run_id):
     """Processes that carry out this flow run."""
-    found = []
+    engines = []
     for process in psutil.process_iter():
         try:
             if process.pid != os.getpid() and process.environ().get("PREFECT__FLOW_RUN_ID") == flow_run_id:
-                found.append(process)
+                engines.append(process)
         except (psutil.AccessDenied, psutil.NoSuchProcess, psutil.ZombieProcess):
             continue
-    return found
+    return engines
 
 
 def _said(pipeline, *words):

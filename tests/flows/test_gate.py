@@ -10,8 +10,8 @@ import yaml
 
 import flows.gate
 from flows.answers import FormAnswer
-from flows.gate import GateClosed, pass_gate, pass_gates
-from flows.run import Run
+from flows.gate import pass_gate, pass_gates
+from flows.run import GateClosed, Run
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
 from gaelp.errors import Refused
@@ -50,8 +50,8 @@ class Toy:
         self.given.append(given)
         model = given.folder.path / "model.bin"
         model.parent.mkdir(parents=True, exist_ok=True)
-        seen = given.previous.model_file(given.settings.home).read_bytes() if given.previous else b"made of"
-        model.write_bytes(seen + f" {given.folder.phase}".encode())
+        before = given.previous.model_file(given.settings.home).read_bytes() if given.previous else b"made of"
+        model.write_bytes(before + f" {given.folder.phase}".encode())
         now = given.clock.now()
         evidence = Evidence(
             run_id=given.folder.run_id,
@@ -144,7 +144,7 @@ def question_of(run):
 def test_a_second_phase_sees_what_the_first_proved(run, declare, tmp_path):
     first, second = Toy(), Toy()
     passed = pass_gates(run, (declare(Phase.SIMULATION, first), declare(Phase.PILOT, second)))
-    assert [one.phase for one in passed] == [Phase.SIMULATION, Phase.PILOT]
+    assert [result.phase for result in passed] == [Phase.SIMULATION, Phase.PILOT]
     assert first.given[0].previous is None
     assert second.given[0].previous == passed[0]
     assert passed[1].model_file(tmp_path).read_bytes() == b"made of simulation pilot"
@@ -159,7 +159,7 @@ def test_an_agent_that_fails_the_first_gate_does_not_reach_the_second_phase(run,
     assert second.given == []
 
 
-def test_a_run_that_comes_by_again_computes_nothing_that_spends_a_second_time(run, declare):
+def test_a_run_that_is_started_again_computes_nothing_that_spends_a_second_time(run, declare):
     work = Toy()
     pilot = declare(Phase.PILOT, work, second_attempt="never_spend_again")
     assert pass_gate(run, pilot, None) == pass_gate(run, pilot, None)
@@ -209,7 +209,7 @@ def test_a_result_altered_to_name_another_model_does_not_continue(waiting, decla
 
 
 @pytest.mark.parametrize("choice", ["approve", "reject"])
-def test_an_accepted_answer_is_recorded_by_whoever_comes_by_next(waiting, declare, server, choice):
+def test_an_accepted_answer_is_recorded_by_the_next_process(waiting, declare, server, choice):
     pilot = declare(Phase.PILOT, Toy())
     with pytest.raises(Suspended):
         pass_gate(waiting, pilot, None)
@@ -295,7 +295,7 @@ def test_a_second_phase_that_takes_longer_than_the_first_one_s_evidence_stays_fr
     assert pass_gates(run, phases) == passed
 
 
-def test_an_answer_about_another_verdict_is_told_and_asked_again_and_the_next_one_counts(
+def test_an_answer_about_another_verdict_is_logged_and_asked_again_and_the_next_one_counts(
     waiting, declare, server, caplog
 ):
     pilot = declare(Phase.PILOT, Toy(), second_attempt="never_spend_again")

@@ -16,7 +16,7 @@ STEPS = {  # where a process dies: the file, and the line before which it does
 
 ANSWER_STEPS = {
     "before-the-answer-is-read": ("flows/gate.py", "for answer in answers_to("),
-    "before-the-answer-is-recorded": ("flows/gate.py", "return run.decisions.decide(\n                Decision("),
+    "before-the-answer-is-recorded": ("flows/gate.py", "return run.decisions.decide(\n                GateDecision("),
     "after-the-answer-is-recorded": ("flows/gate.py", "decision = find_decision(run.decisions, computed) or _asked"),
 }
 
@@ -39,7 +39,7 @@ def source(own_source, tmp_path_factory):
 def toys(source, pipeline_class, tmp_path_factory):
     """A `gaelp up` that serves those two phases."""
     here = pipeline_class(tmp_path_factory.mktemp("toys"))
-    here.told = {"PYTHONPATH": str(source)}
+    here.variables = {"PYTHONPATH": str(source)}
     here.start()
     yield here
     here.clear()
@@ -50,8 +50,8 @@ def ask_to_die(toys, step):
 
 
 def phase_runs(toys, run_id):
-    found = toys.post("/flow_runs/filter", {"flows": {"name": {"any_": ["long-phase"]}}})
-    return [one for one in found if one["parameters"]["run_id"] == run_id]
+    runs = toys.post("/flow_runs/filter", {"flows": {"name": {"any_": ["long-phase"]}}})
+    return [run for run in runs if run["parameters"]["run_id"] == run_id]
 
 
 def approve(toys, flow_run_id):

@@ -25,14 +25,14 @@ def undisturbed(pipeline):
 
 def engines(flow_run_id):
     """Processes that carry out this flow run, children of the runner first."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         try:
             if process.environ().get("PREFECT__FLOW_RUN_ID") == flow_run_id:
-                found.append(process)
+                processes.append(process)
         except (psutil.AccessDenied, psutil.NoSuchProcess, psutil.ZombieProcess):
             continue
-    return found
+    return processes
 
 
 def kill(flow_run_id):
@@ -62,7 +62,7 @@ def assert_finished_as_undisturbed(pipeline, flow_run_id, run_id, undisturbed):
     assert pipeline.parameters(run_id) == undisturbed
 
 
-def test_killed_in_training_it_goes_on_from_its_checkpoint(pipeline, undisturbed):
+def test_killed_in_training_it_resumes_from_its_checkpoint(pipeline, undisturbed):
     flow_run_id = pipeline.begin(overrides=LONGER, approval="auto")
     run_id = run_when_training(pipeline, flow_run_id)
     kill(flow_run_id)

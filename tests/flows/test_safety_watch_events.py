@@ -21,8 +21,8 @@ def alerts(pipeline):
     now = datetime.now(UTC)
     span = {"since": (now - timedelta(hours=1)).isoformat(), "until": (now + timedelta(minutes=5)).isoformat()}
     asked = {"filter": {"occurred": span, "event": {"name": ["gaelp.alert.critical"]}}, "limit": 50}
-    found = pipeline.post("/events/filter", asked)["events"]
-    return [(event, Alert.model_validate(event["payload"])) for event in found]
+    events = pipeline.post("/events/filter", asked)["events"]
+    return [(event, Alert.model_validate(event["payload"])) for event in events]
 
 
 def test_an_alert_of_the_watch_arrives_at_the_server_as_an_event(pipeline, tmp_path):

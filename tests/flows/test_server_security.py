@@ -111,4 +111,4 @@ def test_the_password_is_in_its_own_private_file_and_nowhere_else(pipeline):
     searched["the flow run"] = str(ended).encode()
     for process in psutil.process_iter(["cmdline"]):
         searched[process] = " ".join(process.info["cmdline"] or ()).encode()
-    assert [place for place, text in searched.items() if any(one in text for one in spellings)] == []
+    assert [place for place, text in searched.items() if any(spelling in text for spelling in spellings)] == []

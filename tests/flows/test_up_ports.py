@@ -23,18 +23,18 @@ def shipped(taken, tmp_path):
     return type(loaded)(settings, loaded.origins)
 
 
-def test_the_shipped_port_of_the_emergency_stop_gives_way_and_the_new_one_is_told(taken, tmp_path, capsys):
+def test_the_shipped_port_of_the_emergency_stop_gives_way_and_the_new_one_is_printed(taken, tmp_path, capsys):
     chosen = up_module._with_free_api_port(shipped(taken, tmp_path)).api
     assert chosen.port != taken
     with socket.create_server((chosen.host, chosen.port)):
         pass
-    told = capsys.readouterr().err
-    assert told.startswith(f"port {taken} is in use")
-    assert f"take port {chosen.port}" in told
-    assert "prefect/up.json" in told
+    said = capsys.readouterr().err
+    assert said.startswith(f"port {taken} is in use")
+    assert f"take port {chosen.port}" in said
+    assert "prefect/up.json" in said
 
 
-def test_a_shipped_port_that_is_free_is_kept_without_a_word(tmp_path, capsys):
+def test_a_shipped_port_that_is_free_is_kept_in_silence(tmp_path, capsys):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     assert up_module._with_free_api_port(shipped(port, tmp_path)).api.port == port
@@ -46,7 +46,7 @@ def test_a_port_that_the_user_named_is_never_replaced(taken, tmp_path):
     assert up_module._with_free_api_port(loaded) == loaded.settings
 
 
-def test_another_port_for_prefect_is_told_in_a_plain_line(taken, tmp_path, monkeypatch, capsys):
+def test_another_port_for_prefect_is_printed_in_a_plain_line(taken, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(server_module, "_DEFAULT_PORT", taken)
     url = choose_api_url(tmp_path, {}, None)
     [line] = capsys.readouterr().err.splitlines()

@@ -22,6 +22,7 @@ from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder, RunFolder
 from gaelp.phases.simulation import plan_simulation, run_simulation
 from gaelp.phases.simulation_result import SimulationResult
+from gaelp.phases.stage_report import StageReport
 from gaelp.training.manifest import read_manifest
 from gaelp.training.reports import TrainingReport
 from gaelp.types import Phase, RunId
@@ -91,9 +92,14 @@ class Place:
     def run_folder(self, run_id: str) -> PhaseFolder:
         return RunFolder(self.folder / "home", RunId(run_id)).phase(Phase.SIMULATION)
 
-    def run(self, run_id: str, *overrides: str, on_report=lambda report: None):
+    def run(self, run_id: str, *overrides: str, on_report=lambda report: None, on_stage=lambda stage: None):
+        """Run phase 1; the reports of training and those of its stages are handed on apart."""
+
+        def hear(report):
+            (on_stage if isinstance(report, StageReport) else on_report)(report)
+
         clock = ManualClock(datetime(2026, 11, 16, tzinfo=UTC))
-        return run_simulation(self.plan(*overrides), self.run_folder(run_id), clock=clock, on_report=on_report)
+        return run_simulation(self.plan(*overrides), self.run_folder(run_id), clock=clock, on_report=hear)
 
 
 @pytest.fixture(scope="session")

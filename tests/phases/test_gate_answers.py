@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import typer
 
 from flows.gate_desk import decide
 from gaelp.approvals import ApprovalStore, load_policy, new_key, stricter
@@ -63,15 +64,18 @@ def answer(settings, question, choice="approve", key=None):
     decide(settings, choice, "r", code=question.code, why="looked at it", who="eve", key=key)
 
 
-def test_an_unsigned_approval_under_the_default_policy_does_not_block_a_live_run(run_under, loaded, keys):
+def test_an_unsigned_approval_under_the_default_policy_does_not_block_a_live_run(run_under, loaded, keys, capsys):
     question = run_under("live")
     for policy in ("sandbox", "live"):
         with pytest.raises(Refused, match="takes signed approvals only"):
             answer(loaded(policy).settings, question)
     live = gate_approvals(loaded("live").settings)
     assert live.decisions().decision(question) is None
-    with pytest.raises(WaitingForPerson):
+    with pytest.raises(typer.Exit) as waiting:
         answer(loaded("sandbox").settings, question, key=keys["ann"])
+    assert waiting.value.exit_code == WaitingForPerson.exit_code
+    recorded = "signature of ann recorded for gate simulation of run r; still needed: 1 more of 2 approvers (bob)"
+    assert recorded in capsys.readouterr().out
     answer(loaded("sandbox").settings, question, key=keys["bob"])
     assert len(live.decisions().decision(question).signatures) == 2
 

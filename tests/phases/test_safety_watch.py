@@ -201,7 +201,7 @@ def test_a_request_that_waits_too_long_is_told_with_whom_to_tell_and_the_command
     [text] = site.later(minutes=1).watch().approvals
     assert "revive 'stop-1'" in text
     assert "has waited 4.0 hours" in text
-    assert "To be told: director (dee): `gaelp revive --key FILE --reason WHY`" in text
+    assert "Notify: director (dee): `gaelp revive --key FILE --reason WHY`" in text
     assert hook.taken[0]["body"] == text
     site.later(minutes=10).watch()
     assert hook.told() == [("warning", "A request for a revive waits too long")]

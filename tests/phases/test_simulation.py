@@ -79,6 +79,15 @@ def said(result):
     return result.model_dump(exclude={"run_id": True, "training_seconds": True, "verdict": verdict})
 
 
+def test_each_stage_is_reported_with_its_total_and_evaluation_reaches_it(place):
+    stages = []
+    place.run("staged", on_stage=stages.append)
+    assert [(stage.stage, stage.total) for stage in stages[:2]] == [("preparing to train", None), ("training", 4)]
+    evaluating = stages[2:]
+    assert {(stage.stage, stage.total) for stage in evaluating} == {("evaluating", 2 * 4 * 16)}  # markets, policies
+    assert [stage.done for stage in evaluating] == list(range(0, 129, 16))
+
+
 def test_the_first_gate_finds_every_figure_it_asks_for(whole):
     asked = {criterion.figure for criterion in load_gate("simulation").criteria} - {"last_50_z"}  # needs 100 episodes
     assert asked <= whole.result.metrics.keys()

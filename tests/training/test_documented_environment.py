@@ -15,6 +15,6 @@ def test_the_documented_way_to_another_environment_learns_and_goes_on(tmp_path, 
     rewards = [float(found[1]) for line in said if (found := re.match(r"round \d+: validation reward ([\d.]+)", line))]
     assert len(rewards) == 2
     assert rewards[-1] >= 100  # random actions balance the pole for about 22 steps
-    assert said[-1] == "stopped after round 10: 10 rounds are done"
+    assert said[-1] == "finished after round 10: 10 rounds are done"
     exec(compile(code, str(PAGE), "exec"), {})  # noqa: S102 - as above
     assert capsys.readouterr().out.splitlines()[0].startswith("resumed after round 10 from")

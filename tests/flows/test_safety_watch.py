@@ -1,18 +1,14 @@
-"""The safety watch as Prefect has it, without a server: its events, its red runs, and when it runs."""
+"""The safety watch as Prefect has it, without a server: its events and its failed runs."""
 
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 
 import pytest
-import yaml
 from prefect.events.schemas.events import Event, Resource
 from prefect.logging import disable_run_logger
 
 from flows import safety_watch as module
-from flows.deployments import deployments
 from flows.safety_watch import prefect_events, safety_watch
 from gaelp.config import load_settings
-from gaelp.config.places import repository_root
 from gaelp.errors import GaelpError
 from gaelp.gates.decisions import GateQuestion
 from gaelp.observability.alerts import Alert
@@ -85,21 +81,3 @@ def test_what_is_set_for_the_pipeline_holds_for_its_watch(emitted):
     with pytest.raises(GaelpError, match="there is no platform 'nowhere'"):
         run(overrides=["platform.name=nowhere", "platform.account=acc"])
     assert emitted[0].payload["key"] == "part/reconciliation"
-
-
-def test_it_runs_every_ten_minutes_with_the_settings_of_the_pipeline():
-    [watch] = [made for made in deployments("production", ["run.seed=3"]) if made.flow_name == "safety-watch"]
-    assert watch.name == "every-ten-minutes"
-    assert [schedule.schedule.cron for schedule in watch.schedules] == ["*/10 * * * *"]
-    assert watch.parameters == {"config": "production", "overrides": ["run.seed=3"]}
-
-
-def test_a_team_has_the_same_deployments_as_one_machine():
-    given = yaml.safe_load((repository_root() / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
-    by_team = {}
-    for one in given:
-        path, name = one["entrypoint"].split(":")
-        flow = getattr(import_module(path.removesuffix(".py").replace("/", ".")), name)
-        by_team[flow.name, one["name"]] = [schedule["cron"] for schedule in one.get("schedules", [])]
-    here = deployments("production", [])
-    assert by_team == {(made.flow_name, made.name): [when.schedule.cron for when in made.schedules] for made in here}

@@ -1,0 +1,41 @@
+"""`gaelp runs` and `gaelp status` as people read them, without a server."""
+
+from datetime import UTC, datetime
+
+import pytest
+from typer.testing import CliRunner
+
+from gaelp.cli.main import app
+from gaelp.clock import ManualClock
+from gaelp.phases.run_folder import RunFolder
+from gaelp.phases.runs import RunRecord, note_end, note_run
+
+AT = datetime(2026, 11, 17, 21, 8, 9, tzinfo=UTC)
+RUN = "20261117-210809-884e03"
+
+
+@pytest.fixture
+def shown(tmp_path, monkeypatch):
+    """The lines that a command prints about one run that was stopped."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    record = {"config": "quick-test", "overrides": ("training.rounds=5",), "driver": "deployment", "driver_id": "x"}
+    note_run(RunFolder(tmp_path, RUN), RunRecord(run_id=RUN, begun_at=AT, **record))
+    note_end(RunFolder(tmp_path, RUN), "Stopped", f"`gaelp resume {RUN}` resumes it", ManualClock(AT))
+
+    def show(*words):
+        result = CliRunner().invoke(app, list(words), env={"GAELP_HOME": str(tmp_path)})
+        assert result.exit_code == 0, result.stderr
+        return result.stdout.splitlines()
+
+    return show
+
+
+def test_the_list_is_short_and_status_says_how_to_resume(shown):
+    assert shown("runs")[-1].split() == [RUN, "2026-11-17", "21:08", "quick-test", "deployment", "Stopped"]
+    state, begun = shown("status", RUN)
+    assert state == f"run {RUN}: Stopped: `gaelp resume {RUN}` resumes it"
+    assert begun == "begun 2026-11-17 21:08:09 UTC with quick-test --set training.rounds=5, in deployment"
+
+
+def test_compare_needs_two_runs(shown):
+    assert CliRunner().invoke(app, ["compare", RUN]).exit_code == 2
