@@ -12,7 +12,7 @@ from flows.commands.gate import RunArgument
 from flows.connection import NoServer, connect
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_table, show_text
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.config import Settings
 from gaelp.config.environment import process_environment
@@ -28,7 +28,7 @@ __all__ = ["resume", "runs", "status", "stop"]
 
 def runs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the runs of the pipeline below the home, oldest first."""
-    settings = prepare(config).settings
+    settings = prepare_reading(config, in_home=True).settings
     found = [(record, _stands(settings, record)) for record in all_runs(settings.home)]
     if as_json:
         show_json([record.model_dump(mode="json") | {"stands": stands} for record, stands in found])
@@ -43,7 +43,7 @@ def runs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
 
 def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show how a run stands: phases finished, verdicts, who decided what, and what it waits for."""
-    settings = prepare(config).settings
+    settings = prepare_reading(config, in_home=True).settings
     record = find_run(settings.home, run)
     stands, done = _stands(settings, record), phases_done(settings.home, run)
     history = gate_approvals(settings).decisions().history(run)
@@ -78,7 +78,7 @@ def resume(
     approve: Annotated[Approve, typer.Option("--approve", help="For a run in a terminal.")] = Approve.PROMPT,
 ) -> None:
     """Go on with a run that was interrupted, crashed or expired; what it finished is not computed again."""
-    home = prepare(config).settings.home
+    home = prepare_reading(config, in_home=True).settings.home
     record = find_run(home, run)
     if record.driver == "terminal":
         from flows.commands.run import drive  # noqa: PLC0415 - torch takes seconds that `gaelp status` need not spend
@@ -95,7 +95,7 @@ def resume(
 
 def stop(run: RunArgument, config: ConfigOption = None) -> None:
     """Stop a run; `gaelp resume` goes on with it from its last checkpoint, and asks again at a gate."""
-    settings = prepare(config).settings
+    settings = prepare_reading(config, in_home=True).settings
     home = settings.home
     record = find_run(home, run)
     if record.driver == "terminal":

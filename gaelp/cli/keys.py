@@ -13,7 +13,7 @@ from gaelp.authority.trust_changes import change_trusted
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
-from gaelp.config import load_model
+from gaelp.config import load_model, require_home
 from gaelp.config.document import read_text
 from gaelp.config.places import absolute, shown
 from gaelp.config.settings import Settings
@@ -85,7 +85,10 @@ def list_keys(
     as_json: JsonOption = False,
 ) -> None:
     """Show everyone who is or was trusted to approve."""
-    trusted = load_trusted(trust_file, prepare(config, overrides).settings)
+    loaded = prepare(config, overrides)
+    if trust_file is None and loaded.settings.approvals.trust is None:
+        require_home(loaded)  # which holds the list
+    trusted = load_trusted(trust_file, loaded.settings)
     if as_json:
         show_json(trusted.model_dump(mode="json"))
         return

@@ -1,16 +1,25 @@
-"""Results go to stdout, as a table or as JSON; everything said besides goes to stderr."""
+"""Results go to stdout, as a table or as JSON; messages go to stderr, as text or as the JSON lines of the log."""
 
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import typer
 
 from gaelp.errors import GaelpError
 
-__all__ = ["say", "say_error", "show_json", "show_table", "show_text"]
+__all__ = ["messages_as_json", "say", "say_error", "say_waiting", "show_json", "show_table", "show_text"]
+
+_messages_as_json = False
+
+
+def messages_as_json(wanted: bool) -> None:
+    """From now on, print messages to a pipe as JSON lines, or as text again; a terminal always shows text."""
+    global _messages_as_json  # noqa: PLW0603 - stderr is one for the whole process
+    _messages_as_json = wanted
 
 
 def show_json(value: Any) -> None:
@@ -34,19 +43,31 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def say(text: str) -> None:
-    """Tell the person at the terminal something that is not a result."""
-    typer.echo(text, err=True)
+    """Print a message that is not a result."""
+    _print_message("info", "", text)
 
 
 def say_error(text: str) -> None:
-    """Tell why a command stopped."""
-    typer.secho("error: ", err=True, nl=False, fg="red", bold=True)
-    typer.echo(text, err=True)
+    """Print why a command failed."""
+    _print_message("error", typer.style("error: ", fg="red", bold=True), text)
+
+
+def say_waiting(text: str) -> None:
+    """Print what a command waits for: a person's decision is no failure."""
+    _print_message("warning", typer.style("waiting: ", fg="yellow", bold=True), text)
+
+
+def _print_message(level: str, prefix: str, text: str) -> None:
+    if _messages_as_json and not (sys.stderr and sys.stderr.isatty()):  # None after `2>&-`
+        timestamp = datetime.now(UTC).isoformat().replace("+00:00", "Z")  # keys and form as in the log
+        typer.echo(json.dumps({"timestamp": timestamp, "level": level, "logger": "gaelp.cli", "event": text}), err=True)
+    else:
+        typer.echo(prefix + text, err=True)
 
 
 @contextmanager
 def _written_to_stdout() -> Iterator[None]:
-    """A full disk behind stdout is told as such; a reader that closed the pipe has seen enough and is left alone."""
+    """Report a full disk behind stdout as such; a reader that closed the pipe has read enough, which is no error."""
     try:
         yield
     except BrokenPipeError:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from gaelp.cli.output import say
 from gaelp.training.report_text import as_text, round_text
 from gaelp.training.reports import RoundDone, TrainingReport
 
@@ -25,7 +26,9 @@ def shown_progress() -> Iterator[Callable[[TrainingReport], None]]:
         def show(report: TrainingReport) -> None:
             if isinstance(report, RoundDone):
                 bar.update(task, completed=report.round, total=report.rounds, description=round_text(report))
-            elif text := as_text(report):
+            elif (text := as_text(report)) and console.is_terminal:
                 console.print(text, highlight=False, markup=False, soft_wrap=True)
+            elif text:
+                say(text)
 
         yield show

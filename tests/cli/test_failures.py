@@ -49,6 +49,31 @@ def test_a_known_failure_is_one_message_on_stderr():
     assert (result.stdout, result.stderr) == ("", "error: gate said no: reward 0.61, at least 0.70\n")
 
 
+def test_waiting_for_a_person_is_not_called_an_error():
+    result = run(WaitingForPerson("run 7 waits at gate simulation"))
+    assert (result.exit_code, result.stderr) == (4, "waiting: run 7 waits at gate simulation\n")
+
+
+def test_a_real_process_words_success_and_waiting_as_what_they_are(gaelp_process, here):
+    (here / ".gaelp").mkdir(mode=0o700)
+    checked = gaelp_process("-m", "gaelp.cli", "config", "check", "production")
+    assert (checked.returncode, checked.stdout[:20], checked.stderr) == (0, "production is valid.", "")
+    gaelp_process("-m", "gaelp.cli", "kill", "a drill")
+    revived = gaelp_process("-m", "gaelp.cli", "revive")
+    assert (revived.returncode, "error" in revived.stderr) == (4, False)
+    assert revived.stderr.startswith("waiting: ")
+
+
+@pytest.mark.parametrize("cause", [KeyboardInterrupt(), EOFError()])
+def test_a_question_that_is_left_is_no_defect(cause):
+    abort = typer.Abort()
+    abort.__context__ = cause
+    result = run(abort)
+    expected = (130, "interrupted; ") if isinstance(cause, KeyboardInterrupt) else (2, "error: the input ended")
+    assert (result.exit_code, result.stderr[: len(expected[1])]) == expected
+    assert "Aborted" not in result.stderr
+
+
 def test_an_unknown_failure_says_how_to_learn_more():
     result = run(ZeroDivisionError("division by zero"))
     assert result.stderr.startswith("error: unexpected ZeroDivisionError: division by zero.")
