@@ -17,7 +17,7 @@ DEBUG = "--debug"
 
 
 class ReportingGroup(TyperGroup):
-    """Accepts --debug anywhere among the arguments, and turns every exception into a message and an exit code."""
+    """Accepts --debug anywhere among the arguments, and reports every exception with a message and an exit code."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
         """Run the command line; a failure is reported on stderr and becomes the exit code."""

@@ -173,7 +173,7 @@ class ApiSettings(Frozen):
 
 
 class Settings(Frozen):
-    """Everything a run is told; what it writes lives below `home`."""
+    """All settings of a run; what it writes lives below `home`."""
 
     home: Path
     run: RunSettings

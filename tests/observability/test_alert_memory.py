@@ -180,7 +180,7 @@ def test_all_that_is_remembered_comes_back_as_it_was(desk):
     for number in range(5):
         one.send(key=f"w{number}", once=True)
     before = one.memory.look()
-    assert before.told
+    assert before.sent
     assert before.missed
     assert before.held_back
     assert before.pending

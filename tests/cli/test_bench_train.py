@@ -37,10 +37,3 @@ def test_without_json_a_table_is_shown(gaelp, monkeypatch):
     shown = gaelp(*QUICK).stdout
     assert "frames per CPU-second" in shown
     assert "not reached" in shown
-
-
-def test_the_market_is_measured_in_steps_and_bytes(gaelp):
-    found = json.loads(gaelp("bench", "market", "--market", "calm", "--quick", "--json").stdout)
-    assert found["campaign_steps_per_s"] > found["env_steps_per_s"] > 0
-    assert found["bytes_per_campaign"] > 0
-    assert found["ratio_to_rtbgym"] is None
