@@ -1,4 +1,4 @@
-"""`gaelp bench` prints one JSON object with the keys that other tools rely on."""
+"""`gaelp bench train` prints one JSON object with the keys that other tools rely on."""
 
 import json
 
@@ -9,6 +9,7 @@ from gaelp.bench import training_speed
 QUICK = ("bench", "train", "--quick", "--cap-seconds", 0.2)
 
 
+@pytest.mark.slow  # learning with both takes half a minute; the figures without the peer are tested below
 def test_training_is_measured_beside_stable_baselines3_with_only_json_on_stdout(gaelp):
     pytest.importorskip("stable_baselines3")
     result = gaelp(*QUICK, "--json")

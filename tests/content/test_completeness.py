@@ -16,7 +16,7 @@ def rules(verdict):
 def test_a_missing_field_is_never_allowed(checker, advert, field, empty):
     verdict = checker.check(advert(**{field: empty}))
     assert verdict.outcome != "allow"
-    assert any(one.rule == "missing-field" and one.field == field for one in verdict.findings)
+    assert any(finding.rule == "missing-field" and finding.field == field for finding in verdict.findings)
 
 
 @pytest.mark.parametrize(

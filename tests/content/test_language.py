@@ -36,7 +36,7 @@ def test_another_script_under_the_name_of_english_waits_for_a_person(checker, ad
 def test_another_language_under_the_name_of_english_waits_for_a_person(checker, advert, field, text):
     verdict = checker.check(advert(**{field: text}))
     assert verdict.outcome == "review"
-    assert [one.field for one in verdict.findings if one.rule == "mislabelled-language"] == [field]
+    assert [finding.field for finding in verdict.findings if finding.rule == "mislabelled-language"] == [field]
 
 
 @pytest.mark.parametrize(("letter", "script"), [("a", "LATIN"), ("ａ", "LATIN"), ("а", "CYRILLIC"), ("α", "GREEK")])

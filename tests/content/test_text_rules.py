@@ -4,7 +4,7 @@
 def test_a_forbidden_term_is_seen_in_every_text_people_read(checker, advert):
     for field in ("headline", "description", "call_to_action", "display_url", "landing_text"):
         creative = advert(**{field: f"{getattr(advert(), field)} casino"})
-        found = [one for one in checker.check(creative).findings if one.rule == "gambling"]
+        found = [finding for finding in checker.check(creative).findings if finding.rule == "gambling"]
         assert [(one.field, one.excerpt, one.severity) for one in found] == [(field, "casino", "block")]
 
 
