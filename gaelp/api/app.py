@@ -44,8 +44,8 @@ _BODY = {
 def create_app(settings: Settings, *, clock: Clock | None = None) -> FastAPI:
     """The application of these settings; nothing is read or written before somebody asks."""
     emergency = EmergencyStop(settings)
-    clock = clock or SystemClock()
-    figures = FiguresPage(lambda: read_figures(settings, clock))
+    app_clock = clock or SystemClock()
+    figures = FiguresPage(lambda: read_figures(settings, app_clock))
 
     @asynccontextmanager
     async def until_stops_are_done(_app: FastAPI) -> AsyncIterator[None]:

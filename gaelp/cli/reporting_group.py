@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from typer import Abort, Context
+from typer import Abort
 from typer.core import TyperGroup
 
 from gaelp.cli.interruption import STOPPED, forget_watched, stop_message, stopped_by_hand
@@ -35,7 +35,7 @@ class ReportingGroup(TyperGroup):
 
             sys.exit(report_failure(error, debug=debug))
 
-    def invoke(self, ctx: Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Run the command; Ctrl-C at a prompt, which Click reports as "Aborted.", stays an interruption."""
         try:
             return super().invoke(ctx)
