@@ -1,4 +1,4 @@
-"""The array types of the project, named once; shapes stand in docstrings and comments."""
+"""The array types of the project, named once; shapes are in docstrings and comments."""
 
 import numpy as np
 import numpy.typing as npt

@@ -10,7 +10,7 @@ __all__ = ["Clock", "ManualClock", "SystemClock", "account_day"]
 
 
 class Clock(Protocol):
-    """Tells the present instant."""
+    """A source of the present instant."""
 
     def now(self) -> datetime:
         """Return the present instant, aware and in UTC."""
@@ -26,7 +26,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until it is advanced, for tests and replays."""
+    """A clock that moves only when it is advanced, for tests and replays."""
 
     def __init__(self, start: datetime) -> None:
         self._now = _require_aware(start).astimezone(UTC)

@@ -9,7 +9,7 @@
     │   └── NotFinite          2   NaN or infinity in what an environment gave
     ├── Refused                3   a gate or a guard said no
     │   └── PoisonedExperience 3   a value that may not be remembered: outside its declared range
-    ├── WaitingForPerson       4   a person has to decide before work goes on
+    ├── WaitingForPerson       4   a person has to decide before work continues
     └── ComponentMissing       1   an optional part is not installed or not reachable
 
 A message names what was seen, what is allowed, and the way out.
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class GaelpError(Exception):
-    """Something went wrong for a reason that is known and can be told to the user in one message."""
+    """Something went wrong for a known reason that one message can explain to the user."""
 
     exit_code: ClassVar[int] = 1
 
@@ -75,7 +75,7 @@ class PoisonedExperience(Refused):
 
 
 class WaitingForPerson(GaelpError):
-    """A person has to decide before work goes on."""
+    """A person has to decide before work continues."""
 
     exit_code = 4
 

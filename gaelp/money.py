@@ -82,12 +82,12 @@ class Money:
 
         The point separates decimals (at most six), the comma groups thousands. Anything else is refused.
         """
-        found = _AMOUNT.fullmatch(_require_text(text).strip())
-        if found is None:
+        match = _AMOUNT.fullmatch(_require_text(text).strip())
+        if match is None:
             _refuse(text, "is not an amount", 'write it like "12.34 USD", "$12.34" or "-1,234.50 EUR"')
-        micros = _number_to_micros(found["number"], text)
-        code = _currency_of(found["before"], found["after"], currency, text)
-        return cls(-micros if found["sign"] == "-" else micros, code)
+        micros = _number_to_micros(match["number"], text)
+        code = _currency_of(match["before"], match["after"], currency, text)
+        return cls(-micros if match["sign"] == "-" else micros, code)
 
     def __str__(self) -> str:
         """Symbol where the currency has one of its own, else the code; as many decimals as exactness needs."""
@@ -144,13 +144,13 @@ class Money:
 
 
 def _number_to_micros(number: str, text: str) -> Micros:
-    found = _NUMBER.fullmatch(number)
-    if found is None:
+    match = _NUMBER.fullmatch(number)
+    if match is None:
         _refuse(text, "is ambiguous", 'use the point for decimals and the comma for thousands only, as in "1,234.50"')
-    decimals = found["decimals"] or ""
+    decimals = match["decimals"] or ""
     if len(decimals) > _DECIMALS:
         _refuse(text, f"has {len(decimals)} decimals, exact are {_DECIMALS}", "round it yourself, the way you mean it")
-    return int(found["whole"].replace(",", "")) * MICROS_PER_UNIT + int(decimals.ljust(_DECIMALS, "0"))
+    return int(match["whole"].replace(",", "")) * MICROS_PER_UNIT + int(decimals.ljust(_DECIMALS, "0"))
 
 
 def _currency_of(before: str | None, after: str | None, default: str | None, text: str) -> str:
@@ -198,8 +198,8 @@ def _require_weights(weights: Sequence[int], amount: Money) -> int:
     return sum(weights)
 
 
-def _refuse(text: str, seen: str, way_out: str) -> NoReturn:
-    raise MoneyError(f"{text!r} {seen}: {way_out}")
+def _refuse(text: str, problem: str, way_out: str) -> NoReturn:
+    raise MoneyError(f"{text!r} {problem}: {way_out}")
 
 
 def _shown(number: int) -> str:

@@ -127,7 +127,7 @@ def test_one_stop_sets_latch_and_fence_and_pauses_what_runs(settings, trusted):
     switch = kill_switch(settings)
     switch.stop(by="ann", reason="drill")
     assert [part.outcome for part in switch.wait(10).parts] == ["done", "done", "done"]
-    assert [one.status for one in connect_platform(settings).read_campaigns()] == ["paused"]
+    assert [campaign.status for campaign in connect_platform(settings).read_campaigns()] == ["paused"]
     with opened_guard(settings) as guard:
         assert guard.switch.is_stopped()
 
@@ -139,7 +139,7 @@ def test_a_stop_pauses_the_platform_although_the_ledger_is_gone(settings, truste
     monkeypatch.setattr("gaelp.bootstrap.open_ledger", _away)
     switch.stop(by="ann", reason="drill")
     assert [part.outcome for part in switch.wait(10).parts] == ["done", "failed", "done"]
-    assert [one.status for one in connect_platform(settings).read_campaigns()] == ["paused"]
+    assert [campaign.status for campaign in connect_platform(settings).read_campaigns()] == ["paused"]
 
 
 def test_what_the_order_book_knows_is_paused_where_the_platform_gives_no_list(settings, trusted, monkeypatch):

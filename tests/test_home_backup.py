@@ -105,9 +105,14 @@ def test_books_in_postgres_are_left_to_its_own_tool(tmp_path, settings_of, monke
         back_up(settings_of(tmp_path), tmp_path / "b.tar")
 
 
-@pytest.mark.parametrize("first", [("violations", "list"), ("content", "queue")], ids=" ".join)
+CREATE = ("ledger", "create", "acc", "--currency=USD", "--time-zone=UTC")
+
+
+@pytest.mark.parametrize("first", [CREATE, ("violations", "list"), ("content", "queue")], ids=" ".join)
 def test_everything_in_a_home_is_private_whichever_command_comes_first(tmp_path, first):
     home = tmp_path / "home"
+    if first is not CREATE:
+        home.mkdir(mode=0o700)  # which they read, and do not make
     command = [sys.executable, "-m", "gaelp.cli", *first, "--set", f"home={home}"]
     subprocess.run(command, check=False, capture_output=True, timeout=120, umask=0o022)
     paths = [home, *home.rglob("*")]

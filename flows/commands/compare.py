@@ -6,7 +6,7 @@ import typer
 
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_paragraph, show_table
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_reading
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.run_comparison import compare_runs, comparison_cells
 
@@ -24,7 +24,7 @@ def compare(
 
     Figures are those of each run's latest attempt, with 95% intervals; "shifted" is the market with other parameters.
     """
-    settings = prepare(config).settings
+    settings = prepare_reading(config, in_home=True).settings
     comparison = compare_runs(settings.home, runs, gate_approvals(settings).decisions())
     if as_json:
         show_json(comparison.model_dump(mode="json"))

@@ -8,7 +8,7 @@ import typer
 from flows.gate_desk import decide, list_waiting, show_gate
 from gaelp.cli.keys import PassphraseFileOption, open_key
 from gaelp.cli.options import ConfigOption, JsonOption
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_reading
 
 __all__ = ["RunArgument", "app"]
 
@@ -30,13 +30,13 @@ KeyOption = Annotated[
 @app.command("list")
 def list_(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show every gate that waits for a person."""
-    list_waiting(prepare(config).settings, as_json=as_json)
+    list_waiting(prepare_reading(config).settings, as_json=as_json)
 
 
 @app.command()
 def show(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show what a gate of a run says, rule by rule, and what was decided before."""
-    show_gate(prepare(config).settings, run, as_json=as_json)
+    show_gate(prepare_reading(config).settings, run, as_json=as_json)
 
 
 @app.command()
@@ -51,7 +51,7 @@ def approve(
 ) -> None:
     """Approve the verdict you looked at: the run resumes with the next phase."""
     signing = open_key(key, passphrase_file) if key else None
-    decide(prepare(config).settings, "approve", run, code=verdict, why=why, who=who, key=signing)
+    decide(prepare_reading(config).settings, "approve", run, code=verdict, why=why, who=who, key=signing)
 
 
 @app.command()
@@ -66,7 +66,7 @@ def reject(
 ) -> None:
     """Reject: the run ends as Rejected, with your reason."""
     signing = open_key(key, passphrase_file) if key else None
-    decide(prepare(config).settings, "reject", run, code=verdict, why=why, who=who, key=signing)
+    decide(prepare_reading(config).settings, "reject", run, code=verdict, why=why, who=who, key=signing)
 
 
 @app.command()
@@ -74,4 +74,4 @@ def rerun(
     run: RunArgument, verdict: VerdictOption, why: WhyOption, who: WhoOption = None, config: ConfigOption = None
 ) -> None:
     """Repeat the phase, with another seed and judged on other episodes."""
-    decide(prepare(config).settings, "rerun", run, code=verdict, why=why, who=who, key=None)
+    decide(prepare_reading(config).settings, "rerun", run, code=verdict, why=why, who=who, key=None)

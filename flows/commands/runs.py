@@ -14,7 +14,7 @@ from flows.connection import connect
 from flows.run_states import RunStates, working_process
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_paragraph, show_table, show_text
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.config.environment import process_environment
 from gaelp.gates.decisions import GateDecision, GateQuestion
@@ -32,7 +32,7 @@ _DRIVEN_BY = {"deployment": "deployment", "terminal": "terminal", "train": "gael
 
 def runs(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the runs below the home, of the pipeline and of `gaelp train`, oldest first; queued ones are last."""
-    states = RunStates(prepare(config).settings).all()
+    states = RunStates(prepare_reading(config, in_home=True).settings).all()
     if as_json:
         show_json([_as_json(record, state) for record, state in states])
     elif states:
@@ -54,7 +54,7 @@ def _as_json(record: RunRecord, state: str) -> dict[str, Any]:
 
 def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show a run: its state, the phases finished, verdicts, who decided what, and what it waits for."""
-    settings = prepare(config).settings
+    settings = prepare_reading(config, in_home=True).settings
     record, state = RunStates(settings).find(run)
     done, history = phases_done(settings.home, run), gate_approvals(settings).decisions().history(run)
     if as_json:
@@ -94,7 +94,7 @@ def resume(
     approve: Annotated[Approve, typer.Option("--approve", help="For a run in a terminal.")] = Approve.PROMPT,
 ) -> None:
     """Resume a run that was interrupted, crashed or expired; what it finished is not computed again."""
-    home = prepare(config).settings.home
+    home = prepare_reading(config, in_home=True).settings.home
     record = find_run(home, run)
     if record.driver == "train":
         from gaelp.cli.train import train  # noqa: PLC0415 - torch takes seconds that `gaelp status` need not spend
@@ -117,7 +117,7 @@ def resume(
 
 def stop(run: RunArgument, config: ConfigOption = None) -> None:
     """Stop a run; `gaelp resume` resumes it from its last checkpoint, and asks again at a gate."""
-    settings = prepare(config).settings
+    settings = prepare_reading(config, in_home=True).settings
     record, _ = RunStates(settings).find(run)
     if record.driver != "deployment":
         _interrupt(RunFolder(settings.home, RunId(run)), record)

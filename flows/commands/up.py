@@ -16,9 +16,10 @@ from flows.home_secret import home_id, password_file
 from flows.server import choose_api_url, running_server
 from flows.server_record import Up, claimed, running
 from gaelp.api import address, serving, with_free_port
+from gaelp.cli.interruption import ctrl_c_ends
 from gaelp.cli.options import ConfigOption, SetOption
 from gaelp.cli.output import say, show_text
-from gaelp.cli.startup import prepare, prepare_run
+from gaelp.cli.startup import prepare_reading, prepare_run
 from gaelp.config.environment import process_environment
 from gaelp.config.layers import LoadedSettings
 from gaelp.config.private_files import make_private_folder
@@ -82,6 +83,7 @@ def _with_free_api_port(loaded: LoadedSettings) -> Settings:
 def _serve(here: Up, settings: Settings, deployed: Mapping[str, Any]) -> None:
     home = settings.home
     say(f"starting at {here.api_url} ...")
+    ctrl_c_ends("gaelp up")
     signal.signal(signal.SIGTERM, _stop_like_ctrl_c)
     with serving(settings), running_server(here.api_url, home, process_environment()) as own:
         from flows.deployments import serve_deployments  # noqa: PLC0415 - Prefect reads the environment when imported
@@ -122,7 +124,7 @@ def _stop_like_ctrl_c(_signal_number: int, _frame: object) -> None:
 
 def down(config: ConfigOption = "quick-test", overrides: SetOption = None) -> None:
     """Stop what `gaelp up` started: runs at work are stopped and can be resumed, suspended ones stay suspended."""
-    home = prepare(config, overrides).settings.home
+    home = prepare_reading(config, overrides, in_home=True).settings.home
     here = running(home)
     if here is None:
         show_text("Nothing is up.")

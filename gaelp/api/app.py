@@ -1,4 +1,4 @@
-"""What is served over HTTP: `/kill` stops and tells, `/metrics` is for Prometheus, `/health` says that this is up.
+"""The HTTP routes: `/kill` stops and reports, `/metrics` is for Prometheus, `/health` says that the server is up.
 
 Every handler is `async` and does its blocking work in threads that it starts itself: see `background_call.py` for why.
 """
@@ -44,8 +44,8 @@ _BODY = {
 def create_app(settings: Settings, *, clock: Clock | None = None) -> FastAPI:
     """The application of these settings; nothing is read or written before somebody asks."""
     emergency = EmergencyStop(settings)
-    told_time = clock or SystemClock()
-    figures = FiguresPage(lambda: read_figures(settings, told_time))
+    app_clock = clock or SystemClock()
+    figures = FiguresPage(lambda: read_figures(settings, app_clock))
 
     @asynccontextmanager
     async def until_stops_are_done(_app: FastAPI) -> AsyncIterator[None]:
@@ -77,7 +77,7 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> FastAPI:
 
 
 async def _health() -> dict[str, str]:
-    """Say that the server is up; whether money moves is told by /kill and /metrics."""
+    """Say that the server is up; /kill and /metrics show whether money moves."""
     return {"status": "ok"}
 
 
@@ -94,7 +94,7 @@ def _guarded_routes(emergency: EmergencyStop, figures: FiguresPage) -> APIRouter
     @router.get("/kill")
     @router.get("/kill/", include_in_schema=False)
     async def standing() -> Response:
-        """Tell whether spending is stopped, and by which stops."""
+        """Show whether spending is stopped, and by which stops."""
         return _answer((await emergency.standing()).model_dump(mode="json"))
 
     @router.post("/kill", openapi_extra=_BODY)
@@ -108,8 +108,8 @@ def _guarded_routes(emergency: EmergencyStop, figures: FiguresPage) -> APIRouter
         except Exception as problem:
             log.exception("a stop over HTTP failed", by=by, reason=reason)
             return _answer({"stopped": False, "detail": _not_stopped(problem)}, status=500)
-        told = {**report.model_dump(mode="json"), "detail": shortfall(report)}
-        return _answer(told, status=200 if report.stopped else 500)
+        answer = {**report.model_dump(mode="json"), "detail": shortfall(report)}
+        return _answer(answer, status=200 if report.stopped else 500)
 
     return router
 
@@ -124,24 +124,24 @@ async def _body_of(request: Request) -> bytes:
                 return body[:_MAX_BODY_BYTES]
     except ClientDisconnect:
         log.warning("a caller hung up before its body had ended; nothing was done", path=request.url.path)
-        raise HTTPException(400, f"the body has no end: {_WHAT_TO_SEND}") from None  # for whoever stands in between
+        raise HTTPException(400, f"the body has no end: {_WHAT_TO_SEND}") from None  # for a proxy in between
     return body
 
 
 def _reason_in(body: bytes) -> str:
-    """Why it has to stop; what is odd about it is mended or cut, and none is needed: a stop is refused over nothing."""
+    """Why it has to stop, cleaned and shortened if necessary, or nothing: no reason is bad enough to refuse a stop."""
     try:
-        found = json.loads(body or b"{}")
+        sent = json.loads(body or b"{}")
     except (ValueError, RecursionError):
-        found = body.decode(errors="replace")
-    reason = found.get("reason", "") if isinstance(found, dict) else found
+        sent = body.decode(errors="replace")
+    reason = sent.get("reason", "") if isinstance(sent, dict) else sent
     return plain_reason(reason if isinstance(reason, str) else json.dumps(reason)) or "pulled over HTTP"
 
 
 def _not_stopped(problem: Exception) -> str:
-    told = str(problem) or f"no answer in time ({type(problem).__name__})"
+    reason = str(problem) or f"no answer in time ({type(problem).__name__})"
     return (
-        f"it is not known to have stopped: {told}. Run `gaelp kill`, and pause the campaigns on the platform by hand."
+        f"it is not known to have stopped: {reason}. Run `gaelp kill`, and pause the campaigns on the platform by hand."
     )
 
 

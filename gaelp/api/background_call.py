@@ -1,4 +1,4 @@
-"""Blocking work away from the loop that answers: each call in a thread of its own, and patience with an end.
+"""Keep blocking work away from the event loop: each call has its own thread, and waiting for it has a limit.
 
 The usual pool of a web framework is shared: slow readings would fill it, and a stop would wait behind them.
 """
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from gaelp.errors import GaelpError
 
-__all__ = ["FewThreads", "begin", "begin_at_any_price", "within"]
+__all__ = ["FewThreads", "begin", "start_or_run_inline", "within"]
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ def begin(call: Callable[[], T]) -> "Future[T]":
     return done
 
 
-def begin_at_any_price(call: Callable[[], T]) -> "Future[T]":
+def start_or_run_inline(call: Callable[[], T]) -> "Future[T]":
     """As `begin`; on a machine out of threads the call is made here and now, whoever else has to wait for it."""
     try:
         return begin(call)
@@ -35,7 +35,7 @@ def begin_at_any_price(call: Callable[[], T]) -> "Future[T]":
 
 
 async def within(seconds: float, done: "Future[T]") -> T:
-    """What a call gives, or a TimeoutError; the call itself goes on."""
+    """Return the result of a call, or raise TimeoutError; the call itself continues."""
     return await asyncio.wait_for(asyncio.wrap_future(done), seconds)
 
 

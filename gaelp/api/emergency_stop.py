@@ -1,11 +1,11 @@
-"""The emergency stop over HTTP: pull it as `gaelp kill` does, and tell what is in force. Nothing here releases.
+"""The emergency stop over HTTP: pull it as `gaelp kill` does, and show what is in force. Nothing here releases.
 
 A stop runs in a thread of its own that no other request can take away, and each is a stop of its own.
 """
 
 from typing import Literal
 
-from gaelp.api.background_call import FewThreads, begin, begin_at_any_price, within
+from gaelp.api.background_call import FewThreads, begin, start_or_run_inline, within
 from gaelp.api.stop_followup import StopEnds
 from gaelp.bootstrap import kill_switch, latch
 from gaelp.budget.kill_switch import KillSwitch, StopReport
@@ -27,7 +27,7 @@ _READERS = 4
 
 
 class StandingStop(Frozen):
-    """One stop that is in force, and where it stands."""
+    """A stop that is in force, and where it is recorded."""
 
     id: str
     at: str
@@ -37,9 +37,9 @@ class StandingStop(Frozen):
 
 
 class StopStatus(Frozen):
-    """Whether spending stands still; what cannot be read counts as stopped, and `detail` says what it was.
+    """Is spending stopped? What cannot be read counts as stopped, and `detail` says what it was.
 
-    `newest` is how the newest stop over this server stands, part by part, whether or not it was released since.
+    `newest` is the report, part by part, of the newest stop over this server, whether or not it was released since.
     """
 
     stopped: bool
@@ -61,7 +61,7 @@ class EmergencyStop:
 
     async def stop(self, *, by: str, reason: str) -> StopReport:
         """Stop now; the report says whether it has. Raises, TimeoutError for one, where that is not known."""
-        return await within(_STOP_SECONDS, begin_at_any_price(lambda: self._stop(by, reason)))
+        return await within(_STOP_SECONDS, start_or_run_inline(lambda: self._stop(by, reason)))
 
     async def standing(self) -> StopStatus:
         """What is in force; a database that does not answer leaves what the latch says."""
@@ -77,7 +77,7 @@ class EmergencyStop:
         )
 
     async def finish(self) -> None:
-        """Before the process ends: see through what is still trying, and tell people what has not come."""
+        """Before the process ends: wait for what is still trying, and report what did not finish."""
         await self._ends.finish()
 
     def _stop(self, by: str, reason: str) -> StopReport:
@@ -86,14 +86,14 @@ class EmergencyStop:
         said = "stopped over HTTP" if report.stopped else "a stop over HTTP has not stopped yet"
         log.warning(said, stop_id=report.stop_id, by=by, reason=reason, parts=told_parts(report))
         try:
-            begin(lambda: self._tell(report, by, reason))  # who stops does not wait for a mail server
+            begin(lambda: self._alert(report, by, reason))  # who stops does not wait for a mail server
             if report.is_trying:
                 self._ends.follow(switch, report)
         except RuntimeError as problem:
             log.exception("nobody is alerted of the stop", stop_id=report.stop_id, problem=str(problem))
         return report
 
-    def _tell(self, report: StopReport, by: str, reason: str) -> None:
+    def _alert(self, report: StopReport, by: str, reason: str) -> None:
         for problem in tell_stopped(self._settings, report, by=by, reason=reason):
             log.error(problem, stop_id=report.stop_id)
 
@@ -101,28 +101,28 @@ class EmergencyStop:
         return None if self._newest is None else self._newest.report()
 
     async def _latch_alone(self, problem: Exception) -> StopStatus:
-        told = str(problem) or f"no answer within {_READ_SECONDS:g} s ({type(problem).__name__})"
+        reason = str(problem) or f"no answer within {_READ_SECONDS:g} s ({type(problem).__name__})"
         try:
             record = await within(_READ_SECONDS, self._latch_readers.begin(self._latch.read))
-        except Exception:  # noqa: BLE001 - as above; the problem told is the one of both
+        except Exception:  # noqa: BLE001 - as above; the first problem is the one reported
             record = None
         return StopStatus(
             stopped=True,
             readable=False,
             stops=_stops(record, None),
-            detail=f"what cannot be read counts as stopped: {told}",
+            detail=f"what cannot be read counts as stopped: {reason}",
             newest=self._newest_report(),
         )
 
 
 def _stops(latch: StopRecord | None, fence: StopRecord | None) -> tuple[StandingStop, ...]:
-    """Both records, or one of them standing in both places."""
-    found: dict[str, StandingStop] = {}
+    """Both records, or a single one where both are of the same stop."""
+    stops: dict[str, StandingStop] = {}
     places: tuple[tuple[Literal["latch", "fence"], StopRecord | None], ...] = (("latch", latch), ("fence", fence))
     for place, record in places:
         if record is not None:
-            before = found[record.id].stands_in if record.id in found else ()
-            found[record.id] = StandingStop(
+            before = stops[record.id].stands_in if record.id in stops else ()
+            stops[record.id] = StandingStop(
                 id=record.id, at=record.at, by=record.by, reason=record.reason, stands_in=(*before, place)
             )
-    return tuple(found.values())
+    return tuple(stops.values())

@@ -23,7 +23,7 @@ class FiguresPage:
         self._read, self._now_seconds = read, now_seconds
         self._metrics = MoneyMetrics()
         self._reading: Future[MoneyFigures | None] | None = None
-        self._told: Future[MoneyFigures | None] | None = None
+        self._reported: Future[MoneyFigures | None] | None = None
         self._begun_at = 0.0
 
     async def exposition(self) -> bytes:
@@ -31,7 +31,7 @@ class FiguresPage:
         try:
             figures = await within(_PATIENCE_SECONDS, self._latest())
         except Exception as problem:  # noqa: BLE001 - whatever it is, the books are then not readable
-            self._tell_once(problem)
+            self._report_once(problem)
             figures = None
         self._metrics.set(figures)
         return self._metrics.exposition()
@@ -43,8 +43,8 @@ class FiguresPage:
             self._reading, self._begun_at = begin(self._read), now
         return self._reading
 
-    def _tell_once(self, problem: Exception) -> None:
-        """One line for each reading that failed, not for each who asked."""
-        if self._reading is None or self._reading is not self._told:
+    def _report_once(self, problem: Exception) -> None:
+        """Log each reading that failed once, not once for each caller."""
+        if self._reading is None or self._reading is not self._reported:
             log.warning("the money figures did not come", problem=f"{type(problem).__name__}: {problem}")
-        self._told = self._reading
+        self._reported = self._reading

@@ -54,8 +54,8 @@ def _caps(settings: Settings, clock: Clock) -> tuple[CapFigures, ...]:
         buckets = overview(ledger).caps
     # A cap that counts days has a bucket for each of them: the newest is the one that money goes out under now.
     # Episodes come and go by the thousand, and Prometheus keeps every name it has ever seen.
-    lasting = (one for one in buckets if one.kind != CapKind.EPISODE)
-    newest = {(one.kind, one.subject): one for one in sorted(lasting, key=lambda one: one.day)}
+    lasting = (bucket for bucket in buckets if bucket.kind != CapKind.EPISODE)
+    newest = {(cap.kind, cap.subject): cap for cap in sorted(lasting, key=lambda cap: cap.day)}
     return tuple(_shown(newest[name]) for name in sorted(newest))
 
 

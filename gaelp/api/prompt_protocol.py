@@ -57,10 +57,11 @@ class PromptProtocol(H11Protocol):
 
     def _make_room(self) -> None:
         """Cut off the oldest that waits; one that was cut off is only gone a moment later, and no longer counts."""
-        there = [one for one in self.connections if isinstance(one, PromptProtocol) and not one.transport.is_closing()]
-        waiting = [one for one in there if not one._is_being_answered()]
-        if len(there) > MAX_CONNECTIONS and waiting:
-            min(waiting, key=lambda one: one._connected_at).transport.abort()
+        others = [other for other in self.connections if isinstance(other, PromptProtocol)]
+        live = [other for other in others if not other.transport.is_closing()]
+        waiting = [other for other in live if not other._is_being_answered()]
+        if len(live) > MAX_CONNECTIONS and waiting:
+            min(waiting, key=lambda other: other._connected_at).transport.abort()
 
     def _is_being_answered(self) -> bool:
         return self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete

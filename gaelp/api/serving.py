@@ -1,4 +1,4 @@
-"""Run the HTTP side: until told to stop, or beside something else for as long as that lasts."""
+"""Run the HTTP server: until a signal ends it, or beside something else for as long as that lasts."""
 
 import errno
 import signal
@@ -43,10 +43,10 @@ def with_free_port(settings: ApiSettings) -> ApiSettings:
 
 
 def serve(settings: Settings, *, when_up: Callable[[str], None] = lambda _: None) -> None:
-    """Serve until Ctrl-C, which is raised as ever, or SIGTERM, which ends it quietly; only in the main thread."""
-    with _told_to_end() as told, _running(settings) as thread:
+    """Serve until Ctrl-C, which is raised as usual, or SIGTERM, which ends it quietly; only in the main thread."""
+    with _ended_by_sigterm() as ended, _running(settings) as thread:
         when_up(address(settings.api))
-        while not told.wait(_LOOK_SECONDS):
+        while not ended.wait(_LOOK_SECONDS):
             if not thread.is_alive():
                 raise GaelpError("the HTTP server ended by itself: the log above says why. Start it again.")
 
@@ -116,11 +116,11 @@ def _listening_socket(settings: ApiSettings) -> socket.socket:
 
 
 @contextmanager
-def _told_to_end() -> Iterator[Event]:
-    """Set on SIGTERM; what held before holds again afterwards."""
-    told = Event()
-    before = signal.signal(signal.SIGTERM, lambda *_: told.set())
+def _ended_by_sigterm() -> Iterator[Event]:
+    """An event that SIGTERM sets; the previous handler is restored afterwards."""
+    ended = Event()
+    before = signal.signal(signal.SIGTERM, lambda *_: ended.set())
     try:
-        yield told
+        yield ended
     finally:
         signal.signal(signal.SIGTERM, before)

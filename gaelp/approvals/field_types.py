@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from gaelp.config.field_types import Instant, Sha256
 from gaelp.errors import BadInput
-from gaelp.gates.evidence import Instant
 from gaelp.money import MAX_MICROS
 
 __all__ = [
@@ -35,7 +35,6 @@ def _plain(text: str) -> str:
 
 Label = Annotated[str, Field(strict=True, min_length=1, max_length=200), AfterValidator(_plain)]
 Reason = Annotated[str, Field(strict=True, min_length=1, max_length=2000), AfterValidator(_plain)]
-Sha256 = Annotated[str, Field(strict=True, pattern=r"\A[0-9a-f]{64}\z")]
 PublicKeyHex = Annotated[str, Field(strict=True, pattern=r"\A[0-9a-f]{64}\z")]
 SignatureHex = Annotated[str, Field(strict=True, pattern=r"\A[0-9a-f]{128}\z")]
 Nonce = Annotated[str, Field(strict=True, pattern=r"\A[0-9a-f]{32}\z")]

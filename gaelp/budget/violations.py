@@ -3,23 +3,23 @@
 A violation is resolved once, by somebody, with words; the tables refuse anything else themselves.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 from sqlalchemy import CheckConstraint, Column, Connection, ForeignKey, MetaData, Row, Table, Text, text
 
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Instant
 from gaelp.config.settings import Settings
 from gaelp.database import Place, Schema, Store, big_integer, open_database, shared_place_of
 from gaelp.database.append_only import add_walls, drop_walls
 from gaelp.errors import BadInput, Refused
+from gaelp.observability.alert import Severity
 from gaelp.observability.redact import mask, mask_text
 
-__all__ = ["STORE", "Resolution", "Severity", "Violation", "ViolationStore", "violations_place"]
-
-Severity = Literal["info", "warning", "critical"]
+__all__ = ["STORE", "Resolution", "Violation", "ViolationStore", "violations_place"]
 
 _SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
 _ID_MAX = 2**63 - 1
@@ -85,13 +85,6 @@ _SELECT = (
     " FROM violation LEFT JOIN violation_resolution ON violation_id = id"
 )
 _FIND = text(f"{_SELECT} WHERE id = :id")
-
-
-def _in_utc(instant: datetime) -> datetime:
-    return instant.astimezone(UTC)
-
-
-Instant = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 _context = TypeAdapter(dict[str, JsonValue])
 
 

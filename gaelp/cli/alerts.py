@@ -1,4 +1,4 @@
-"""`gaelp alerts`: which critical alerts wait for an answer, the answer, and whether the channels work."""
+"""`gaelp alerts`: list and answer critical alerts, and test the channels."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import typer
 
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare, prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.errors import GaelpError
 from gaelp.observability.alert_routes import open_dispatcher
@@ -19,16 +19,16 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command("list")
 def list_(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
-    """List the critical alerts that nobody has answered, how often each came again, and whether it went further.
+    """List the critical alerts that nobody has answered, how often each was repeated, and whether it was escalated.
 
     **Example**: `gaelp alerts list --json`
     """
-    waiting = sorted(_dispatcher(config, overrides).pending, key=lambda one: one.since)
+    waiting = sorted(_existing(config, overrides).pending, key=lambda pending: pending.since)
     if as_json:
-        show_json({"pending": [one.model_dump(mode="json") for one in waiting]})
+        show_json({"pending": [pending.model_dump(mode="json") for pending in waiting]})
     elif waiting:
         show_text("\n".join(map(_shown, waiting)))
-        say("`gaelp alerts ack SOURCE KEY` answers one: it goes no further.")
+        say("`gaelp alerts ack SOURCE KEY` answers one: it is not escalated any more.")
     else:
         show_text("No critical alert waits for an answer.")
 
@@ -41,11 +41,11 @@ def ack(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a critical alert: somebody looks after it, so it goes no further. If it comes again, it is told again.
+    """Answer a critical alert: it is not escalated any more. If it is raised again, it is sent again.
 
     **Example**: `gaelp alerts ack guarded not-reconciled/acc-1`
     """
-    alert = _dispatcher(config, overrides).acknowledge(source, key)
+    alert = _existing(config, overrides).acknowledge(source, key)
     if as_json:
         show_json({"acknowledged": alert.model_dump(mode="json")})
     else:
@@ -54,13 +54,13 @@ def ack(
 
 @app.command("test")
 def try_out(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
-    """Send one alert through every channel of the settings, the second ones too, and tell which took it.
+    """Send one alert through every channel of the settings, the second ones too, and show which accepted it.
 
     **Example**: `gaelp alerts test --config production`
 
     Exits 1 if one did not.
     """
-    dispatcher = _dispatcher(config, overrides)
+    dispatcher = open_dispatcher(prepare(config, overrides).settings, SystemClock())
     title, body = "A test of the alert channels", "Nothing is wrong: somebody ran `gaelp alerts test`."
     now = SystemClock().now()
     tried = dispatcher.try_out(Alert(severity="info", source="alerts", key="test", title=title, body=body, at=now))
@@ -73,19 +73,19 @@ def try_out(config: ConfigOption = None, overrides: SetOption = None, as_json: J
         ]
         show_table(("channel", "outcome", "why"), rows)
     if tried.reached == ("log",) and not tried.failed:
-        say("Only the log is told: set GAELP__ALERTS__FIRST__WEBHOOK__URL, or switch mail on as docs/alerts.md says.")
+        say("Alerts reach only the log: set GAELP__ALERTS__FIRST__WEBHOOK__URL, or mail as in docs/alerts.md.")
     if tried.failed:
         raise GaelpError(
-            f"no alert arrives through {', '.join(tried.failed)}: mend its settings (`alerts`) or its server"
+            f"no alert arrives through {', '.join(tried.failed)}: fix its settings (`alerts`) or its server"
         )
 
 
-def _shown(one: PendingAlert) -> str:
-    """Source and key whole, as they have to be typed for an answer: a table would cut them to fit a terminal."""
-    went = "escalated" if one.escalated else "not escalated"
-    facts = f"since {one.since:%Y-%m-%d %H:%M} UTC, repeated {one.repeats} times, {went}"
-    return f"{one.alert.source} {one.alert.key}\n  {one.alert.title}\n  {facts}"
+def _shown(pending: PendingAlert) -> str:
+    """Source and key in full, as `gaelp alerts ack` needs them: a table would cut them to fit a terminal."""
+    escalated = "escalated" if pending.escalated else "not escalated"
+    facts = f"since {pending.since:%Y-%m-%d %H:%M} UTC, repeated {pending.repeats} times, {escalated}"
+    return f"{pending.alert.source} {pending.alert.key}\n  {pending.alert.title}\n  {facts}"
 
 
-def _dispatcher(config: str | None, overrides: list[str] | None) -> Dispatcher:
-    return open_dispatcher(prepare(config, overrides).settings, SystemClock())
+def _existing(config: str | None, overrides: list[str] | None) -> Dispatcher:
+    return open_dispatcher(prepare_reading(config, overrides).settings, SystemClock())

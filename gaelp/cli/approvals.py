@@ -18,7 +18,7 @@ from gaelp.cli.signing import (
     load_trusted,
     signer_from,
 )
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_reading
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 
@@ -51,7 +51,7 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """Show what waits for people, the oldest first."""
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     rows = [
         {
             "action": status.action_hash[:_DIGITS],
@@ -77,7 +77,7 @@ def list_(
 @app.command()
 def show(action: ActionArgument, config: ConfigOption = None, overrides: SetOption = None) -> None:
     """Show exactly what would be signed, as JSON: every field of the action, and who has signed."""
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     store = existing_approvals(settings)
     request = find_request(store, action)
     signed = [approval.statement.model_dump(mode="json") for approval in store.approvals(request.action)]
@@ -99,7 +99,7 @@ def approve(
 
     - `gaelp approvals approve 3f9a0c41d2b7 --key ~/.config/gaelp/keys/ann.key --reason "within the plan for November"`
     """
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     signer = signer_from(settings, key, reason, passphrase_file, trust_file)
     _decide(settings, action, "approve", signer, as_json=as_json)
 
@@ -116,7 +116,7 @@ def reject(
     as_json: JsonOption = False,
 ) -> None:
     """Refuse an action, for good: one rejection outweighs all approvals."""
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     signer = signer_from(settings, key, reason, passphrase_file, trust_file)
     _decide(settings, action, "reject", signer, as_json=as_json)
 

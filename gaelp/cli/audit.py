@@ -30,7 +30,7 @@ from gaelp.budget.ledger.limits import limits_in_force
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.signing import PassphraseFileOption, RequiredKeyOption, TrustOption, load_trusted, open_key
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.config.places import absolute, shown
 from gaelp.config.settings import Settings
@@ -59,7 +59,7 @@ def show(
 
     **Example**: `gaelp audit show --kind approval.used --json`
     """
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     rows = [row for row in _rows(settings) if kind in (None, row.kind)][-last:]
     if as_json:
         show_json({"rows": [_as_json(row, parse(row.body.encode("utf-8"))) for row in rows]})
@@ -85,7 +85,7 @@ def verify(
     Names every use of approvals that the policy in force here would not have granted, and every limit and order of the
     books that differs from the log. Exits 0 if the log is whole and there is none of these, otherwise 3.
     """
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     rows = _rows(settings)
     if problem := verify_rows(rows):
         raise Refused(f"the audit log is not whole: {problem}. {_WAY_OUT}")
@@ -118,7 +118,7 @@ def publish(
 
     **Example**: `gaelp audit publish --key ~/.config/gaelp/keys/audit.key --heads /mnt/elsewhere/heads.jsonl`
     """
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     home, place = absolute(settings.home), absolute(heads)
     if place.resolve().is_relative_to(home.resolve()):
         raise Refused(f"--heads {shown(place)} lies below {shown(home)}, beside the log itself: name another place")

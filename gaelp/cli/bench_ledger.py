@@ -17,7 +17,7 @@ def ledger(
     config: ConfigOption = None,
     overrides: SetOption = None,
     transfers: Annotated[
-        int, typer.Option("--transfers", min=8, max=1_000_000, help="How many on each database, by one process.")
+        int, typer.Option("--transfers", min=8, max=1_000_000, help="How many on each database, by figures process.")
     ] = 2000,
     as_json: JsonOption = False,
 ) -> None:
@@ -32,17 +32,23 @@ def ledger(
     """
     home = absolute(prepare(config, overrides).settings.home)
     say(f"Timing {transfers} transfers on each database below {home} ...")
-    found = measure_ledger(home, transfers=transfers, report=say)
+    speed = measure_ledger(home, transfers=transfers, report=say)
     if as_json:
-        show_json(found.model_dump(mode="json"))
+        show_json(speed.model_dump(mode="json"))
         return
-    measured: dict[str, LedgerFigures] = {"SQLite, 1 process": found, "SQLite, 8 processes": found.eight_processes}
-    if found.postgres is not None:
-        measured |= {"Postgres, 1 process": found.postgres, "Postgres, 8 processes": found.postgres.eight_processes}
+    measured: dict[str, LedgerFigures] = {"SQLite, 1 process": speed, "SQLite, 8 processes": speed.eight_processes}
+    if speed.postgres is not None:
+        measured |= {"Postgres, 1 process": speed.postgres, "Postgres, 8 processes": speed.postgres.eight_processes}
     columns = ("two-phase transfers, 4 caps", "per second", "p50 ms", "p99 ms", "max ms")
     rows = [
-        (name, f"{one.transfers_per_s:,.0f}", f"{one.p50_ms:.2f}", f"{one.p99_ms:.2f}", f"{one.max_ms:.1f}")
-        for name, one in measured.items()
+        (
+            name,
+            f"{figures.transfers_per_s:,.0f}",
+            f"{figures.p50_ms:.2f}",
+            f"{figures.p99_ms:.2f}",
+            f"{figures.max_ms:.1f}",
+        )
+        for name, figures in measured.items()
     ]
     show_table(columns, rows)
-    say(f"The disk took {found.disk_syncs_per_s:,.0f} synced writes per second; a transfer needs two of them.")
+    say(f"The disk took {speed.disk_syncs_per_s:,.0f} synced writes per second; a transfer needs two of them.")

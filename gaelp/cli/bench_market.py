@@ -23,8 +23,8 @@ def market(
 ) -> None:
     """Campaign-hours per CPU-second on one core, memory per campaign, and how both grow with the batch.
 
-    Peers (RTBGym, a plain auction loop) are measured in turns with it once `make bench-peers` has built them;
-    the ratios are medians over the turns.
+    Peers (RTBGym, a plain auction loop) are measured alternately with it once `make bench-peers` has built them;
+    the ratios are medians over the pairs.
 
     - `gaelp bench market --json`
 
@@ -47,5 +47,5 @@ def market(
         for batch in speed.by_campaigns
     ]
     show_table(("campaigns", "market, hours/s", "with vectors, hours/s", "bytes a campaign"), rows)
-    for peer, turns in speed.peers.items():
-        say(f"{peer}: " + (f"ratio {turns.ratio:,.0f}" if turns else "not measured (make bench-peers)"))
+    for peer, paired in speed.peers.items():
+        say(f"{peer}: " + (f"ratio {paired.ratio:,.0f}" if paired else "not measured (make bench-peers)"))

@@ -60,7 +60,7 @@ def _show_training(result: TrainSpeed) -> None:
         ),
         (
             f"seconds to reward {race.target_reward:.3f} on {race.market}",
-            ", ".join(f"{one.seconds:.1f}" if one.reached else "not reached" for one in race.ours),
+            ", ".join(f"{seed.seconds:.1f}" if seed.reached else "not reached" for seed in race.ours),
             "-" if race.sb3 is None else f"{race.sb3.seconds:.0f}" + ("" if race.sb3.reached else ", not reached"),
             ("" if result.sb3_reached else "at least ") + _ratio(race.ratio) if race.ratio else "-",
         ),

@@ -7,14 +7,15 @@ import typer
 
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table
-from gaelp.config import LoadedSettings, load_settings
+from gaelp.cli.startup import read_settings
+from gaelp.config import LoadedSettings
 
 __all__ = ["show"]
 
 
 def show(
     config: ConfigOption = None,
-    origin: Annotated[bool, typer.Option("--origin", help="Tell for every value which layer it comes from.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Show for every value which layer it comes from.")] = False,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -28,7 +29,7 @@ def show(
 
     The hash names these values: the same settings have the same hash, however they were written.
     """
-    loaded = load_settings(config, overrides=overrides or ())
+    loaded = read_settings(config, overrides)
     entries = _entries(loaded, with_origin=origin)
     if as_json:
         show_json({"hash": loaded.hash, "values": entries})

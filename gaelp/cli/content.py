@@ -8,7 +8,7 @@ import typer
 
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare, prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.content import ContentVerdict, QueuedCase, ReviewQueue, load_checker, read_creatives
 from gaelp.content.review_queue import reviews_place
@@ -41,15 +41,16 @@ def check(
 
     Exits 0 if all are allowed, 3 if one is blocked, 4 if none is blocked and one waits for a person.
     """
-    reviews = _queue(config, overrides)
+    reviews = ReviewQueue(reviews_place(prepare(config, overrides).settings), SystemClock())
     checker = load_checker(policy)
     verdicts = []
     for creative in read_creatives(file):
-        found = checker.check(creative)
-        if found.outcome == "review" and not dry_run:
-            reviews.add(creative, found)
-        verdicts.append(reviews.settle(found))
-    counts = {outcome: sum(one.outcome == outcome for one in verdicts) for outcome in ("allow", "review", "block")}
+        verdict = checker.check(creative)
+        if verdict.outcome == "review" and not dry_run:
+            reviews.add(creative, verdict)
+        verdicts.append(reviews.settle(verdict))
+    outcomes = [verdict.outcome for verdict in verdicts]
+    counts = {outcome: outcomes.count(outcome) for outcome in ("allow", "review", "block")}
     if as_json:
         show_json({"counts": counts, "verdicts": [verdict.model_dump(mode="json") for verdict in verdicts]})
     else:
@@ -78,7 +79,7 @@ def queue(
 
     - `gaelp content queue --all --json`
     """
-    cases = _queue(config, overrides).cases(waiting_only=not everything)
+    cases = _existing_queue(config, overrides).cases(waiting_only=not everything)
     if as_json:
         show_json({"cases": [case.model_dump(mode="json") for case in cases]})
     elif cases:
@@ -105,7 +106,9 @@ def decide(
     """
     if choice not in ("approve", "reject"):
         raise BadInput(f"saw {choice!r}; allowed: approve, reject. Say which.")
-    decided = _queue(config, overrides).decide(case, "approve" if choice == "approve" else "reject", who=who, why=why)
+    decided = _existing_queue(config, overrides).decide(
+        case, "approve" if choice == "approve" else "reject", who=who, why=why
+    )
     if as_json:
         show_json(decided.model_dump(mode="json"))
     else:
@@ -113,8 +116,8 @@ def decide(
         show_text(f"{decided.creative.id}: {done} by {who.strip()} (case {decided.case[:_CASE_DIGITS]}).")
 
 
-def _queue(config: str | None, overrides: list[str] | None) -> ReviewQueue:
-    return ReviewQueue(reviews_place(prepare(config, overrides).settings), SystemClock())
+def _existing_queue(config: str | None, overrides: list[str] | None) -> ReviewQueue:
+    return ReviewQueue(reviews_place(prepare_reading(config, overrides).settings), SystemClock())
 
 
 def _show_verdicts(verdicts: list[ContentVerdict]) -> None:
@@ -141,7 +144,7 @@ def _case_row(case: QueuedCase) -> tuple[str, ...]:
 def _visible(text: str) -> str:
     """An excerpt in which hidden and control characters can be seen, so that none of them acts on the terminal."""
     shown = "".join(
-        f"<U+{ord(one):04X}>" if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") else one
-        for one in text
+        f"<U+{ord(sign):04X}>" if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") else sign
+        for sign in text
     )
     return shown if len(shown) <= _EXCERPT_MAX else f"{shown[: _EXCERPT_MAX - 1]}…"

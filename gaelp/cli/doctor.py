@@ -1,4 +1,4 @@
-"""`gaelp doctor`: is everything here that a run needs, and what of the optional parts can be used."""
+"""`gaelp doctor`: does this machine have what a run needs, and which optional parts can be used?"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -10,7 +10,8 @@ from gaelp.cli.doctor_packages import COMPONENTS, check_component, check_package
 from gaelp.cli.installation import required_packages
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_table, show_text
-from gaelp.config import Settings, check_home, load_settings
+from gaelp.cli.startup import read_settings
+from gaelp.config import LoadedSettings, check_home
 from gaelp.config.pins import pins_file, read_pins
 from gaelp.config.places import repository_root
 
@@ -30,19 +31,20 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
 
     Exits 0 if nothing required is broken, 2 if the home folder cannot be written, 1 otherwise. Nothing is written.
     """
-    settings = load_settings(config).settings
-    checks = list(_checks(settings))
+    loaded = read_settings(config)
+    checks = list(_checks(loaded))
     broken = any(check.status == "broken" for check in checks)
     _show(checks, ok=not broken, as_json=as_json)
-    check_home(settings.home)
+    check_home(loaded.settings.home)
     if broken:
         raise typer.Exit(1)
 
 
-def _checks(settings: Settings) -> Iterator[DoctorCheck]:
+def _checks(loaded: LoadedSettings) -> Iterator[DoctorCheck]:
+    home = loaded.settings.home
     yield check_python()
-    yield check_home_folder(settings.home)
-    yield check_disk(settings.home)
+    yield check_home_folder(home, loaded.origins["home"])
+    yield check_disk(home)
     yield check_port(PREFECT_PORT, "the Prefect UI", "/api/health")
     yield from _package_checks()
     yield from map(check_component, COMPONENTS)

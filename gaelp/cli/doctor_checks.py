@@ -14,7 +14,8 @@ from packaging.specifiers import SpecifierSet
 from gaelp.cli.installation import required_python
 from gaelp.config import check_home
 from gaelp.config.home import existing_part
-from gaelp.config.places import repository_root
+from gaelp.config.origins import Origin
+from gaelp.config.places import absolute, repository_root
 from gaelp.errors import ConfigError
 
 __all__ = ["DoctorCheck", "DoctorStatus", "check_disk", "check_home_folder", "check_port", "check_python"]
@@ -38,25 +39,30 @@ class DoctorCheck:
 
 def check_python(version: str | None = None) -> DoctorCheck:
     """The Python that runs this, against what the package asks for."""
-    seen = version or platform.python_version()
+    version = version or platform.python_version()
     wanted = required_python()
-    if SpecifierSet(wanted).contains(seen, prereleases=True):
-        return DoctorCheck("Python", "ok", f"{seen}, needs {wanted}")
-    anew = shlex.join(["make", "-C", str(repository_root()), "clean", "test"])
+    if SpecifierSet(wanted).contains(version, prereleases=True):
+        return DoctorCheck("Python", "ok", f"{version}, needs {wanted}")
+    rebuild = shlex.join(["make", "-C", str(repository_root()), "clean", "test"])
     return DoctorCheck(
-        "Python", "broken", f"{seen}, needs {wanted}", f"install it and build the environment anew: {anew}"
+        "Python", "broken", f"{version}, needs {wanted}", f"install it and rebuild the environment: {rebuild}"
     )
 
 
-def check_home_folder(home: Path) -> DoctorCheck:
-    """Whether a run can write to its home."""
+def check_home_folder(home: Path, origin: Origin) -> DoctorCheck:
+    """Can a run write to its home? One that somebody named and that does not exist may be a typing error."""
     try:
         check_home(home)
     except ConfigError as error:
         return DoctorCheck("home", "broken", str(error), "set GAELP_HOME to a folder that can be written")
-    place = existing_part(home)
+    path = absolute(home)
+    if path.is_dir():
+        return DoctorCheck("home", "ok", f"{path} can be written")
+    detail = f"{path} does not exist yet; it can be made in {existing_part(home)}"
+    if origin.layer in ("base", "default"):
+        return DoctorCheck("home", "ok", detail)
     return DoctorCheck(
-        "home", "ok", f"{home} can be written" if place.name == home.name else f"{home} can be made in {place}"
+        "home", "warning", detail, f"{origin.place} names it: correct the path if you expect runs or books there"
     )
 
 

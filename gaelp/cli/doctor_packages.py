@@ -80,7 +80,7 @@ def check_component(component: Component) -> DoctorCheck:
 
 
 def check_peer(folder: Path) -> DoctorCheck:
-    """Whether RTBGym, which needs old versions of everything, stands in an environment of its own."""
+    """Is RTBGym, which needs old versions of everything, installed in an environment of its own?"""
     name = "RTBGym (bench peer)"
     pythons = sorted(folder.glob("*/bin/python"))
     way_out = shlex.join(["make", "-C", str(repository_root()), "bench-peers"])
@@ -93,30 +93,30 @@ def check_peer(folder: Path) -> DoctorCheck:
 
 
 def _unusable(item: Requirement) -> DoctorCheck | None:
-    seen = package_version(item.name)
-    if seen is None:
+    version = package_version(item.name)
+    if version is None:
         return DoctorCheck(
             item.name, "broken", f"not installed, needs {item.specifier or 'any version'}", install_command()
         )
-    if not item.specifier.contains(seen, prereleases=True):
-        return DoctorCheck(item.name, "broken", f"{seen}, needs {item.specifier}", install_command())
+    if not item.specifier.contains(version, prereleases=True):
+        return DoctorCheck(item.name, "broken", f"{version}, needs {item.specifier}", install_command())
     return None
 
 
-def _is_pinned(_name: str, seen: str, pin: str) -> bool:
+def _is_pinned(_name: str, version: str, pin: str) -> bool:
     """Whether a version is the pinned one; a build of it such as 2.13.0+cpu is."""
-    return SpecifierSet(f"=={pin}").contains(seen, prereleases=True)
+    return SpecifierSet(f"=={pin}").contains(version, prereleases=True)
 
 
-def _differs(name: str, seen: str, pin: str) -> DoctorCheck:
-    return DoctorCheck(name, "warning", f"{seen}, pinned {pin}", pip_command(f"{name}=={pin}"))
+def _differs(name: str, version: str, pin: str) -> DoctorCheck:
+    return DoctorCheck(name, "warning", f"{version}, pinned {pin}", pip_command(f"{name}=={pin}"))
 
 
 def _installed(pins: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Name, version and pin of every pinned package that is installed."""
     for name, pin in pins.items():
-        if seen := package_version(name):
-            yield name, seen, pin
+        if version := package_version(name):
+            yield name, version, pin
 
 
 def _import_failure(python: str, modules: Iterable[str]) -> str:

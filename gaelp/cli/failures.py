@@ -1,4 +1,4 @@
-"""Turn whatever a command raises into one message without secrets and the exit code that belongs to it."""
+"""Turn whatever a command raises into one message without secrets, and its exit code."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 
 from gaelp.cli.interruption import STOPPED, stop_message, stopped_by_hand
-from gaelp.cli.output import say, say_error
+from gaelp.cli.output import say, say_error, say_waiting
 from gaelp.config import known_secrets
 from gaelp.config.home import existing_part
 from gaelp.errors import GaelpError, WaitingForPerson
@@ -19,14 +19,14 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def report_failure(error: Exception, *, debug: bool) -> int:
-    """Print what went wrong, with the traceback if asked for, and return the exit code."""
+    """Print why the command did not finish, with the traceback if asked for, and return the exit code."""
     register_secrets(known_secrets())
     if debug:
         say(mask_text("".join(traceback.format_exception(error))))
     if stopped_by_hand(error):
         say(stop_message())
         return STOPPED
-    report = say if isinstance(error, WaitingForPerson) else say_error  # nothing went wrong: somebody else has to act
+    report = say_waiting if isinstance(error, WaitingForPerson) else say_error
     report(mask_text(_message(error, debug=debug)))
     return error.exit_code if isinstance(error, GaelpError) else 1
 
@@ -36,14 +36,14 @@ def _message(error: Exception, *, debug: bool) -> str:
         return str(error)
     look = "" if debug else " Run it again with --debug to see where"
     if isinstance(error, OSError):
-        return _of_the_machine(error) + (look and f"{look}.")
+        return _describe_os_error(error) + (look and f"{look}.")
     if isinstance(error, MemoryError):
         return f"this machine has too little memory for that ({error or 'no size was given'}): ask for less at a time."
     return f"unexpected {type(error).__name__}: {error}." + (look and f"{look}, and report it: this is a defect.")
 
 
-def _of_the_machine(error: OSError) -> str:
-    """What the machine refused, where, and how much room there is."""
+def _describe_os_error(error: OSError) -> str:
+    """The operating system's reason, the path, and the free space there."""
     reason = error.strerror or str(error) or type(error).__name__
     if not isinstance(error.filename, str | os.PathLike):
         return f"the machine refused to read or write a file without a name, such as standard output: {reason}."

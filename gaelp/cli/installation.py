@@ -33,12 +33,12 @@ def install_command(extra: str = "") -> str:
 
 def installed_version() -> str:
     """The version of GAELP."""
-    found = package_version("gaelp")
-    if found is None:
+    version = package_version("gaelp")
+    if version is None:
         raise ComponentMissing(
             f"gaelp is on the path but not installed, so its version is unknown. Run: {install_command()}"
         )
-    return found
+    return version
 
 
 def package_version(name: str) -> str | None:

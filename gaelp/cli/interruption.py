@@ -1,6 +1,6 @@
 """Ctrl-C: one line that says whether anything was written, and exit code 130.
 
-Imported before everything else, so that an interruption of the slow imports is told as well: standard library only.
+Imported before everything else, so that Ctrl-C during the slow imports is reported as well: standard library only.
 """
 
 import signal
@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["STOPPED", "forget_watched", "only_noted", "stop_message", "stopped_by_hand", "told_when_stopped", "watch"]
+__all__ = [
+    "STOPPED",
+    "ctrl_c_ends",
+    "forget_watched",
+    "only_noted",
+    "report_interruption",
+    "stop_message",
+    "stopped_by_hand",
+    "watch",
+]
 
 STOPPED = 130  # what shells report for a process that Ctrl-C ended
 
@@ -19,20 +28,29 @@ STOPPED = 130  # what shells report for a process that Ctrl-C ended
 _CLOCK_LAG_NS = 10_000_000
 
 _watched_since_ns: dict[Path, int] = {}
+_served: list[str] = []
 
 
 def watch(path: Path) -> None:
-    """Say that the command may write this file, or below this folder, from now on."""
+    """Declare that the command may write this file, or below this folder, from now on."""
     _watched_since_ns[Path.cwd() / path] = time.time_ns() - _CLOCK_LAG_NS
 
 
+def ctrl_c_ends(service: str) -> None:
+    """Declare that Ctrl-C is how this service, such as "the HTTP server", is meant to end: no interruption."""
+    _served.append(service)
+
+
 def forget_watched() -> None:
-    """Begin anew, as each command does."""
+    """Forget what the command before declared."""
     _watched_since_ns.clear()
+    _served.clear()
 
 
 def stop_message() -> str:
-    """What an interrupted command leaves behind."""
+    """What Ctrl-C ended, or what an interrupted command leaves behind."""
+    if _served:
+        return f"{_served[-1]} has ended"
     if sys.argv[1:2] == ["kill"]:  # its own end is never an interruption, see there
         return "NOT STOPPED: interrupted before anything was done; repeat it"
     written = [str(path) for path, since_ns in _watched_since_ns.items() if _was_written(path, since_ns)]
@@ -42,15 +60,15 @@ def stop_message() -> str:
 
 
 def stopped_by_hand(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an exception, also where a library turned it into another one."""
-    seen: BaseException | None = error
-    while seen is not None and not isinstance(seen, KeyboardInterrupt):
-        seen = seen.__cause__ or seen.__context__
-    return seen is not None
+    """Was it Ctrl-C that raised this exception, even if a library turned it into another one?"""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 @contextmanager
-def told_when_stopped() -> Iterator[None]:
+def report_interruption() -> Iterator[None]:
     """Turn Ctrl-C inside into its line and its exit code, instead of a traceback."""
     try:
         yield
@@ -61,10 +79,9 @@ def told_when_stopped() -> Iterator[None]:
 
 @contextmanager
 def only_noted() -> Iterator[threading.Event]:
-    """Ctrl-C interrupts nothing inside; the event tells whether it was pressed.
+    """Inside, Ctrl-C interrupts nothing; the event records that it was pressed.
 
-    Who pressed it may press it again while the process ends, which must not undo what was told: from the first time on
-    it stays without effect.
+    After the first time Ctrl-C has no effect at all: pressed again while the process ends, it must not hide the report.
     """
     pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():

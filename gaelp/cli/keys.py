@@ -21,7 +21,7 @@ from gaelp.cli.signing import (
     trust_path,
 )
 from gaelp.cli.startup import prepare
-from gaelp.config import load_model
+from gaelp.config import load_model, require_home
 from gaelp.config.places import absolute, shown
 from gaelp.config.write import write_models
 from gaelp.errors import BadInput, Refused
@@ -83,8 +83,10 @@ def list_keys(
     as_json: JsonOption = False,
 ) -> None:
     """Show everyone who is or was trusted to approve."""
-    settings = prepare(config, overrides).settings
-    trusted = load_trusted(trust_file, settings)
+    loaded = prepare(config, overrides)
+    if trust_file is None and loaded.settings.approvals.trust is None:
+        require_home(loaded)  # which holds the list
+    trusted = load_trusted(trust_file, loaded.settings)
     if as_json:
         show_json(trusted.model_dump(mode="json"))
         return
@@ -93,7 +95,7 @@ def list_keys(
         for entry in trusted.approvers
     )
     show_table(("name", "roles", "added", "revoked", "public key"), rows)
-    if elsewhere := names_trusted_elsewhere(settings, trusted):
+    if elsewhere := names_trusted_elsewhere(loaded.settings, trusted):
         say(
             f"Not in this list, but in another one that shares the audit log: {', '.join(elsewhere)}. They count here"
             " once `gaelp keys trust` adds their key here."

@@ -13,8 +13,8 @@ from gaelp.cli.interruption import only_noted
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say
 from gaelp.config import load_settings
-from gaelp.config.home import probable_home
 from gaelp.config.machine_user import machine_user
+from gaelp.config.probable import probable_home
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, GaelpError
 

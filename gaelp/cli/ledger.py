@@ -13,7 +13,7 @@ from gaelp.budget.ledger import AdAccount, CapKind, Overview, overview
 from gaelp.cli import ledger_limits
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import say, show_json, show_table, show_text
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare, prepare_reading
 from gaelp.errors import GaelpError
 from gaelp.guard_bootstrap import create_books, opened_guard
 from gaelp.home_backup import back_up
@@ -77,7 +77,7 @@ def show(config: ConfigOption = None, overrides: SetOption = None, as_json: Json
 
     **Example**: `gaelp ledger show --json`
     """
-    with closing(open_books(prepare(config, overrides).settings)) as ledger:
+    with closing(open_books(prepare_reading(config, overrides).settings)) as ledger:
         found = overview(ledger)
     if as_json:
         show_json(found.model_dump(mode="json"))
@@ -91,7 +91,7 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
 
     **Example**: `gaelp ledger verify --json`
     """
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     with closing(open_books(settings)) as ledger:
         found = books.verify(ledger)
         found = found.model_copy(
@@ -132,7 +132,7 @@ def backup(
     force, all as of one moment; not the runs. The archive is read back and checked before it gets its name. How to
     restore: docs/ledger.md.
     """
-    written = back_up(prepare(config, overrides).settings, file)
+    written = back_up(prepare_reading(config, overrides).settings, file)
     if as_json:
         show_json({"file": str(file), **written.model_dump(mode="json")})
     else:
@@ -148,7 +148,7 @@ def reconcile(config: ConfigOption = None, overrides: SetOption = None, as_json:
     The safety watch does the same every ten minutes; doing it twice changes nothing. What runs with a budget that it
     was not given, or without room for its worst case, is paused. Exits 1 if a part could not be done.
     """
-    with opened_guard(prepare(config, overrides).settings) as guard:
+    with opened_guard(prepare_reading(config, overrides).settings) as guard:
         found = reconcile_once(guard)
         currency = guard.account.currency
     if as_json:

@@ -28,7 +28,7 @@ from gaelp.budget.ledger import (
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import show_json, show_text
 from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signer_from
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_reading
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 from gaelp.guard_bootstrap import platform_world
@@ -84,7 +84,7 @@ def limit(
     and for ever after on the same books: everyone who approves runs the same command with `--key FILE --reason WHY`,
     and the last one needed sets it.
     """
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     with closing(open_books(settings)) as ledger:
         cap = _cap(kind, subject)
         owner = _owner(cap, account, settings)
@@ -130,7 +130,7 @@ def reopen(
 
     Refused while its cost is above its limit. Takes signatures like raising a limit does.
     """
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     with closing(open_books(settings)) as ledger:
         if signed_changes(ledger):
             record(settings, ledger)  # what a crash kept from being recorded; it cannot be reopened a second time

@@ -4,9 +4,9 @@ import os
 from importlib.metadata import entry_points
 from typing import Annotated
 
-from gaelp.cli.interruption import told_when_stopped
+from gaelp.cli.interruption import report_interruption
 
-with told_when_stopped():  # these imports are most of the time that `gaelp --help` takes
+with report_interruption():  # these imports are most of the time that `gaelp --help` takes
     import typer
 
     from gaelp.cli.lazy_commands import add_command
@@ -83,7 +83,7 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "revive",
         "gaelp.cli.revive:revive",
         (
-            "Let spending go on: everyone who approves runs this with their key,"
+            "Let spending resume: everyone who approves runs this with their key,"
             " and the last one needed releases the stop."
         ),
     ),
@@ -116,8 +116,8 @@ def describe(
     version: Annotated[  # its callback acts
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[  # ReportingGroup acts, wherever it stands
-        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
+    debug: Annotated[  # ReportingGroup acts, wherever it is typed
+        bool, typer.Option("--debug", help="Show the traceback of an error; may be typed anywhere.")
     ] = False,
 ) -> None:
     """Take an advertising agent from simulation to real money, one proven step at a time.
@@ -130,7 +130,7 @@ def describe(
 
     - `gaelp config show --config quick-test --origin`: every setting, and where its value comes from
 
-    - `gaelp config check my.yaml`: is this file right?
+    - `gaelp config check my.yaml`: is this file valid?
 
     - `gaelp train --config quick-test`: train an agent, and see what it adds to the best rule
 
@@ -144,5 +144,5 @@ def describe(
 def run() -> None:
     """Entry point of the `gaelp` command."""
     os.umask(0o077)  # whatever this process and its children make, only their owner may read
-    with told_when_stopped():
+    with report_interruption():
         app(prog_name="gaelp")

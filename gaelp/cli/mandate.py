@@ -23,7 +23,7 @@ from gaelp.budget.ledger import Ledger
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, load_trusted, signer_from
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_reading
 from gaelp.config import load_model
 from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
@@ -55,7 +55,7 @@ def propose(
 
     - `gaelp mandate propose pilot.yaml`
     """
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     if not file.exists():
         raise BadInput(f"{file}: there is no such file. Name the mandate to propose.")
     mandate = load_model(Mandate, absolute(file))
@@ -86,7 +86,7 @@ def sign(
 
     - `gaelp mandate sign 3f9a0c41d2b7 --key ~/.config/gaelp/keys/ann.key --reason "as planned for November"`
     """
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     signer = signer_from(settings, key, reason, passphrase_file, trust_file)
     with _opened(settings) as (ledger, store):
         action, signed = find_mandate(store, mandate)
@@ -107,7 +107,7 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """Show every mandate with its state and what is left of it."""
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     with _opened(settings) as (ledger, store):
         rows = [
             _row(status) for status in mandate_statuses(settings, ledger, store, load_trusted(trust_file, settings))
@@ -123,7 +123,7 @@ def list_(
 @app.command()
 def show(mandate: MandateArgument, config: ConfigOption = None, overrides: SetOption = None) -> None:
     """Show what a mandate allows, in words and as the JSON that is signed."""
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     action, signed = find_mandate(existing_approvals(settings), mandate)
     say("\n".join(describe_mandate(signed, action.world)))
     show_json(action.model_dump(mode="json"))
@@ -144,7 +144,7 @@ def revoke(
     No order or bid passes under it any more. What runs is paused by the safety watch, or now with `gaelp ledger
     reconcile`.
     """
-    settings = prepare(config, overrides).settings
+    settings = prepare_reading(config, overrides).settings
     with _opened(settings) as (ledger, store):
         ended = revoke_mandate(ledger, store, mandate, reason.strip() or "revoked by hand")
     if as_json:

@@ -1,13 +1,15 @@
-"""The group at the top of the command line: `--debug` anywhere, and no exception leaves it."""
+"""The top group of the command line: it accepts `--debug` anywhere and reports every exception."""
 
 import sys
 from collections.abc import Sequence
 from typing import Any
 
+from typer import Abort
 from typer.core import TyperGroup
 
 from gaelp.cli.interruption import STOPPED, forget_watched, stop_message, stopped_by_hand
-from gaelp.cli.output import say
+from gaelp.cli.output import messages_as_json, say
+from gaelp.errors import BadInput
 
 __all__ = ["ReportingGroup"]
 
@@ -15,12 +17,13 @@ DEBUG = "--debug"
 
 
 class ReportingGroup(TyperGroup):
-    """The group at the top: it takes --debug wherever it stands, and no exception leaves it."""
+    """Accepts --debug anywhere among the arguments, and reports every exception with a message and an exit code."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
-        """Run the command line; what goes wrong is told on stderr and becomes the exit code."""
+        """Run the command line; a failure is reported on stderr and becomes the exit code."""
         given, debug = _without_debug(sys.argv[1:] if args is None else args)
         forget_watched()
+        messages_as_json(False)
         try:
             return super().main(given, *rest, **extra)
         except SystemExit as leaving:
@@ -32,9 +35,21 @@ class ReportingGroup(TyperGroup):
 
             sys.exit(report_failure(error, debug=debug))
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; Ctrl-C at a prompt, which Click reports as "Aborted.", stays an interruption."""
+        try:
+            return super().invoke(ctx)
+        except Abort as given_up:
+            if stopped_by_hand(given_up):
+                raise KeyboardInterrupt from given_up
+            raise BadInput(
+                "the input ended before the question was answered: answer it in a terminal, or give the answer as an"
+                " option (--help lists them)"
+            ) from given_up
+
 
 def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:
-    """The arguments without --debug, and whether it was there; what follows a lone -- is left alone."""
+    """The arguments without --debug, and whether it was among them; arguments after a lone -- stay as they are."""
     end = list(args).index("--") if "--" in args else len(args)
     kept = [arg for arg in args[:end] if arg != DEBUG]
     return [*kept, *args[end:]], len(kept) < end

@@ -29,7 +29,7 @@ def revive(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let spending go on: everyone who approves runs this with their key, and the last one needed releases the stop.
+    """Let spending resume: everyone who approves runs this with their key, and the last one needed releases the stop.
 
     **Examples**
 

@@ -1,34 +1,42 @@
-"""What every command that does work does first: load the settings, make sure of the home, set up the logs."""
+"""What a command does before its work: load the settings, check the home, set up the logs."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from gaelp.cli.interruption import watch
-from gaelp.config import LoadedSettings, check_home, known_secrets, load_settings
+from gaelp.cli.output import messages_as_json
+from gaelp.config import LoadedSettings, check_home, known_secrets, load_settings, require_home
 from gaelp.config.database_url import parse_database_url
 from gaelp.config.places import absolute
 from gaelp.config.private_files import close_to_others
+from gaelp.config.probable import probable_log_format
+from gaelp.errors import BadInput
 from gaelp.observability import configure, get_logger
 
-__all__ = ["prepare", "prepare_run"]
+__all__ = ["prepare", "prepare_reading", "prepare_run", "read_settings"]
 
 
 def prepare(config: str | None, overrides: Sequence[str] | None = None) -> LoadedSettings:
-    """Settings that a run could start with; from here on logs go where they say, without secrets."""
-    loaded = load_settings(config, overrides=overrides or ())
-    check_home(loaded.settings.home)
-    if (address := loaded.settings.budget.database_url) is not None:
-        parse_database_url(address.get_secret_value())  # before the work, not at its first gate
-    watch(loaded.settings.home)
-    logging = loaded.settings.logging
-    configure(level=logging.level, format=logging.format, secrets=known_secrets())
-    _make_home_private(absolute(loaded.settings.home))
-    return loaded
+    """Prepare a command that may write: a home that does not exist is created by what is first written there."""
+    return _set_up(read_settings(config, overrides))
+
+
+def prepare_reading(
+    config: str | None, overrides: Sequence[str] | None = None, *, in_home: bool = False
+) -> LoadedSettings:
+    """Prepare a command that needs what others wrote: a home that does not exist is an error, not an empty result.
+
+    Where the settings name a PostgreSQL, the home may be missing, unless what is read is always `in_home`.
+    """
+    loaded = read_settings(config, overrides)
+    if in_home or loaded.settings.budget.database_url is None:
+        require_home(loaded)
+    return _set_up(loaded)
 
 
 def prepare_run(config: str | None, overrides: Sequence[str] | None = None) -> LoadedSettings:
-    """Prepare a command that starts a run: everything that the settings name has to exist, and be valid."""
-    # Not at the top: torch takes seconds, and neither other commands nor help and completion of this one need it.
+    """Prepare a command that starts a run: everything that the settings name has to exist and be valid."""
+    # Not at the top: torch takes seconds, which other commands, help and completion do not need.
     from gaelp.phases.inputs import check_inputs  # noqa: PLC0415 - see above
 
     loaded = prepare(config, overrides)
@@ -36,8 +44,31 @@ def prepare_run(config: str | None, overrides: Sequence[str] | None = None) -> L
     return loaded
 
 
+def read_settings(config: str | None, overrides: Sequence[str] | None = None) -> LoadedSettings:
+    """Load the settings; from here on messages on stderr have the form of the log, also why loading failed."""
+    try:
+        loaded = load_settings(config, overrides=overrides or ())
+    except BadInput:
+        messages_as_json(probable_log_format(config, overrides or ()) == "json")
+        raise
+    messages_as_json(loaded.settings.logging.format == "json")
+    return loaded
+
+
+def _set_up(loaded: LoadedSettings) -> LoadedSettings:
+    """Check what can be checked before the work, and configure the logs without secrets."""
+    settings = loaded.settings
+    check_home(settings.home)
+    if (address := settings.budget.database_url) is not None:
+        parse_database_url(address.get_secret_value())  # before the work, not at its first gate
+    watch(settings.home)
+    configure(level=settings.logging.level, format=settings.logging.format, secrets=known_secrets())
+    _make_home_private(absolute(settings.home))
+    return loaded
+
+
 def _make_home_private(home: Path) -> None:
-    """Homes of older versions could be read by everybody on the machine; what cannot be changed is reported."""
+    """Close homes of older versions, which everybody on the machine could read; a failure is only logged."""
     log = get_logger(__name__)
     try:
         if close_to_others(home):

@@ -9,7 +9,7 @@ from gaelp.bootstrap import violations
 from gaelp.budget.violations import Resolution, Violation
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import show_json, show_table, show_text
-from gaelp.cli.startup import prepare
+from gaelp.cli.startup import prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.errors import BadInput
 
@@ -28,7 +28,7 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """Show every violation that nobody has settled yet, the oldest first; long texts are whole in `--json`."""
-    found = violations(prepare(config, overrides).settings).list(open_only=not everything)
+    found = violations(prepare_reading(config, overrides).settings).list(open_only=not everything)
     if as_json:
         show_json({"violations": [one.model_dump(mode="json") for one in found]})
     elif not found:
@@ -50,7 +50,7 @@ def resolve(
 
     - `gaelp violations resolve 3 --who ann --how "the budget was set back on the platform"`
     """
-    store = violations(prepare(config, overrides).settings)
+    store = violations(prepare_reading(config, overrides).settings)
     try:
         resolution = Resolution(text=how, by=who, at=SystemClock().now())
     except ValidationError:

@@ -2,7 +2,7 @@
 
 from gaelp.config.base import Frozen
 from gaelp.config.fingerprint import fingerprint
-from gaelp.config.home import check_home
+from gaelp.config.home import check_home, require_home
 from gaelp.config.layers import LoadedSettings, load_settings
 from gaelp.config.load import load_model
 from gaelp.config.names import Name, check_name
@@ -26,4 +26,5 @@ __all__ = [
     "load_model",
     "load_settings",
     "names_in",
+    "require_home",
 ]

@@ -1,4 +1,4 @@
-"""Who is told what must be known, and how often: the channels of alerts and the limits on them."""
+"""Who receives alerts and how often: the channels and the limits on them."""
 
 from typing import Self
 
@@ -14,7 +14,7 @@ class WebhookSettings(Frozen):
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
-    url: SecretStr = Field(description="an address may hold a token, so it is treated as one")
+    url: SecretStr = Field(description="an address may hold a token, so it is a secret")
     timeout_seconds: PositiveFloat = Field(default=5.0, le=60)
     attempts: int = Field(default=3, ge=1, le=10)
     wait_seconds: float = Field(default=0.5, ge=0, le=30, description="before the second attempt; doubled each time")
@@ -51,9 +51,9 @@ class EmailSettings(Frozen):
 
 
 class AlertPolicy(Frozen):
-    """How often people are told."""
+    """How often people are alerted."""
 
-    repeat_after_minutes: PositiveFloat = Field(default=1440.0, description="the same alert is told again after this")
+    repeat_after_minutes: PositiveFloat = Field(default=1440.0, description="the same alert is sent again after this")
     rate_window_minutes: PositiveFloat = 10.0
     rate_limit: PositiveInt = Field(default=20, description="alerts per window; critical ones are never held back")
     escalate_after_minutes: PositiveFloat = Field(default=15.0, description="a critical alert may wait this long")
@@ -67,7 +67,7 @@ class ChannelSettings(Frozen):
 
 
 class AlertSettings(Frozen):
-    """Who is told at once, who is told when a critical alert stays unanswered, and how often."""
+    """Who is alerted at once, who when a critical alert stays unanswered, and how often."""
 
     first: ChannelSettings
     second: ChannelSettings

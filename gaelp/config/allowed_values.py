@@ -30,17 +30,17 @@ def plain_number(value: float) -> str:
 
 def allowed_range(limits: Iterable[object]) -> str:
     """The range that constraints such as annotated_types.Ge describe, or nothing: 'from 0 to 2', 'greater than 0'."""
-    found = {name: plain_number(value) for name, value in _named(limits, ("gt", "ge", "lt", "le")).items()}
-    if "ge" in found and "le" in found:
-        return f"from {found['ge']} to {found['le']}"
+    limit_texts = {name: plain_number(value) for name, value in _named(limits, ("gt", "ge", "lt", "le")).items()}
+    if "ge" in limit_texts and "le" in limit_texts:
+        return f"from {limit_texts['ge']} to {limit_texts['le']}"
     words = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
-    return " and ".join(f"{words[name]} {found[name]}" for name in words if name in found)
+    return " and ".join(f"{words[name]} {limit_texts[name]}" for name in words if name in limit_texts)
 
 
 def allowed_length(limits: Iterable[object], unit: str) -> str:
     """The length that constraints such as annotated_types.MinLen describe, or nothing: '1 to 40 characters'."""
-    found = _named(limits, ("min_length", "max_length"))
-    low, high = found.get("min_length"), found.get("max_length")
+    lengths = _named(limits, ("min_length", "max_length"))
+    low, high = lengths.get("min_length"), lengths.get("max_length")
     if low is not None and high is not None:
         return f"exactly {low} {unit}" if low == high else f"{low} to {high} {unit}"
     if low is not None:

@@ -42,11 +42,11 @@ def parse_database_url(address: str) -> "URL":
 
 def secret_parts(text: str) -> Iterator[str]:
     """If a secret is a URL with a password: the password as written and as meant, and what a wrong split would show."""
-    _, found, rest = text.partition("://")
-    if not found:
+    _, separator, rest = text.partition("://")
+    if not separator:
         return
     login = rest.rpartition("@")[0]
-    # What stands first is the user's name, unless nothing else does.
+    # The first part is the user's name, unless it is the only one.
     password = re.split(r"[:@]", login, maxsplit=1)[1:] or [""]
     in_query = [value for key, value in parse_qsl(rest.partition("?")[2]) if key in _SECRET_KEYS]
     for secret in (*password, *in_query):
@@ -77,5 +77,5 @@ def _refusal(problem: str) -> str:
     return (
         f"the address of the database (not shown) has {problem}; allowed: a path, or postgresql://LOGIN@host:port/database"
         " with user:password for LOGIN, in which @ : / ? # % and spaces are written as %40 %3A %2F %3F %23 %25 %20. Set"
-        " GAELP__BUDGET__DATABASE_URL anew."
+        " GAELP__BUDGET__DATABASE_URL again."
     )

@@ -1,4 +1,4 @@
-"""Read one YAML file into plain values and the line each of them stands on.
+"""Read one YAML file into plain values and the line of each.
 
 The dialect is small on purpose: true and false are the only booleans (so the country NO stays text), 1e6 is a number,
 dates and times stay text, keys are always text. A key given twice, an alias or a tag is a problem, because then a value
@@ -33,7 +33,7 @@ _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The values of one file, where each stands, and what is wrong with the file itself."""
+    """The values of one file, the line of each, and what is wrong with the file itself."""
 
     source: str
     values: dict[str, Any]

@@ -20,7 +20,7 @@ HOME_VARIABLE = "GAELP_HOME"
 
 
 def process_environment() -> MutableMapping[str, str]:
-    """The environment of this process, for libraries that can only be told things through it."""
+    """The environment of this process, for libraries that can only be configured through it."""
     return os.environ
 
 
@@ -43,7 +43,7 @@ def override_layers(model: type[BaseModel], overrides: Iterable[str]) -> Iterato
         key, equals, text = override.partition("=")
         parts = tuple(part.strip() for part in key.split("."))
         if not equals or not all(parts):
-            # Without its value: what stands after the = may be a secret.
+            # Without its value: the text after the = may be a secret.
             raise ConfigError(f"--set {key!r}: not an override; allowed: key=value, such as --set run.seed=7.")
         yield _layer("override", model, parts, text, place="--set")
 

@@ -1,21 +1,18 @@
-"""The folder below which a run writes everything: whether it can be written, and where it is."""
+"""The home, below which a run writes everything: does it exist, and can it be written?"""
 
 import os
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-from gaelp.config.document import read_document
-from gaelp.config.environment import HOME_VARIABLE
-from gaelp.config.places import absolute, find_file
-from gaelp.config.secret_sources import PREFIX
+from gaelp.config.layers import LoadedSettings
+from gaelp.config.places import absolute
 from gaelp.errors import ConfigError
 
-__all__ = ["check_home", "existing_part", "probable_home"]
+__all__ = ["check_home", "existing_part", "require_home"]
 
 
 def existing_part(home: Path) -> Path:
-    """The home folder if it is there, else the closest folder above it that is."""
+    """The home folder if it exists, else the closest folder above it that does."""
     path = absolute(home)
     while not _is_there(path) and path != path.parent:
         path = path.parent
@@ -37,27 +34,20 @@ def check_home(home: Path) -> None:
         ) from None
 
 
-def probable_home(config: str | None, overrides: Sequence[str]) -> Path:
-    """The home as far as it can be told where the settings cannot be used, in the order in which they are laid."""
-    given = dict(text.split("=", 1) for text in overrides if "=" in text)
-    named = given.get("home") or os.environ.get(HOME_VARIABLE) or os.environ.get(f"{PREFIX}HOME")
-    return absolute(named or _home_in(config) or _home_in("base") or ".gaelp")
-
-
-def _home_in(config: str | None) -> str | None:
-    """What a config says of the home, even if nothing else in it is right."""
-    if config is None:
-        return None
-    try:
-        home = read_document(find_file(config)).values["home"]
-    except Exception:  # noqa: BLE001 - a config that cannot be read says nothing
-        return None
-    return home if isinstance(home, str) else None
+def require_home(loaded: LoadedSettings) -> None:
+    """Refuse settings whose home does not exist: what is read there would look empty, and healthy."""
+    home = absolute(loaded.settings.home)
+    if not home.is_dir():
+        raise ConfigError(
+            f"there is no home at {home}, which {loaded.origins['home'].place} names: nothing was ever written there."
+            " Correct the path, or set GAELP_HOME, or `home` in a config, to the folder you mean;"
+            " the first command that writes creates it, such as `gaelp run --config quick-test`."
+        )
 
 
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:
-        # Below a folder that may not be searched; that folder is then the one that is tried.
+        # Below a folder that may not be searched: the probe then tries that folder.
         return False

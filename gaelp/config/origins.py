@@ -27,7 +27,7 @@ DEFAULT = Origin("default", "gaelp/config/settings.py")
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Values from one source, and where in that source each key path stands."""
+    """Values from one source, and the place of each key path in that source."""
 
     kind: LayerKind
     values: dict[str, Any]
@@ -56,7 +56,7 @@ class Merged:
         for key, value in above.items():
             here = (*path, key)
             if isinstance(value, dict) and isinstance(below.get(key), dict):
-                if value:  # what is wrong between the keys of a section is told where they were last changed
+                if value:  # problems between the keys of a section are reported where they were last changed
                     self.origins[here] = Origin(layer.kind, layer.place(here))
                 self._merge(below[key], layer, value, here)
                 continue

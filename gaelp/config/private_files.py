@@ -1,4 +1,4 @@
-"""Folders and files that their owner alone may read: amounts and names are nobody else's business on the machine."""
+"""Folders and files that only their owner may read: amounts and names are private on a shared machine."""
 
 import os
 import stat
@@ -9,30 +9,30 @@ __all__ = ["close_to_others", "make_private_file", "make_private_folder"]
 
 
 def make_private_folder(path: Path) -> None:
-    """Make the folder with mode 700 where there is none; one that is there keeps the rights it was given."""
+    """Create the folder with mode 700; an existing one keeps its permissions."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 def close_to_others(path: Path) -> bool:
-    """Take a folder that is ours from everybody else; False if there is nothing to do.
+    """Remove everybody else's permissions from a folder of ours; False if there is nothing to do.
 
-    What all users share (the root, and a folder with the sticky bit, as /tmp) stays open, whoever owns it.
+    Folders that all users share (the root, and those with the sticky bit, such as /tmp) stay open.
     """
     try:
-        seen = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return False
-    is_shared = path == path.parent or bool(seen.st_mode & stat.S_ISVTX)
-    if is_shared or seen.st_uid != os.getuid() or not seen.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    is_shared = path == path.parent or bool(status.st_mode & stat.S_ISVTX)
+    if is_shared or status.st_uid != os.getuid() or not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         return False
     path.chmod(stat.S_IRWXU)
     return True
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty file with mode 600 where there is none; one that is there is not even opened.
+    """Create an empty file with mode 600; an existing one is not even opened.
 
-    SQLite's locks belong to the process: to close a second opening of a database would drop them.
+    SQLite's locks belong to the process: closing a second handle of a database would drop them.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))

@@ -14,7 +14,7 @@ _SEEN_CHARACTERS_MAX = 60
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing to put right: where it stands, which key, and what was seen and is allowed."""
+    """One thing to correct: its place, its key, what was seen and what is allowed."""
 
     place: str
     path: KeyPath
@@ -47,7 +47,7 @@ def describe_value(value: object) -> str:
 
 
 def raise_problems(problems: Iterable[Problem], *, error: type[BadInput] = ConfigError) -> None:
-    """Raise all problems as one error; nothing happens if there is none."""
+    """Raise all problems in a single error; do nothing if there are none."""
     lines = list(dict.fromkeys(str(problem) for problem in problems))
     if len(lines) == 1:
         raise error(lines[0])

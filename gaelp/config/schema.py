@@ -23,10 +23,10 @@ __all__ = [
 
 def types_at(model: type[BaseModel], path: KeyPath) -> tuple[Any, ...]:
     """Every type the value at a key path may have; empty if the models know no such key."""
-    found: tuple[Any, ...] = (model,)
+    kinds: tuple[Any, ...] = (model,)
     for key in path:
-        found = tuple(choice for parent in found for below in _below(parent, key) for choice in _choices(below))
-    return found
+        kinds = tuple(choice for parent in kinds for below in _below(parent, key) for choice in _choices(below))
+    return kinds
 
 
 def constraints_at(model: type[BaseModel], path: KeyPath) -> tuple[object, ...]:

@@ -54,22 +54,22 @@ def secrets_from(model: type[BaseModel], environ: Mapping[str, str]) -> Iterator
 def known_secrets(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The text of every secret in the environment, usable or not, and of the passwords in it: never to be shown."""
     environ = dict(os.environ) if environ is None else environ
-    found: list[str] = []
+    secrets: list[str] = []
     for name in sorted(secret_variables(Settings) & environ.keys()):
         if not name.endswith(FILE_SUFFIX):
-            found.append(environ[name])
+            secrets.append(environ[name])
             continue
-        # A file that cannot be read holds nothing to hide; load_settings tells why it cannot.
+        # A file that cannot be read holds nothing to hide; load_settings reports why it cannot.
         with suppress(ConfigError):
-            found.append(_read_secret(name, environ[name]))
-    told_apart = (part for secret in found for part in (secret, *secret_parts(secret)))
-    return tuple(dict.fromkeys(part for part in told_apart if part.strip()))
+            secrets.append(_read_secret(name, environ[name]))
+    parts = (part for secret in secrets for part in (secret, *secret_parts(secret)))
+    return tuple(dict.fromkeys(part for part in parts if part.strip()))
 
 
 def hide_secrets(
     model: type[BaseModel], values: dict[str, Any], place_of: Callable[[KeyPath], str]
 ) -> tuple[dict[str, Any], list[Problem]]:
-    """Take every secret out of values that came from a place where secrets must not stand, with a problem for each."""
+    """Take every secret out of values that came from a place that must not hold secrets, with a problem for each."""
     problems: list[Problem] = []
 
     def cleaned(node: Any, path: KeyPath) -> Any:

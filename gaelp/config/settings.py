@@ -42,7 +42,7 @@ class RunSettings(Frozen):
 
 
 class LoggingSettings(Frozen):
-    """How much is logged and in which form; auto is human in a terminal and JSON in a pipe."""
+    """How much is logged, and as what: lines for people (human; auto means the same) or JSON lines."""
 
     level: Literal["debug", "info", "warning", "error"]
     format: Literal["auto", "human", "json"]
@@ -173,7 +173,7 @@ class ApiSettings(Frozen):
 
 
 class Settings(Frozen):
-    """Everything a run is told; what it writes lives below `home`."""
+    """All settings of a run; what it writes lives below `home`."""
 
     home: Path
     run: RunSettings

@@ -12,7 +12,7 @@ from gaelp.config.allowed_values import allowed_kind, allowed_length, allowed_ra
 from gaelp.config.problems import KeyPath, Problem, describe_value, dotted, raise_problems
 from gaelp.config.schema import constraints_at, holds_secret, keys_at, leaf_keys, types_at
 from gaelp.config.suggest import nearest, nearest_key
-from gaelp.config.validation_errors import OWN_WORDS
+from gaelp.config.validation_errors import CUSTOM_MESSAGE
 from gaelp.errors import BadInput, ConfigError
 
 __all__ = ["validated"]
@@ -20,7 +20,7 @@ __all__ = ["validated"]
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAPPING_EXPECTED = ("model_type", "model_attributes_type", "dict_type")
-_AUTHORS_OWN_WORDS = ("value_error", "assertion_error")
+_AUTHORS_MESSAGE = ("value_error", "assertion_error")
 _OUT_OF_RANGE = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
 _WRONG_LENGTH = {
     "too_short": "entries",
@@ -38,7 +38,7 @@ def validated(
     earlier: Sequence[Problem] = (),
     error: type[BadInput] = ConfigError,
 ) -> Model:
-    """Check values against a model; problems found earlier are told together with the new ones."""
+    """Check values against a model; problems found earlier are reported together with the new ones."""
     try:
         # Strict JSON: true is no number and "7" is no integer, yet text becomes a path and a list a tuple.
         checked = model.model_validate_json(json.dumps(values), strict=True)
@@ -55,12 +55,12 @@ def validated(
 def _problem(
     model: type[BaseModel], values: Mapping[str, Any], place_of: Callable[[KeyPath], str], detail: ErrorDetails
 ) -> Problem:
-    path, seen = _locate(detail, values)
-    return Problem(place_of(path), path, _text(model, path, seen, detail))
+    path, value = _locate(detail, values)
+    return Problem(place_of(path), path, _text(model, path, value, detail))
 
 
 def _locate(detail: ErrorDetails, values: Any) -> tuple[KeyPath, Any]:
-    """The key path as it stands in the file (pydantic adds union and key markers) and the value there."""
+    """The key path as written in the file (pydantic adds union and key markers) and the value there."""
     location = detail["loc"]
     missing = detail["type"] == "missing"
     path: list[str | int] = []
@@ -72,24 +72,24 @@ def _locate(detail: ErrorDetails, values: Any) -> tuple[KeyPath, Any]:
     return (*path, *(location[-1:] if missing else ())), values
 
 
-def _text(model: type[BaseModel], path: KeyPath, seen: Any, detail: ErrorDetails) -> str:
+def _text(model: type[BaseModel], path: KeyPath, value: Any, detail: ErrorDetails) -> str:
     kind = detail["type"]
     if kind == "extra_forbidden":
         return _unknown_key(model, path)
     if kind == "missing":
         return _missing(model, path, detail)
-    if kind == OWN_WORDS:
+    if kind == CUSTOM_MESSAGE:
         return str(detail["msg"])
-    if kind in _AUTHORS_OWN_WORDS:
+    if kind in _AUTHORS_MESSAGE:
         return str(detail["msg"]).partition(", ")[2]
-    seen_text = "a value (not shown)" if any(map(holds_secret, types_at(model, path))) else describe_value(seen)
+    shown = "a value (not shown)" if any(map(holds_secret, types_at(model, path))) else describe_value(value)
     if kind in _MAPPING_EXPECTED:
-        return f"saw {seen_text}; allowed: a mapping{_with_keys(model, path)}."
-    return f"saw {seen_text}; allowed: {_allowed(model, path, detail)}.{_nearest_literal(seen, detail)}"
+        return f"saw {shown}; allowed: a mapping{_with_keys(model, path)}."
+    return f"saw {shown}; allowed: {_allowed(model, path, detail)}.{_nearest_literal(value, detail)}"
 
 
 def _allowed(model: type[BaseModel], path: KeyPath, detail: ErrorDetails) -> str:
-    """What may stand there instead; a kind of error that nobody foresaw is told in pydantic's own words."""
+    """What is allowed instead; an unforeseen kind of error is described by pydantic's message."""
     kind, limits, context = detail["type"], constraints_at(model, path), detail.get("ctx", {})
     in_words = ""
     if kind in _OUT_OF_RANGE:
@@ -125,10 +125,10 @@ def _with_keys(model: type[BaseModel], path: KeyPath) -> str:
     return f" with the keys {', '.join(keys)}" if keys else ""
 
 
-def _nearest_literal(seen: object, detail: ErrorDetails) -> str:
-    if detail["type"] not in ("literal_error", "enum") or not isinstance(seen, str):
+def _nearest_literal(value: object, detail: ErrorDetails) -> str:
+    if detail["type"] not in ("literal_error", "enum") or not isinstance(value, str):
         return ""
-    return nearest(seen, _quoted(str(detail.get("ctx", {}).get("expected", ""))))
+    return nearest(value, _quoted(str(detail.get("ctx", {}).get("expected", ""))))
 
 
 def _quoted(text: str) -> Iterator[str]:

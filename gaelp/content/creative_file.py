@@ -58,7 +58,7 @@ def read_creatives(path: Path) -> tuple[Creative, ...]:
 
 
 def _refuse_missing(path: Path) -> None:
-    """A file that is not there is said so; what else keeps it from being read is told by the reader."""
+    """Refuse a file that does not exist; other problems are reported by whoever reads it."""
     place = absolute(path)
     with suppress(OSError):
         if not place.exists():
@@ -91,7 +91,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _is_deeper(value: object, levels: int) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in inner)
 
 
 def _refuse_half_characters(source: str, value: object) -> None:

@@ -78,9 +78,9 @@ def _without_scheme(url: str, host: str) -> Iterator[ContentFinding]:
 def _invisible(urls: dict[str, str]) -> Iterator[ContentFinding]:
     """Control characters, which browsers drop: what is judged would not be what is opened."""
     for field, url in urls.items():
-        unseen = [one for one in url.strip() if unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp")]
+        unseen = [sign for sign in url.strip() if unicodedata.category(sign) in ("Cc", "Cf", "Zl", "Zp")]
         if unseen:
-            why = f"U+{ord(unseen[0]):04X} stands in the address, and nobody sees it; allowed: none. Take it out."
+            why = f"U+{ord(unseen[0]):04X} is in the address, where nobody sees it; allowed: none. Take it out."
             yield _finding(field, url, why)
 
 
@@ -129,12 +129,12 @@ def _leads_on(url: str, landing: str, home: tuple[str, ...]) -> Iterator[Content
 def _hosts_behind(url: str) -> Iterator[str]:
     parts = _parts(url)
     behind = decode(as_written(f"{parts.path}?{parts.query}#{parts.fragment}")).text
-    for found in _INNER.finditer(behind):
-        host = host_of(found["host"])
-        if host or found["scheme"] or "@" in found["host"]:  # two slashes alone are often a slip: /bread//rolls
-            yield host or found[0]
-    for found in _SENDING.finditer(behind):
-        host = host_of(found["host"])
+    for match in _INNER.finditer(behind):
+        host = host_of(match["host"])
+        if host or match["scheme"] or "@" in match["host"]:  # two slashes alone are often a slip: /bread//rolls
+            yield host or match[0]
+    for match in _SENDING.finditer(behind):
+        host = host_of(match["host"])
         if host and not _FILE.search(host):
             yield host
 

@@ -30,20 +30,20 @@ class Folded:
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
-        """Where each character stands; kept, because every rule asks for it."""
+        """The places of each character; cached, because every rule asks for them."""
         return self._by_character(range(len(self.text)))
 
     @cached_property
     def word_starts(self) -> dict[str, list[int]]:
-        """Where each character begins a word: a Latin letter before it, and it does not."""
+        """The places where each character begins a word: no Latin letter is before it."""
         text = self.text
         return self._by_character(place for place in range(len(text)) if not "a" <= text[place - 1 : place] <= "z")
 
     def _by_character(self, places: Iterable[int]) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        by_character: dict[str, list[int]] = {}
         for place in places:
-            found.setdefault(self.text[place], []).append(place)
-        return found
+            by_character.setdefault(self.text[place], []).append(place)
+        return by_character
 
 
 def fold(text: str, shapes: Mapping[str, str]) -> Folded:
@@ -80,7 +80,7 @@ def is_hidden(character: str) -> bool:
 
 
 def _fold_character(character: str, shapes: Mapping[str, str]) -> str:
-    """One character to its fixed point; what it turns into is folded again, so that nothing is left to fold."""
+    """One character to its fixed point; the result is folded again until nothing is left to fold."""
     if character in shapes:
         return shapes[character]
     if is_hidden(character):

@@ -1,4 +1,4 @@
-"""Addresses in the advert's own words: a reader may follow them, so they have to be the advertiser's."""
+"""Addresses in the text of an advert: a reader may follow them, so they have to be the advertiser's."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -40,23 +40,23 @@ def check_links(
 def _foreign(
     text: str, home: Sequence[str], policy: ContentPolicy, look_alikes: LookAlikes
 ) -> Iterator[tuple[int, int]]:
-    """Where foreign addresses stand, as written and as decoded; half-open ranges of the text."""
+    """The places of foreign addresses, as written and as decoded; half-open ranges of the text."""
     written = as_written(text)
     for reading in (written, decode(written)):
         folded = fold(reading.text, look_alikes.shapes)
-        for found in _ADDRESS.finditer(folded.text):
-            host = _host(found, folded, policy)
-            if host is not None and _imitates(found, folded):
+        for match in _ADDRESS.finditer(folded.text):
+            host = _host(match, folded, policy)
+            if host is not None and _imitates(match, folded):
                 host = ""
             if host is not None and not any(is_within(host, domain) for domain in home):
-                yield _span(reading, folded, found)
+                yield _span(reading, folded, match)
 
 
-def _host(found: re.Match[str], folded: Folded, policy: ContentPolicy) -> str | None:
+def _host(match: re.Match[str], folded: Folded, policy: ContentPolicy) -> str | None:
     """The host of an address, empty where nobody can tell it; None where the words are no address after all."""
-    if found["scheme"]:
-        return host_of(found["scheme"])
-    host = re.sub(_DOT, ".", found["bare"])
+    if match["scheme"]:
+        return host_of(match["scheme"])
+    host = re.sub(_DOT, ".", match["bare"])
     if host.startswith("www.") or _NUMBERS.fullmatch(host):
         return host_of(host)
     before, _, ending = host.rpartition(".")
@@ -64,24 +64,24 @@ def _host(found: re.Match[str], folded: Folded, policy: ContentPolicy) -> str | 
         return None
     if len(ending) == 2 and not any(map(str.isalpha, before)):
         return None  # 9.am, 1.st
-    return None if _begins_sentence(ending, found, folded, policy) else host_of(host)
+    return None if _begins_sentence(ending, match, folded, policy) else host_of(host)
 
 
-def _begins_sentence(ending: str, found: re.Match[str], folded: Folded, policy: ContentPolicy) -> bool:
+def _begins_sentence(ending: str, match: re.Match[str], folded: Folded, policy: ContentPolicy) -> bool:
     """A common word with a capital behind a full stop that lacks its space ("noon.In stock"), or a degree ("M.Sc")."""
-    start, end = folded.span(found.end() - len(ending), found.end())
+    start, end = folded.span(match.end() - len(ending), match.end())
     common = any(ending in policy.common_words_by_language[tag] for tag in policy.languages)
-    return (common or len(found["bare"]) == len("M.Sc")) and folded.original[start:end].istitle()
+    return (common or len(match["bare"]) == len("M.Sc")) and folded.original[start:end].istitle()
 
 
-def _imitates(found: re.Match[str], folded: Folded) -> bool:
+def _imitates(match: re.Match[str], folded: Folded) -> bool:
     """Whether letters of the address only look like those of ASCII, and lead elsewhere."""
-    start, end = folded.span(*found.span())
+    start, end = folded.span(*match.span())
     return any(letter.isalpha() and not letter.isascii() for letter in folded.original[start:end])
 
 
-def _span(reading: TextReading, folded: Folded, found: re.Match[str]) -> tuple[int, int]:
-    return reading.span(*folded.span(*found.span()))
+def _span(reading: TextReading, folded: Folded, match: re.Match[str]) -> tuple[int, int]:
+    return reading.span(*folded.span(*match.span()))
 
 
 def _finding(field: str, text: str, span: tuple[int, int], home: Sequence[str]) -> ContentFinding:

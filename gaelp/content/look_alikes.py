@@ -1,4 +1,4 @@
-"""The data of disguise: which characters look like a Latin letter, and which stand in for one."""
+"""The data of disguise: which characters look like a Latin letter, and which replace one."""
 
 import string
 from functools import cached_property

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Share
 from gaelp.config.load import load_model
 from gaelp.config.names import Name, Slug, check_name
 from gaelp.content.verdict import ContentSeverity
@@ -27,11 +28,10 @@ __all__ = [
 
 Why = Annotated[str, Field(min_length=1, max_length=400)]
 ForbiddenTerms = Annotated[tuple[Annotated[str, Field(min_length=2, max_length=400)], ...], Field(min_length=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class ContentRule(Frozen):
-    """Terms that must not be published (the language of terms is told in terms.py), and the innocent uses of them."""
+    """Terms that must not be published (terms.py describes how terms are written), and the innocent uses of them."""
 
     id: Slug
     category: Slug
@@ -132,7 +132,7 @@ class NamedTerms(Frozen):
 
 
 class Disclaimer(Frozen):
-    """A sentence that has to stand in a field when one of the terms is used; without terms, always."""
+    """A sentence that a field has to hold when one of the terms is used; without terms, always."""
 
     text: str = Field(min_length=1, max_length=1_000)
     field: Literal["headline", "description", "landing_text"]

@@ -54,12 +54,12 @@ def score_profanity(
     worst: dict[str, tuple[float, str]] = {}
     for (field, reading), score in zip(flat, scores, strict=True):
         worst[field] = max(worst.get(field, (score, reading)), (score, reading))
-    found = [
+    findings = [
         _finding(field, texts[field], reading, score, limits)
         for field, (score, reading) in worst.items()
         if score >= limits.review_from
     ]
-    return max(scores), found
+    return max(scores), findings
 
 
 def _all_readings(text: str, innocent: Sequence[re.Pattern[str]], look_alikes: LookAlikes) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def shown_length(text: str) -> int:
 
 
 def _findings(score: float, parts: Sequence[QualityPart], limits: QualityLimits) -> list[ContentFinding]:
-    found = [
+    findings = [
         ContentFinding(
             rule=f"quality-{part.name}",
             category="quality",
@@ -54,8 +54,8 @@ def _findings(score: float, parts: Sequence[QualityPart], limits: QualityLimits)
     ]
     if score < limits.review_below:
         why = f"Quality {score:.2f}, a person looks below {limits.review_below:g}. {limits.why}"
-        found.append(ContentFinding(rule="quality-score", category="quality", severity="review", why=why))
-    return found
+        findings.append(ContentFinding(rule="quality-score", category="quality", severity="review", why=why))
+    return findings
 
 
 def _length(creative: Creative, limits: QualityLimits) -> QualityPart:

@@ -19,7 +19,7 @@ _AMBIGUOUS = ({"1": "i", "!": "i", "|": "i"}, {"1": "l", "!": "i", "|": "l"})
 
 
 def plain_readings(text: str, look_alikes: LookAlikes) -> tuple[str, ...]:
-    """The text as folded, and with stand-ins, inner signs and drawn-out letters resolved; each reading once."""
+    """The text as folded, and with replaced letters, inner signs and drawn-out letters resolved; each reading once."""
     folded = fold(text, look_alikes.shapes).text
     tables = [{**_single_stand_ins(look_alikes), **choice} for choice in _AMBIGUOUS]
     resolved = [_resolve(start, table) for start, table in itertools.product((folded, _joined(folded)), tables)]
@@ -27,16 +27,16 @@ def plain_readings(text: str, look_alikes: LookAlikes) -> tuple[str, ...]:
 
 
 def _joined(text: str) -> str:
-    return _SPELLED_OUT.sub(lambda found: re.sub(r"[^a-z0-9]", "", found[0]), text)
+    return _SPELLED_OUT.sub(lambda match: re.sub(r"[^a-z0-9]", "", match[0]), text)
 
 
 def _resolve(text: str, table: Mapping[str, str]) -> str:
-    lettered = _WORD.sub(lambda found: _word(found[0], table), text)
+    lettered = _WORD.sub(lambda match: _word(match[0], table), text)
     return _DRAWN_OUT.sub(r"\1", _INNER_SIGNS.sub("", lettered))
 
 
 def _word(word: str, table: Mapping[str, str]) -> str:
-    """A word with its stand-ins read as letters; a number stays a number, and a sign at the end a sign."""
+    """A word with replaced letters restored; a number stays a number, and a sign at the end a sign."""
     if sum(map(str.isdigit, word)) > sum(map(str.isalpha, word)) or not any(map(str.isalpha, word)):
         return word
     body = word.rstrip("!.,?")
@@ -44,7 +44,7 @@ def _word(word: str, table: Mapping[str, str]) -> str:
 
 
 def _single_stand_ins(look_alikes: LookAlikes) -> dict[str, str]:
-    """Each sign and the first letter it stands for; letters that stand for letters are left alone."""
+    """Each sign and the first letter it may replace; letters that replace letters are left alone."""
     table: dict[str, str] = {}
     for letter, signs in look_alikes.stand_ins.items():
         for sign in signs:

@@ -183,8 +183,8 @@ def _one(connection: Connection, prefix: str) -> QueuedCase:
         )
     rows = connection.execute(_STARTING, {"length": len(prefix), "prefix": prefix}).all()
     if len(rows) != 1:
-        seen = "no case begins" if not rows else f"{len(rows)} cases begin"
-        raise BadInput(f"{seen} with {prefix!r}; allowed: exactly one. `gaelp content queue --all` lists them.")
+        matches = "no case begins" if not rows else f"{len(rows)} cases begin"
+        raise BadInput(f"{matches} with {prefix!r}; allowed: exactly one. `gaelp content queue --all` lists them.")
     return _case(rows[0])
 
 

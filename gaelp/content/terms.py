@@ -28,7 +28,7 @@ _NUMBER = "[0-9](?:[^a-z0-9]{0,2}[0-9]){0,8}k?"
 _NUMBER_WORD = "#"
 # Before a word these are brackets, not letters: "(until".
 _BRACKETS = frozenset("([{<")
-# What the names of groups begin with: a word in letters and stand-ins, or with letters blotted out as in d*mn.
+# What the names of groups begin with: a word in letters and look-alikes, or with letters blotted out as in d*mn.
 _WRITTEN, _BLOTTED = "w", "b"
 _FEW = ".."
 _JOINT = r"[\s-]+"  # between the words of an innocent phrase
@@ -57,10 +57,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a term as it is meant, as it is seen in the text, and whether some of its letters are blotted out."""
+    """A word of a term as it is meant, as it is written in the text, and whether some letters are blotted out."""
 
     meant: str
-    seen: str
+    written: str
     blotted: bool
 
 
@@ -89,7 +89,7 @@ def compile_exception(text: str) -> re.Pattern[str]:
     `[oak|pine tree]` are alternatives, as in a term, and `_` is any one word.
     """
     slots = [slot or word for slot, word in _SLOT.findall(text.lower().rstrip("*"))]
-    phrases = ["|".join(_JOINT.join(map(_as_written, one.split())) for one in slot.split("|")) for slot in slots]
+    phrases = ["|".join(_JOINT.join(map(_as_written, phrase.split())) for phrase in slot.split("|")) for slot in slots]
     ending = "[a-z]*" if text.endswith("*") else "(?![a-z])"
     return _pattern(r"(?<![a-z])" + _JOINT.join(f"(?:{phrase})" for phrase in phrases) + ending)
 
@@ -99,12 +99,12 @@ def _as_written(word: str) -> str:
 
 
 def innocent_spans(text: str, exceptions: Iterable[re.Pattern[str]]) -> list[tuple[int, int]]:
-    """Where innocent phrases stand in a folded text."""
-    return [found.span() for pattern in exceptions for found in pattern.finditer(text)]
+    """The places of innocent phrases in a folded text."""
+    return [match.span() for pattern in exceptions for match in pattern.finditer(text)]
 
 
 def find(folded: Folded, terms: Sequence[Term], exceptions: Iterable[re.Pattern[str]]) -> Iterator[Match]:
-    """Each place where a term stands and no exception covers it."""
+    """Each occurrence of a term that no exception covers."""
     text = folded.text
     innocent: list[tuple[int, int]] | None = None  # looked for once there is something that they may cover
     # Hundreds of patterns at a few word starts each are ten times faster than a search through the text with each.
@@ -122,50 +122,50 @@ def _matches(term: Term, text: str, places: Iterable[int]) -> Iterator[Match]:
     for place in places:
         if place < done:
             continue
-        found = term.pattern.match(text, place)
-        if found is None:
+        match = term.pattern.match(text, place)
+        if match is None:
             continue
-        groups = [group for group, seen in found.groupdict().items() if seen is not None]
-        words = [_Word(term.words[group], found[group], group.startswith(_BLOTTED)) for group in groups]
-        form = _form(words, found, has_ending=found.end() > found.end(groups[-1]))
+        groups = [group for group, part in match.groupdict().items() if part is not None]
+        words = [_Word(term.words[group], match[group], group.startswith(_BLOTTED)) for group in groups]
+        form = _form(words, match, has_ending=match.end() > match.end(groups[-1]))
         if form is not None:
-            form = "split" if _holds_full_stop(found, groups) else form
-            yield Match(" ".join(word.meant for word in words), place, found.end(), form)
-            done = found.end()
+            form = "split" if _holds_full_stop(match, groups) else form
+            yield Match(" ".join(word.meant for word in words), place, match.end(), form)
+            done = match.end()
 
 
-def _holds_full_stop(found: re.Match[str], groups: Sequence[str]) -> bool:
+def _holds_full_stop(match: re.Match[str], groups: Sequence[str]) -> bool:
     """Whether a sentence ends between two words: "Quality guaranteed. Profits go up", but also "Get rich. Fast"."""
-    gaps = (found.string[found.end(one) : found.start(other)] for one, other in pairwise(groups))
+    gaps = (match.string[match.end(one) : match.start(other)] for one, other in pairwise(groups))
     return any(_FULL_STOP.search(gap) for gap in gaps)
 
 
-def _form(words: Sequence[_Word], found: re.Match[str], *, has_ending: bool) -> Form | None:
+def _form(words: Sequence[_Word], match: re.Match[str], *, has_ending: bool) -> Form | None:
     """How the term is written here; None where it is not the term after all."""
     forms = set(map(_word_form, words))
     if None in forms or not _reads_as_letters([word for word in words if word.meant.isalpha()]):
         return None
     form: Form = "split" if "split" in forms else "disguised" if "disguised" in forms else "plain"
-    text, start, end = found.string, found.start(), found.end()
+    text, start, end = match.string, match.start(), match.end()
     if form != "plain" and _letter_at(text, start - 1):
         return None  # "push-it" holds no swear word; only plain letters count inside a longer word
     if form == "split" and (has_ending or re.search(r"[a-z]['’]$", text[max(0, start - 2) : start])):
         return None  # "it's hit", "who received"
-    if any(word.blotted for word in words) and _goes_on(text, start, end):
+    if any(word.blotted for word in words) and _is_part_of_longer_run(text, start, end):
         return None  # "p.o.u.n.d.s" holds no n.d.s
     return form
 
 
 def _word_form(word: _Word) -> Form | None:
-    meant, seen = word.meant, word.seen
-    if meant in (seen, _NUMBER_WORD) or not meant.isalpha():
+    meant, written = word.meant, word.written
+    if meant in (written, _NUMBER_WORD) or not meant.isalpha():
         return "plain"
-    if word.blotted and sum(map(str.isalpha, seen)) < len(meant) / 2:
+    if word.blotted and sum(map(str.isalpha, written)) < len(meant) / 2:
         return None  # blotted out beyond recognition
-    letters, pieces = "".join(filter(str.isalpha, seen)), seen.split()
+    letters, pieces = "".join(filter(str.isalpha, written)), written.split()
     if len(pieces) == 1 or all(len(set(filter(str.isalnum, piece))) <= 1 for piece in pieces):
         # A short word both cut up and replaced is a formula, such as ^(s/5.
-        is_formula = len(meant) <= _SHORT and len(letters) < len(meant) < len(seen)
+        is_formula = len(meant) <= _SHORT and len(letters) < len(meant) < len(written)
         return None if is_formula else "disguised"
     # Cut like two words is doubt enough: "an AI" is no swear word with an I for an l.
     return "split" if len(meant) > _SHORT and letters == meant else None
@@ -173,18 +173,18 @@ def _word_form(word: _Word) -> Form | None:
 
 def _reads_as_letters(words: Sequence[_Word]) -> bool:
     """455 is a number and A55 a telephone: enough of a term has to be letters before its digits are read as such."""
-    seen = "".join(word.seen for word in words)
-    letters, digits = sum(map(str.isalpha, seen)), sum(map(str.isdigit, seen))
+    written = "".join(word.written for word in words)
+    letters, digits = sum(map(str.isalpha, written)), sum(map(str.isdigit, written))
     return digits <= letters * (1 if sum(len(word.meant) for word in words) <= _SHORT + 1 else 2)
 
 
 def _letter_at(text: str, place: int) -> bool:
-    """Whether a Latin letter stands there; one of another script ends a word like a sign does."""
+    """Is there a Latin letter? One of another script ends a word, as a sign does."""
     return 0 <= place < len(text) and "a" <= text[place] <= "z"
 
 
-def _goes_on(text: str, start: int, end: int) -> bool:
-    """Whether the same run of signs and letters, without a space, began before or goes on after."""
+def _is_part_of_longer_run(text: str, start: int, end: int) -> bool:
+    """Whether the same run of signs and letters, without a space, began before or continues after."""
     left, right = re.search(r"\S{0,9}$", text[max(0, start - 9) : start]), re.match(r"\S{0,9}", text[end : end + 9])
     return any(map(str.isalpha, (left[0] if left else "") + (right[0] if right else "")))
 
@@ -212,7 +212,7 @@ class _Compiler:
                 continue
             pattern += gap + "(?:" + "|".join(map(self._phrase, slot.split("|"))) + ")"
             gap = _WORD_GAP
-        first = {one for phrase in slots[0].split("|") for one in self._first(phrase.split()[0])}
+        first = {sign for phrase in slots[0].split("|") for sign in self._first(phrase.split()[0])}
         end = "[a-z0-9]*" if slots[-1].endswith("*") else "(?![a-z])"
         return Term(written, self._words, _pattern(pattern + end), frozenset(first), slots[0].startswith("*"))
 
@@ -252,12 +252,12 @@ def _letter(word: str, place: int, signs: Mapping[str, tuple[str, ...]]) -> str:
     """One letter in all its readings; of these only letters are drawn out, never signs.
 
     A short word with a doubled letter, or any with its last one doubled, is often another word: "assess", "brass". In
-    these a letter stands once or clearly drawn out, which is RUN_MAX times in a squeezed text.
+    these a letter is single or clearly drawn out, which is RUN_MAX times in a squeezed text.
     """
     character = word[place]
     readings = signs.get(character, (character,))
-    goes_on, began = word[place + 1 : place + 2] == character, place > 0 and word[place - 1] == character
-    if not character.isalpha() or goes_on:
+    continues, began = word[place + 1 : place + 2] == character, place > 0 and word[place - 1] == character
+    if not character.isalpha() or continues:
         often = "{0}"
     elif not began and (len(word) <= _SHORT or place + 1 == len(word)):
         often = f"(?:{{0}}){{{{{RUN_MAX}}}}}|{{0}}"

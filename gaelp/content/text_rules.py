@@ -23,7 +23,7 @@ __all__ = [
     "fold_unseen",
 ]
 
-# A text that breaks a rule this often is not told more of it, so that none can keep the check busy for long.
+# More breaches of one rule are not reported, so that no text can keep the check busy for long.
 _MATCHES_MAX = 100
 # In these an advertiser's own name is read whole: whoever is called Dick Lovett does not swear in signing with it.
 _READS_OWN_MARKS = ("trademarks", "profanity")
@@ -99,7 +99,8 @@ def _looks(
 ) -> dict[str, tuple[FoldedReading, ...]]:
     return {
         field: tuple(
-            FoldedReading(one, squeeze(fold(one.text, look_alikes.shapes)), by_eye) for one in readings_of(text)
+            FoldedReading(reading, squeeze(fold(reading.text, look_alikes.shapes)), by_eye)
+            for reading in readings_of(text)
         )
         for field, text in texts.items()
         if text.strip()

@@ -58,7 +58,7 @@ def _distinct(readings: Iterable[TextReading]) -> tuple[TextReading, ...]:
 
 
 def as_written(text: str) -> TextReading:
-    """The reading in which each character stands for itself."""
+    """The text itself as a reading: each character means itself."""
     places = range(len(text))
     return TextReading(text, text, tuple(places), tuple(place + 1 for place in places))
 
@@ -80,7 +80,7 @@ def is_still_encoded(text: str) -> bool:
 
 def unmark(reading: TextReading) -> TextReading:
     """Markup in brackets dropped: cas[b]ino[/b], [cas](address)ino, cas\\textbf{ino}, cas{x}ino."""
-    return _rewrite(reading, ((*found.span(), "") for found in _MARKS.finditer(reading.text)))
+    return _rewrite(reading, ((*match.span(), "") for match in _MARKS.finditer(reading.text)))
 
 
 def part_words(reading: TextReading) -> TextReading:
@@ -98,22 +98,25 @@ def _is_seam(around: str) -> bool:
 
 
 def _decode_once(reading: TextReading) -> TextReading:
-    found = _WRAPPED.finditer(reading.text)
-    return _rewrite(reading, ((*one.span(), _UNWRAP[str(one.lastgroup)](one[0])) for one in found))
+    matches = _WRAPPED.finditer(reading.text)
+    return _rewrite(reading, ((*match.span(), _UNWRAP[str(match.lastgroup)](match[0])) for match in matches))
 
 
 def _decode_octal_or_quoted(reading: TextReading) -> TextReading:
     """The escapes \\143 and =63, as programs and mail write a c."""
-    found = _OCTAL_OR_QUOTED.finditer(reading.text)
+    matches = _OCTAL_OR_QUOTED.finditer(reading.text)
     base = {"octal": 8, "quoted": 16}
     return _rewrite(
-        reading, ((*one.span(), chr(int(one[one.lastindex or 0], base[str(one.lastgroup)]))) for one in found)
+        reading,
+        ((*match.span(), chr(int(match[match.lastindex or 0], base[str(match.lastgroup)]))) for match in matches),
     )
 
 
 def _decode_style(reading: TextReading) -> TextReading:
     """The escape \\63 and the space that ends it, as style sheets write a c."""
-    return _rewrite(reading, ((*one.span(), _character(one["hex"], one[0])) for one in _STYLE.finditer(reading.text)))
+    return _rewrite(
+        reading, ((*match.span(), _character(match["hex"], match[0])) for match in _STYLE.finditer(reading.text))
+    )
 
 
 def _percent(written: str) -> str:
@@ -143,7 +146,7 @@ _UNWRAP: dict[str, Callable[[str], str]] = {
 
 
 def _rewrite(reading: TextReading, parts: Iterable[tuple[int, int, str]]) -> TextReading:
-    """Put each new text in place of text[start:end]; all of it then stands for what was there."""
+    """Put each new text in place of text[start:end]; each of its characters then refers to the replaced range."""
     texts: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

@@ -62,5 +62,5 @@ def overall(findings: Iterable[ContentFinding]) -> ContentOutcome:
 
 def case_of(creative_hash: str, findings: Iterable[ContentFinding]) -> str:
     """SHA-256 (hex) over a creative and what was found in it: a person decides on both, never on one alone."""
-    found = sorted(finding.model_dump_json() for finding in findings)
-    return hashlib.sha256(json.dumps([creative_hash, found]).encode()).hexdigest()
+    texts = sorted(finding.model_dump_json() for finding in findings)
+    return hashlib.sha256(json.dumps([creative_hash, texts]).encode()).hexdigest()

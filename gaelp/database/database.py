@@ -125,11 +125,11 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
     head = CommitHead(place) if isinstance(place, Path) else None
     noted = _noted(head, store, place) if head else 0
     if isinstance(place, Path) and not (size := _size(place, store)):
-        seen = "is gone" if size is None else "is empty"
+        state = "is gone" if size is None else "is empty"
         if size is None and imported_name(place).exists():
             raise _moved(store, place)
         if noted:
-            raise _lost(store, place, f"the file {seen}, and {noted} transactions were committed to it")
+            raise _lost(store, place, f"the file {state}, and {noted} transactions were committed to it")
         if not create:
             raise _absent(store, place, is_there=size is not None)
     try:
@@ -170,8 +170,8 @@ def _check(database: Database, noted: int, *, create: bool) -> None:
         number = committed(connection) if noted else 0
         gone = store.schema.missing_tables(connection, version)
     if number < noted:
-        seen = f"it holds {number} committed transactions, and {noted} were: its -wal is gone, or it is an older copy"
-        raise _lost(store, database.place, seen)
+        lost = f"it holds {number} committed transactions, and {noted} were: its -wal is gone, or it is an older copy"
+        raise _lost(store, database.place, lost)
     if edited:
         raise _edited(store, database.place, store.schema, edited)
     if version > store.schema.version:
@@ -228,8 +228,8 @@ def _size(path: Path, store: Store) -> int | None:
 
 def _absent(store: Store, place: Place, *, is_there: bool) -> Exception:
     what, where = store.title.removeprefix("the "), shown_place(place)
-    seen = f"{where} holds no {what}" if is_there else f"there is no {what} at {where}"
-    return store.absent(f"{seen}: {store.if_absent}")
+    problem = f"{where} holds no {what}" if is_there else f"there is no {what} at {where}"
+    return store.absent(f"{problem}: {store.if_absent}")
 
 
 def _moved(store: Store, path: Path) -> Exception:
@@ -247,8 +247,8 @@ def _unreachable(store: Store, place: Place, problem: OSError) -> Exception:
     )
 
 
-def _lost(store: Store, place: Place, seen: str) -> Exception:
-    return store.damaged(f"{store.title} in {shown_place(place)}: {seen}: {store.meanwhile}. {HOW_TO_RESTORE}")
+def _lost(store: Store, place: Place, problem: str) -> Exception:
+    return store.damaged(f"{store.title} in {shown_place(place)}: {problem}: {store.meanwhile}. {HOW_TO_RESTORE}")
 
 
 def _edited(store: Store, place: Place, schema: Schema, version: str) -> Exception:

@@ -58,7 +58,7 @@ def _nothing(_connection: Connection) -> None:
 class Schema:
     """The tables of a store as they are now, and how older ones become so.
 
-    `upgrades[0]` turns version 1 into 2. `fill` writes the first rows of new tables. `old_tables` are those of version
+    `upgrades[0]` upgrades version 1 to 2. `fill` writes the first rows of new tables. `old_tables` are those of version
     1, which was written before versions were kept; some stores were then on SQLite alone.
     """
 

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
 
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Instant
 from gaelp.config.names import Name, Slug
 from gaelp.errors import Refused
-from gaelp.gates.evidence import Instant
 from gaelp.gates.verdict import Verdict
 
 __all__ = [

@@ -1,14 +1,14 @@
 """The evidence a gate reads: the metrics of one run, when they were measured, and which agent they describe."""
 
 import math
-from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Instant
 
-__all__ = ["Evidence", "in_utc"]
+__all__ = ["Evidence"]
 
 # JSON cannot hold these, and a metric that is not a number must reach the judge to be refused by name.
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -24,14 +24,6 @@ def _to_word(value: float) -> float | str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def in_utc(instant: datetime) -> datetime:
-    """Return the same instant in UTC; raise ValueError outside the years 1 to 9999."""
-    try:
-        return instant.astimezone(UTC)
-    except OverflowError as problem:
-        raise ValueError(f"saw {instant.isoformat()}; allowed: the years 1 to 9999 in UTC") from problem
-
-
 # Strict: true is no number and "0.9" is no number either.
 Figure = Annotated[
     float,
@@ -39,7 +31,6 @@ Figure = Annotated[
     BeforeValidator(_from_word),
     PlainSerializer(_to_word, when_used="json"),
 ]
-Instant = Annotated[AwareDatetime, AfterValidator(in_utc)]
 
 
 class Evidence(Frozen):

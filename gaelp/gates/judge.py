@@ -11,9 +11,10 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
+from gaelp.config.field_types import in_utc
 from gaelp.errors import BadInput, DataError
 from gaelp.gates.criteria import Criterion, Gate
-from gaelp.gates.evidence import Evidence, in_utc
+from gaelp.gates.evidence import Evidence
 from gaelp.gates.metrics import problem_of_figure, problem_of_interval
 from gaelp.gates.verdict import GateOutcome, RuleResult, Verdict, evidence_hash, overall
 

@@ -8,8 +8,9 @@ from typing import Literal
 from pydantic import BaseModel
 
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Instant
 from gaelp.gates.criteria import Criterion, Gate
-from gaelp.gates.evidence import Evidence, Instant
+from gaelp.gates.evidence import Evidence
 
 __all__ = ["GateOutcome", "RuleResult", "Verdict", "evidence_hash", "overall"]
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Share
 from gaelp.config.names import Name, refuse_repeats
 from gaelp.config.validation_errors import refuse_at
 from gaelp.market.spec_extremes import extremes_refused
@@ -40,7 +41,6 @@ BudgetShare = Annotated[float, Field(ge=1e-6, le=10)]
 CapOverEven = Annotated[float, Field(ge=0.01, le=100)]
 # The market tabulates prices from a ten-thousandth to a thousand times their level.
 PriceRatio = Annotated[float, Field(ge=1e-4, le=1e3)]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 RANDOMISABLE: tuple[str, ...] = (
     "volume.per_hour",

@@ -1,4 +1,4 @@
-"""What a run tells while it works: structured logs without secrets."""
+"""What a run reports while it works: structured logs without secrets."""
 
 from gaelp.observability.logs import LogFormat, bind_run, configure, get_logger
 from gaelp.observability.redact import MASK, mask, mask_text, register_secrets

@@ -1,20 +1,16 @@
 """What an alert is: one thing somebody should know, without secrets; and a critical one that waits for an answer."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, NonNegativeInt, field_validator
+from pydantic import AwareDatetime, Field, JsonValue, NonNegativeInt, field_validator
 
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Instant
 from gaelp.observability.redact import mask, mask_text
 
 __all__ = ["Alert", "PendingAlert", "Severity"]
 
 Severity = Literal["info", "warning", "critical"]
-
-
-def _in_utc(instant: datetime) -> datetime:
-    return instant.astimezone(UTC)
 
 
 class Alert(Frozen):
@@ -25,7 +21,7 @@ class Alert(Frozen):
     key: Annotated[str, Field(min_length=1, max_length=200, description="alerts of one source and key are the same")]
     title: Annotated[str, Field(min_length=1, max_length=200)]
     body: Annotated[str, Field(max_length=8000)] = ""
-    at: Annotated[AwareDatetime, AfterValidator(_in_utc)]
+    at: Instant
     context: dict[str, JsonValue] = Field(default_factory=dict)
 
     @field_validator("title", "body", mode="after")

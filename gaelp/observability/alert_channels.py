@@ -29,7 +29,7 @@ _TRY_AGAIN_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class LogChannel:
-    """Writes an alert as one structured log line, at the level of its severity."""
+    """Writes an alert as a structured log line, at the level of its severity."""
 
     name = "log"
     is_record = True
@@ -76,7 +76,7 @@ class WebhookChannel:
         self._settings, self._sleep = settings, sleep
 
     def send(self, alert: Alert) -> None:
-        """Deliver, or raise ComponentMissing with what the last attempt met; the address is not told."""
+        """Deliver, or raise ComponentMissing with the error of the last attempt; the address is not shown."""
         problem = ""
         for attempt in range(self._settings.attempts):
             if attempt:
@@ -171,10 +171,10 @@ class EmailChannel:
 
 
 def _within(seconds: float, name: str, work: Callable[[], Sent]) -> Sent:
-    """What comes of work that may take so long as a whole; TimeoutError if it takes longer.
+    """Run `work` in a daemon thread and return its result, or raise TimeoutError after `seconds`.
 
-    Libraries bound each read alone, and finding an address not at all. So the work goes on in a thread that nobody
-    waits for any longer, nor does the end of the process.
+    Libraries limit each read, but neither the whole exchange nor the name lookup. After a timeout the thread is left
+    alone; it does not keep the process alive.
     """
     done: Future[Sent] = Future()
 

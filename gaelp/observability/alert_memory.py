@@ -1,8 +1,8 @@
-"""What was told to whom it concerns, so that processes that know nothing of each other tell it once.
+"""Which alerts were sent, so that independent processes send each of them once.
 
-A memory is held by one at a time, for as long as an alert is on its way. No trouble with it silences an alert: a file
-that cannot be read is put aside, one that cannot be written is kept in this process, and whoever holds it too long is
-not waited for. Each of these is in the log; at worst somebody is told twice.
+A memory is locked while an alert is being sent. No problem with it silences an alert: a file that cannot be read is put
+aside, what cannot be written is kept in this process, and a lock that is held too long is ignored. Each of these is
+logged; at worst somebody is alerted twice.
 """
 
 import fcntl
@@ -33,9 +33,9 @@ __all__ = [
     "AlertState",
     "FileMemory",
     "OwnMemory",
+    "SentAlert",
     "SharedMemory",
     "StoredAlerts",
-    "Told",
     "log_trouble",
 ]
 
@@ -44,21 +44,21 @@ _LOOK_AGAIN_SECONDS = 0.05
 _Name = tuple[str, str]  # source and key
 
 
-class Told(Frozen):
-    """When people were last told of something, and how often it came again since."""
+class SentAlert(Frozen):
+    """When an alert was last sent, and how often it was raised again since."""
 
     severity: Severity
     at: AwareDatetime
     repeats: NonNegativeInt = 0
-    once: bool = False  # never told again, however long ago it was
-    wait_minutes: NonNegativeFloat = 0  # of a trouble that lasts: until it is told again
+    once: bool = False  # never sent again, however long ago it was
+    wait_minutes: NonNegativeFloat = 0  # of a trouble that lasts: until it is sent again
 
 
 @dataclass
 class AlertState:
     """All that a dispatcher remembers."""
 
-    told: dict[_Name, Told] = field(default_factory=dict)
+    sent: dict[_Name, SentAlert] = field(default_factory=dict)
     sent_at: list[datetime] = field(default_factory=list)
     held_back: int = 0
     held_back_titles: list[str] = field(default_factory=list)
@@ -67,10 +67,10 @@ class AlertState:
     is_apart: bool = False  # begun while the stored one could not be reached; to be merged with it
 
     def take_in(self, other: "AlertState") -> None:
-        """Add what another remembers; where both know something, the later counts, and what waits goes on waiting."""
-        for name, told in other.told.items():
-            if name not in self.told or self.told[name].at < told.at:
-                self.told[name] = told
+        """Add another state; of what both have the later counts, and unanswered alerts of either stay unanswered."""
+        for name, sent in other.sent.items():
+            if name not in self.sent or self.sent[name].at < sent.at:
+                self.sent[name] = sent
         self.sent_at = sorted({*self.sent_at, *other.sent_at})
         self.held_back = max(self.held_back, other.held_back)
         self.held_back_titles = list(dict.fromkeys([*self.held_back_titles, *other.held_back_titles]))
@@ -84,7 +84,7 @@ class AlertMemory(Protocol):
     def held(self, *, strict: bool = False) -> AbstractContextManager[AlertState]:
         """The state, for nobody else until the end of the block, and then kept.
 
-        Strict: raise where it cannot be read, held or kept. Otherwise go on as well as can be: an alert must go out.
+        Strict: raise where it cannot be read, locked or stored. Otherwise continue without: an alert must be sent.
         """
         ...
 
@@ -137,7 +137,7 @@ class SharedMemory(ABC):
                 yield state
                 self._write_state(state)
                 return
-            state = self._read_or_begin_anew()
+            state = self._read_or_start_empty()
             try:
                 yield state
             finally:
@@ -162,8 +162,8 @@ class SharedMemory(ABC):
             state.take_in(self._unsaved)
         return state
 
-    def _read_or_begin_anew(self) -> AlertState:
-        unknown = "what was alerted before is not known; some of it may be told again"
+    def _read_or_start_empty(self) -> AlertState:
+        unknown = "what was alerted before is not known; some of it may be sent again"
         try:
             return self.look()
         except DatabaseUnavailable as problem:
@@ -205,7 +205,7 @@ class SharedMemory(ABC):
 
     @abstractmethod
     def _put_aside(self) -> None:
-        """Keep what cannot be read as evidence, so that the next write begins anew."""
+        """Keep what cannot be read as evidence, so that the next write starts empty."""
 
 
 class FileMemory(SharedMemory):
@@ -224,7 +224,7 @@ class FileMemory(SharedMemory):
             reason = problem.strerror or type(problem).__name__
         except ValidationError as problem:
             reason = f"{problem.error_count()} values in it are not what this version writes"
-        raise GaelpError(f"{shown(self._path)} cannot be read: {reason}. The next alert puts it aside and begins anew")
+        raise GaelpError(f"{shown(self._path)} cannot be read: {reason}. The next alert replaces it")
 
     def _put_aside(self) -> None:
         aside = self._path.with_suffix(".broken.json")
@@ -265,7 +265,7 @@ class FileMemory(SharedMemory):
                 return True
 
 
-class _StoredTold(Told):
+class _StoredSentAlert(SentAlert):
     source: str
     key: str
 
@@ -273,7 +273,7 @@ class _StoredTold(Told):
 class StoredAlerts(Frozen):
     """The state as it is stored."""
 
-    told: tuple[_StoredTold, ...] = ()
+    told: tuple[_StoredSentAlert, ...] = ()  # the key of files that exist
     sent_at: tuple[AwareDatetime, ...] = ()
     held_back: NonNegativeInt = 0
     held_back_titles: tuple[str, ...] = ()
@@ -285,7 +285,8 @@ class StoredAlerts(Frozen):
         """What is stored of a state."""
         return cls(
             told=tuple(
-                _StoredTold(source=source, key=key, **told.model_dump()) for (source, key), told in state.told.items()
+                _StoredSentAlert(source=source, key=key, **sent.model_dump())
+                for (source, key), sent in state.sent.items()
             ),
             sent_at=tuple(state.sent_at),
             held_back=state.held_back,
@@ -297,15 +298,18 @@ class StoredAlerts(Frozen):
     def state(self) -> AlertState:
         """The state that was stored."""
         return AlertState(
-            told={(one.source, one.key): Told(**one.model_dump(exclude={"source", "key"})) for one in self.told},
+            sent={
+                (stored.source, stored.key): SentAlert(**stored.model_dump(exclude={"source", "key"}))
+                for stored in self.told
+            },
             sent_at=list(self.sent_at),
             held_back=self.held_back,
             held_back_titles=list(self.held_back_titles),
-            pending={one.alert.name: one for one in self.pending},
+            pending={waiting.alert.name: waiting for waiting in self.pending},
             missed={channel: list(alerts) for channel, alerts in self.missed.items()},
         )
 
 
 def log_trouble(what: str, problem: Exception | None) -> None:
-    """Say in the log what is wrong with the memory."""
+    """Log what is wrong with the memory."""
     get_logger("gaelp.alerts").error(what, reason=str(problem) if problem else None)

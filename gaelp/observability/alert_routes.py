@@ -1,4 +1,4 @@
-"""From settings to a dispatcher: who is told at once, and who when nobody answers; one memory for all processes."""
+"""Build a dispatcher from settings: first and second channels, and one memory for all processes."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,8 +25,8 @@ _FILE_NAME = "alerts.json"
 def open_dispatcher(settings: Settings, clock: Clock, *, more: Sequence[Channel] = ()) -> Dispatcher:
     """A dispatcher to the log, the channels of the settings, and `more` of the caller's own.
 
-    What it tells, every other one of this home, or of this PostgreSQL, knows. From here on no alert holds a known
-    secret, whoever opened it: what failed may name the address of a webhook.
+    Dispatchers of one home, or of one PostgreSQL, share what was sent. From here on no alert holds a known secret:
+    an error may name the address of a webhook.
     """
     register_secrets((*known_secrets(), *_secrets(settings.alerts.first), *_secrets(settings.alerts.second)))
     first = [LogChannel(), *_channels(settings.alerts.first, ""), *more]

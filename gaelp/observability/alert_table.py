@@ -1,4 +1,4 @@
-"""What was alerted, kept in the PostgreSQL of the books, so that people are told once by all machines together."""
+"""Which alerts were sent, in the PostgreSQL of the books, so that all machines together send each once."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ STORE = Store(
     file_name="alerts.db",
     lock_key=0x6761_656C_7005,
     schema=Schema("alerts", _metadata),
-    meanwhile="some people may be told twice",
+    meanwhile="some people may be alerted twice",
 )
 _READ = text("SELECT body FROM alert_memory WHERE id = 1")
 _WRITE = text(
@@ -78,7 +78,7 @@ class TableMemory(SharedMemory):
         except ValidationError as problem:
             raise GaelpError(
                 f"the record of alerts cannot be read: {problem.error_count()} values in it are not what this version"
-                " writes. The next alert begins anew"
+                " writes. The next alert starts an empty one"
             ) from None
 
     def _write(self, stored: StoredAlerts) -> None:

@@ -1,9 +1,9 @@
-"""Tell people what they must know: each alert once, not too many, and a critical one again until somebody answers.
+"""Alert people: each alert once, not too many, and a critical one again until somebody answers.
 
-A dispatcher sends an alert to its channels. What was told already is counted and not repeated; beyond a rate, what is
-not critical is summed up in one alert; a critical alert that nobody acknowledges goes to the second channels. A channel
-that fails does not stop the others, they are told of it, and it gets what it missed when it works again. `tick` does
-all that comes later; the safety watch calls it. What was told is in a memory that other processes may share.
+A dispatcher sends an alert to its channels. A repetition is counted and not sent; beyond a rate, alerts that are not
+critical are summed up in a single one; a critical alert that nobody acknowledges goes to the second channels. A channel
+that fails does not stop the others: they report it, and it receives what it missed when it works again. `tick` sends
+what is due later; the safety watch calls it. Sent alerts are recorded in a memory that other processes may share.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from gaelp.config.alert_settings import AlertPolicy
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 from gaelp.observability.alert import Alert, PendingAlert, Severity
-from gaelp.observability.alert_memory import AlertMemory, AlertState, OwnMemory, Told
+from gaelp.observability.alert_memory import AlertMemory, AlertState, OwnMemory, SentAlert
 from gaelp.observability.redact import mask_text
 
 __all__ = ["Alert", "Channel", "Delivery", "Dispatcher", "PendingAlert", "Severity"]
@@ -25,7 +25,7 @@ __all__ = ["Alert", "Channel", "Delivery", "Dispatcher", "PendingAlert", "Severi
 _RANK: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
 _SHOWN_CHARACTERS = 4000
 _TITLES_MAX = 100  # of what was held back
-_TOLD_MAX = 10_000
+_SENT_MAX = 10_000
 _MISSED_MAX = 20  # by one channel
 _OWN_SOURCE = "alerts"
 _FIRST_WAIT_MINUTES = 10.0  # as often as the safety watch looks
@@ -74,7 +74,7 @@ class Dispatcher:
         self._channels, self._second, self._clock = tuple(channels), tuple(second), clock
         self._policy = policy or AlertPolicy()
         self._memory = memory or OwnMemory()
-        if waiting := {one.alert.name: one for one in pending}:
+        if waiting := {unanswered.alert.name: unanswered for unanswered in pending}:
             with self._memory.held() as state:
                 state.pending |= waiting
 
@@ -84,7 +84,7 @@ class Dispatcher:
         return tuple(self._memory.look().pending.values())
 
     def send(self, alert: Alert, *, once: bool = False, lasting: bool = False) -> Delivery:
-        """Tell every channel, unless it was told already or too much was.
+        """Send to every channel, unless it was sent already or the rate is exceeded.
 
         `once`: not even after the time to repeat. `lasting`: for a trouble that is seen again and again until somebody
         fixes it; it is repeated after 10 minutes, then 20, 40 and so on, up to the time to repeat, with the number of
@@ -98,7 +98,7 @@ class Dispatcher:
             if alert.severity == "critical":
                 state.pending[alert.name] = _waiting(state.pending.get(alert.name), alert, now)
                 self._memory.keep(state)  # now: who is killed while it goes out leaves it to whoever ticks next
-            return self._tell(state, alert, now, self._channels, once=once, lasting=lasting)
+            return self._send(state, alert, now, self._channels, once=once, lasting=lasting)
 
     def acknowledge(self, source: str, key: str) -> Alert:
         """Somebody has answered: a critical alert is not escalated any more; if it comes again, that is news.
@@ -108,10 +108,10 @@ class Dispatcher:
         name = source, key
         with self._memory.held(strict=True) as state:
             if name not in state.pending:
-                waiting = ", ".join("/".join(one) for one in state.pending) or "none"
+                waiting = ", ".join(map("/".join, state.pending)) or "none"
                 raise BadInput(f"no alert {source}/{key} waits for an answer; waiting: {waiting}")
-            if name in state.told and not state.told[name].once:
-                del state.told[name]
+            if name in state.sent and not state.sent[name].once:
+                del state.sent[name]
             return state.pending.pop(name).alert
 
     def tick(self) -> tuple[Delivery, ...]:
@@ -121,16 +121,16 @@ class Dispatcher:
             return (*self._escalated(state, now), *self._summed_up(state, now), *self._caught_up(state, now))
 
     def try_out(self, alert: Alert) -> Delivery:
-        """Send through every channel, the second ones too, whatever was told before: to see whether they work."""
+        """Send through every channel, the second ones too, whatever was sent before: a test of the channels."""
         reached, failed = _attempt(alert, (*self._channels, *self._second))
         return Delivery(outcome="failed" if failed else "sent", reached=tuple(reached), failed=failed)
 
     def _held(self, state: AlertState, alert: Alert, now: datetime, *, lasting: bool = False) -> Delivery | None:
-        told = state.told.get(alert.name)
-        if told and lasting and not _within(now, told.at, told.wait_minutes):
-            told = None
-        if told and self._still_counts(told, now) and _RANK[alert.severity] <= _RANK[told.severity]:
-            state.told[alert.name] = told.model_copy(update={"repeats": told.repeats + 1})
+        sent = state.sent.get(alert.name)
+        if sent and lasting and not _within(now, sent.at, sent.wait_minutes):
+            sent = None
+        if sent and self._still_counts(sent, now) and _RANK[alert.severity] <= _RANK[sent.severity]:
+            state.sent[alert.name] = sent.model_copy(update={"repeats": sent.repeats + 1})
             if alert.name in state.pending:
                 state.pending[alert.name] = state.pending[alert.name].seen_again()
             return Delivery(outcome="duplicate")
@@ -141,10 +141,10 @@ class Dispatcher:
             return Delivery(outcome="rate_limited")
         return None
 
-    def _still_counts(self, told: Told, now: datetime) -> bool:
-        return told.once or _within(now, told.at, self._policy.repeat_after_minutes)
+    def _still_counts(self, sent: SentAlert, now: datetime) -> bool:
+        return sent.once or _within(now, sent.at, self._policy.repeat_after_minutes)
 
-    def _tell(
+    def _send(
         self,
         state: AlertState,
         alert: Alert,
@@ -155,7 +155,7 @@ class Dispatcher:
         lasting: bool = False,
     ) -> Delivery:
         """Deliver, and remember it once somebody was reached: what reached nobody is no repetition the next time."""
-        before = state.told.get(alert.name)
+        before = state.sent.get(alert.name)
         if before is not None and before.repeats:
             alert = alert.model_copy(update={"context": {**alert.context, "repeats_not_sent": before.repeats}})
         delivery = self._deliver(state, alert, channels)
@@ -164,21 +164,21 @@ class Dispatcher:
         if delivery.outcome == "sent":
             self._forget(state, now)
             wait = self._next_wait_minutes(before) if lasting else 0
-            state.told[alert.name] = Told(severity=alert.severity, at=now, once=once, wait_minutes=wait)
+            state.sent[alert.name] = SentAlert(severity=alert.severity, at=now, once=once, wait_minutes=wait)
         return delivery
 
-    def _next_wait_minutes(self, before: Told | None) -> float:
-        """How long a lasting trouble waits until it is told again: twice as long each time."""
+    def _next_wait_minutes(self, before: SentAlert | None) -> float:
+        """How long a lasting trouble waits until it is sent again: twice as long each time."""
         doubled = 2 * before.wait_minutes if before is not None and before.wait_minutes else _FIRST_WAIT_MINUTES
         return min(doubled, self._policy.repeat_after_minutes)
 
     def _forget(self, state: AlertState, now: datetime) -> None:
         """Drop what is too old to hold anything back, and the oldest of too many, so that memory stays bounded."""
         counting = sorted(
-            ((name, told) for name, told in state.told.items() if self._still_counts(told, now)),
-            key=lambda one: one[1].at,
+            ((name, sent) for name, sent in state.sent.items() if self._still_counts(sent, now)),
+            key=lambda item: item[1].at,
         )
-        state.told = dict(counting[-_TOLD_MAX:])
+        state.sent = dict(counting[-_SENT_MAX:])
 
     def _over_rate(self, state: AlertState, now: datetime) -> bool:
         state.sent_at = [at for at in state.sent_at if _within(now, at, self._policy.rate_window_minutes)]
@@ -199,7 +199,7 @@ class Dispatcher:
         return Delivery(outcome="sent" if heard else "failed", reached=tuple(reached), failed=failed)
 
     def _report(self, state: AlertState, failed: dict[str, str]) -> None:
-        """Tell the other channels, all of them, which ones do not work."""
+        """Report to every other channel which ones do not work."""
         working = [channel for channel in (*self._channels, *self._second) if channel.name not in failed]
         for name, problem in failed.items():
             now = self._clock.now()
@@ -208,11 +208,11 @@ class Dispatcher:
                 source=_OWN_SOURCE,
                 key=f"channel-{name}",
                 title=f"The alert channel {name} does not deliver",
-                body=f"{problem}. Alerts do not arrive there until it is mended.",
+                body=f"{problem}. Alerts do not arrive there until it is fixed.",
                 at=now,
             )
             if self._held(state, alert, now) is None:
-                self._tell(state, alert, now, working)
+                self._send(state, alert, now, working)
 
     def _escalated(self, state: AlertState, now: datetime) -> list[Delivery]:
         deliveries = []
@@ -223,7 +223,7 @@ class Dispatcher:
             louder = waiting.alert.model_copy(
                 update={"title": f"Unanswered for {minutes:.0f} minutes: {waiting.alert.title}"[:200]}
             )
-            # Without second channels the first are told again: silence is no answer.
+            # Without second channels the first receive it again: silence is no answer.
             delivery = self._deliver(state, louder, self._second or self._channels)
             deliveries.append(delivery)
             if delivery.outcome == "sent":  # else the next tick tries again
@@ -242,7 +242,7 @@ class Dispatcher:
             body=f"More than {self._policy.rate_limit} in {self._policy.rate_window_minutes:g} minutes:\n{shown}",
             at=now,
         )
-        delivery = self._tell(state, alert, now, self._channels)
+        delivery = self._send(state, alert, now, self._channels)
         if delivery.outcome == "sent":  # else the next tick tries again
             state.held_back, state.held_back_titles = 0, []
         return [delivery]

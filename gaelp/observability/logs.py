@@ -1,7 +1,7 @@
-"""Structured logs on stderr: readable in a terminal, JSON lines when piped, a run id on every line, no secrets.
+"""Structured logs on stderr: lines for people, or JSON lines where the settings ask for them; no secrets in either.
 
-Every record, from `get_logger` and from the standard library's `logging` alike, takes the same way: collect context,
-print exceptions, mask secrets, render.
+Records from `get_logger` and from the standard library's `logging` pass the same steps: collect context, format
+exceptions, mask secrets, render.
 """
 
 import contextlib
@@ -42,11 +42,12 @@ def configure(
 ) -> None:
     """Send all logs of this process to `stream` (stderr if None); call it again to change anything.
 
-    `level` holds for GAELP's own lines; libraries are heard from "warning" up. `run_id` marks every line, also those
-    of other threads, unless `bind_run` says otherwise. Secrets add to those already registered.
+    `auto` is `human`: a person may read stderr in a pager or a file as well. `level` applies to GAELP's own lines;
+    libraries are logged from "warning" up. `run_id` marks every line, also those of other threads, unless `bind_run`
+    names another. Secrets are added to those already registered.
     """
     threshold = _require_level(level)
-    human = _is_human(format, stream or sys.stderr)
+    human = _require_format(format) != "json"
     handler = _Handler(stream)
     handler.setFormatter(_formatter(human=human, colors=(stream or sys.stderr).isatty(), run_id=run_id))
     _install(handler, threshold)
@@ -86,7 +87,7 @@ class _Handler(logging.Handler):
             line = self.format(_unprintable(record, error))
         stream = self._stream or sys.stderr
         encoding = getattr(stream, "encoding", None) or "utf-8"
-        # A closed stderr leaves nobody to tell.
+        # Where stderr is closed, nobody can read the line.
         with contextlib.suppress(OSError, ValueError):
             stream.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
             stream.flush()
@@ -159,7 +160,7 @@ def _require_level(level: str) -> int:
     return _LEVELS[level.lower()]
 
 
-def _is_human(format: str, stream: TextIO) -> bool:  # noqa: A002 - as in configure
-    if format not in _FORMATS:
-        raise BadInput(f"log format is {format!r}: choose one of {', '.join(_FORMATS)}")
-    return stream.isatty() if format == "auto" else format == "human"
+def _require_format(name: str) -> str:
+    if name not in _FORMATS:
+        raise BadInput(f"log format is {name!r}: choose one of {', '.join(_FORMATS)}")
+    return name

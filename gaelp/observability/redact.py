@@ -41,7 +41,7 @@ _IN_TEXT = (
 
 
 class Redactor:
-    """Knows the registered secrets and turns any value into plain, printable data without them."""
+    """Knows the registered secrets and converts any value to plain, printable data without them."""
 
     def __init__(self) -> None:
         self._secrets: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
 """MLflow tracking of one run: parameters, metrics by step and artifacts, in a SQLite file below the home folder.
 
 Tracking is a window onto a run, not its record: the figures are in the run's own files too. So what MLflow cannot take
-(a locked database, a full disk) is warned of once and counted, and training goes on. MLflow is imported when a run
+(a locked database, a full disk) is warned of once and counted, and training continues. MLflow is imported when a run
 starts, not before: the import takes about 2 s, its first database another 2 s, a step of 15 metrics 10 ms.
 """
 
@@ -61,7 +61,7 @@ class Tracker(Protocol):
         ...
 
     def start(self) -> None:
-        """Open the run, or go on with the one of the same run id."""
+        """Open the run, or resume the one of the same run id."""
         ...
 
     def params(self, config: object) -> None:
@@ -186,7 +186,7 @@ class MlflowTracker:
         try:
             self._run = self._run or self._open()
             work(self._run)
-        except Exception as problem:  # noqa: BLE001 - whatever fails in tracking, training goes on
+        except Exception as problem:  # noqa: BLE001 - whatever fails in tracking, training continues
             self._failures_in_a_row += 1
             self._calls_to_skip = min(2**self._failures_in_a_row - 1, _SKIPPED_MAX)
             self._lose(what, f"{type(problem).__name__}: {problem}"[:_PROBLEM_LENGTH_MAX])
@@ -197,8 +197,8 @@ class MlflowTracker:
         self._lost_records += 1
         if self._lost_records == 1:
             get_logger(__name__).warning(
-                "MLflow tracking failed and training goes on: figures are in the run's own files; later losses are"
-                " counted and told at the end. Free the database or the disk it lies on.",
+                "MLflow tracking failed and training continues: figures are in the run's own files; later losses are"
+                " counted and reported at the end. Free the database or the disk it lies on.",
                 lost=what,
                 problem=problem,
                 database=str(self._database),
@@ -211,9 +211,9 @@ class MlflowTracker:
         with _alone(self._database.with_suffix(".lock")):
             client = MlflowClient(tracking_uri=f"{_SQLITE}{self._database}")
             experiment_id = self._experiment_id(client)
-            found = client.search_runs([experiment_id], f"tags.`gaelp.run_id` = '{self._run_id}'", max_results=1)
-            if found:
-                return _reopened(client, found[0])
+            runs = client.search_runs([experiment_id], f"tags.`gaelp.run_id` = '{self._run_id}'", max_results=1)
+            if runs:
+                return _reopened(client, runs[0])
             run = client.create_run(experiment_id, tags={"gaelp.run_id": self._run_id}, run_name=self._run_id)
         return _OpenRun(client, run.info.run_id)
 
@@ -290,10 +290,10 @@ def _write_metrics(run: _OpenRun, values: Mapping[str, float], step: int, now_ms
     )
 
 
-def _count_non_finite(seen: _NonFinite, value: float, step: int) -> None:
+def _count_non_finite(counted: _NonFinite, value: float, step: int) -> None:
     # A resumed run passes some steps twice.
-    if step > seen.last_step:
-        seen.count, seen.last, seen.last_step = seen.count + 1, str(value), step
+    if step > counted.last_step:
+        counted.count, counted.last, counted.last_step = counted.count + 1, str(value), step
 
 
 def _write_artifact(run: _OpenRun, path: Path) -> None:
@@ -323,8 +323,8 @@ def _tags(texts: Mapping[str, str]) -> list["RunTag"]:
     return [RunTag(name, text) for name, text in texts.items()]
 
 
-def _as_tag(seen: _NonFinite) -> str:
-    return json.dumps(vars(seen))
+def _as_tag(counted: _NonFinite) -> str:
+    return json.dumps(vars(counted))
 
 
 def _reopened(client: "MlflowClient", run: "Run") -> _OpenRun:
@@ -352,11 +352,11 @@ def _import_mlflow(environ: MutableMapping[str, str]) -> None:
         raise ComponentMissing(
             f"MLflow cannot be imported: {problem}. Install `mlflow`, or switch tracking off."
         ) from problem
-    # Anew, in case something else imported MLflow before the environment was set.
+    # Again, in case something else imported MLflow before the environment was set.
     set_telemetry_client()  # type: ignore[no-untyped-call] # MLflow types it not
     if get_telemetry_client() is not None:
         raise BadInput("MLflow's telemetry is still on: `environ` is not the environment of this process; give that")
-    # What fails in its database reaches us as an exception and is told once; it would log each with a traceback.
+    # What fails in its database reaches us as an exception and is reported once; it would log each with a traceback.
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
 
 

@@ -6,11 +6,11 @@ from typing import Literal
 
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Instant
 from gaelp.config.names import Name, check_name
 from gaelp.config.places import absolute
 from gaelp.config.write import write_models
 from gaelp.errors import BadInput
-from gaelp.gates.evidence import Instant
 from gaelp.observability import mask_text
 from gaelp.phases.old_runs import move_old_files
 from gaelp.phases.phase_result import PhaseResult, read_result

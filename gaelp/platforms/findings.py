@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gaelp.budget.violations import Severity
+from gaelp.observability.alert import Severity
 from gaelp.platforms.guard import Guard, record_violation, tell
 from gaelp.platforms.pausing import pause_each
 from gaelp.platforms.platform import CallResult, Done

@@ -21,17 +21,18 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 import numpy as np
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import AwareDatetime, Field
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Sha256
 from gaelp.config.places import shown
 from gaelp.config.validation import validated
 from gaelp.errors import BadInput, DataError, GaelpError, Refused
 from gaelp.training.state_tree import flatten, unflatten
 
-__all__ = ["DRAFT_PREFIX", "Checkpoint", "Header", "Sha256", "check_config", "load", "save", "sync_folder"]
+__all__ = ["DRAFT_PREFIX", "Checkpoint", "Header", "check_config", "load", "save", "sync_folder"]
 
 DRAFT_PREFIX = ".draft-"  # of the folder a file is written in before it is put in place
 
@@ -46,8 +47,6 @@ _START_BYTES_MAX = 128
 _HEADER_BYTES_MAX = 100_000_000  # what safetensors reads
 _CHUNK_BYTES = 1 << 20
 _DTYPES = ("BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", "F32", "F64")
-
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Header(Frozen):

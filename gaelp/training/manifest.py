@@ -18,11 +18,11 @@ from pydantic import AwareDatetime, NonNegativeInt, PositiveInt, StringConstrain
 
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Sha256
 from gaelp.config.places import repository_root, shown
 from gaelp.config.validation import validated
 from gaelp.config.write import write_models
 from gaelp.errors import BadInput, DataError
-from gaelp.training.checkpoint import Sha256
 
 __all__ = [
     "PACKAGES",

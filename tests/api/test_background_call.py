@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from gaelp.api.background_call import FewThreads, begin, begin_at_any_price, within
+from gaelp.api.background_call import FewThreads, begin, start_or_run_inline, within
 from gaelp.errors import GaelpError
 
 
@@ -51,4 +51,4 @@ def test_a_machine_out_of_threads_takes_no_room_for_good(monkeypatch):
 
 def test_at_any_price_means_here_and_now_where_there_is_no_thread(monkeypatch):
     monkeypatch.setattr(threading.Thread, "start", no_thread)
-    assert begin_at_any_price(threading.get_ident).result(timeout=0) == threading.get_ident()
+    assert start_or_run_inline(threading.get_ident).result(timeout=0) == threading.get_ident()

@@ -66,7 +66,7 @@ def test_many_who_ask_share_one_reading(books):
 
     pages = asyncio.run(many())
     assert books.readings == 1
-    assert not any(stopped(one) for one in pages)
+    assert not any(stopped(page) for page in pages)
 
 
 def test_books_that_do_not_answer_show_as_stopped_and_are_not_asked_twice(books, monkeypatch, caplog):

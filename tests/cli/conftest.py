@@ -2,12 +2,15 @@ import logging
 import os
 import subprocess
 import sys
+from typing import Annotated
 
 import pytest
 import structlog
+import typer
 from typer.testing import CliRunner
 
 from gaelp.cli.main import app
+from gaelp.cli.reporting_group import ReportingGroup
 from gaelp.config.places import repository_root
 
 
@@ -75,3 +78,25 @@ def keys(gaelp, here):
         if role:
             assert gaelp("keys", "trust", folder / f"{name}.pub.json", "--role", role).exit_code == 0
     return folder
+
+
+@pytest.fixture
+def run_failing():
+    """Run a command that raises an error, below the group that reports it."""
+
+    def run(error, *args):
+        app = typer.Typer(cls=ReportingGroup, pretty_exceptions_enable=False)
+
+        @app.callback()
+        def describe():
+            """Nothing."""
+
+        @app.command()
+        def fail(words: Annotated[list[str] | None, typer.Argument()] = None):
+            if error:
+                raise error
+            typer.echo(f"{words}")
+
+        return CliRunner().invoke(app, ["fail", *args])
+
+    return run

@@ -98,7 +98,8 @@ def test_what_has_a_command_of_its_own_is_decided_there(gaelp, keys, store):
     assert (result.exit_code, "gaelp revive" in result.stderr) == (2, True)
 
 
-def test_nothing_waits_in_an_empty_home(gaelp):
+def test_nothing_waits_in_an_empty_home(gaelp, here):
+    (here / ".gaelp").mkdir()
     assert gaelp("approvals", "list").stdout.strip() == "Nothing waits for signatures."
 
 

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from gaelp.cli.doctor_checks import check_disk, check_home_folder, check_port, check_python
+from gaelp.config.origins import Origin
+
+BASE = Origin("base", "configs/base.yaml:8")
 
 
 @pytest.mark.parametrize(
@@ -20,10 +23,17 @@ def test_this_python_is_right():
 
 
 def test_home_is_told_apart_by_whether_it_is_there(here):
-    assert "can be made in" in check_home_folder(Path("home")).detail
+    assert "can be made in" in check_home_folder(Path("home"), BASE).detail
     (here / "home").mkdir()
-    assert check_home_folder(Path("home")).detail == "home can be written"
-    assert check_home_folder(Path("/proc/gaelp")).status == "broken"
+    assert check_home_folder(Path("home"), BASE).detail == f"{here / 'home'} can be written"
+    assert check_home_folder(Path("/proc/gaelp"), BASE).status == "broken"
+
+
+def test_a_home_that_somebody_named_and_that_does_not_exist_is_a_warning(here):
+    named = check_home_folder(Path("hmoe"), Origin("environment", "GAELP_HOME"))
+    assert (check_home_folder(Path("hmoe"), BASE).status, named.status) == ("ok", "warning")
+    assert f"{here / 'hmoe'} does not exist yet" in named.detail
+    assert named.way_out.startswith("GAELP_HOME names it: correct the path")
 
 
 @pytest.mark.parametrize(("free", "status"), [(10**8, "broken"), (2 * 10**9, "warning"), (10**11, "ok")])

@@ -1,30 +1,10 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from gaelp.cli.reporting_group import ReportingGroup
 from gaelp.errors import ActionError, BadInput, ComponentMissing, GaelpError, Refused, WaitingForPerson
-
-
-def run(error, *args):
-    app = typer.Typer(cls=ReportingGroup, pretty_exceptions_enable=False)
-
-    @app.callback()
-    def describe():
-        """Nothing."""
-
-    @app.command()
-    def fail(words: Annotated[list[str] | None, typer.Argument()] = None):
-        if error:
-            raise error
-        typer.echo(f"{words}")
-
-    return CliRunner().invoke(app, ["fail", *args])
 
 
 @pytest.mark.parametrize(
@@ -40,29 +20,39 @@ def run(error, *args):
         (OSError(28, "No space left on device"), 1),
     ],
 )
-def test_each_kind_of_failure_has_its_exit_code(error, code):
-    assert run(error).exit_code == code
+def test_each_kind_of_failure_has_its_exit_code(run_failing, error, code):
+    assert run_failing(error).exit_code == code
 
 
-def test_a_known_failure_is_one_message_on_stderr():
-    result = run(Refused("gate said no: reward 0.61, at least 0.70"))
+def test_a_known_failure_is_one_message_on_stderr(run_failing):
+    result = run_failing(Refused("gate said no: reward 0.61, at least 0.70"))
     assert (result.stdout, result.stderr) == ("", "error: gate said no: reward 0.61, at least 0.70\n")
 
 
-def test_waiting_for_a_person_is_not_shown_as_an_error():
-    result = run(WaitingForPerson("The signature of ann is recorded, and more are needed"))
-    assert (result.stdout, result.stderr) == ("", "The signature of ann is recorded, and more are needed\n")
+def test_waiting_for_a_person_is_not_called_an_error(run_failing):
+    result = run_failing(WaitingForPerson("run 7 waits at gate simulation"))
+    assert (result.exit_code, result.stderr) == (4, "waiting: run 7 waits at gate simulation\n")
 
 
-def test_an_unknown_failure_says_how_to_learn_more():
-    result = run(ZeroDivisionError("division by zero"))
+def test_a_real_process_words_success_and_waiting_as_what_they_are(gaelp_process, here):
+    (here / ".gaelp").mkdir(mode=0o700)
+    checked = gaelp_process("-m", "gaelp.cli", "config", "check", "production")
+    assert (checked.returncode, checked.stdout[:20], checked.stderr) == (0, "production is valid.", "")
+    gaelp_process("-m", "gaelp.cli", "kill", "a drill")
+    revived = gaelp_process("-m", "gaelp.cli", "revive")
+    assert (revived.returncode, "error" in revived.stderr) == (4, False)
+    assert revived.stderr.startswith("waiting: ")
+
+
+def test_an_unknown_failure_says_how_to_learn_more(run_failing):
+    result = run_failing(ZeroDivisionError("division by zero"))
     assert result.stderr.startswith("error: unexpected ZeroDivisionError: division by zero.")
     assert "--debug" in result.stderr
     assert "Traceback" not in result.stderr
 
 
-def test_what_the_machine_refuses_is_told_with_path_and_room_and_is_no_defect(tmp_path):
-    result = run(OSError(28, "No space left on device", str(tmp_path / "below" / "file")))
+def test_what_the_machine_refuses_is_told_with_path_and_room_and_is_no_defect(run_failing, tmp_path):
+    result = run_failing(OSError(28, "No space left on device", str(tmp_path / "below" / "file")))
     assert result.exit_code == 1
     assert result.stderr.startswith(f"error: {tmp_path}/below/file: No space left on device (")
     assert f"GB free at {tmp_path}): make room there" in result.stderr
@@ -70,14 +60,14 @@ def test_what_the_machine_refuses_is_told_with_path_and_room_and_is_no_defect(tm
 
 
 @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), TimeoutError(), OSError(9, "Bad descriptor", 3)])
-def test_what_the_machine_refuses_without_a_path_is_no_defect(error):
-    result = run(error)
+def test_what_the_machine_refuses_without_a_path_is_no_defect(run_failing, error):
+    result = run_failing(error)
     assert "the machine refused" in result.stderr
     assert "defect" not in result.stderr
 
 
-def test_too_little_memory_is_no_defect():
-    result = run(MemoryError("Unable to allocate 745. GiB"))
+def test_too_little_memory_is_no_defect(run_failing):
+    result = run_failing(MemoryError("Unable to allocate 745. GiB"))
     assert (result.exit_code, "defect" in result.stderr) == (1, False)
     assert "745. GiB): ask for less" in result.stderr
 
@@ -101,21 +91,5 @@ def test_a_closed_stdout_is_no_defect(gaelp_process):
     assert (done.returncode, "error" in done.stderr) == (0, False)
 
 
-def test_debug_adds_the_traceback_and_keeps_message_and_code():
-    result = run(BadInput("seen 3"), "--debug")
-    assert result.exit_code == 2
-    assert "Traceback (most recent call last)" in result.stderr
-    assert result.stderr.endswith("error: seen 3\n")
-    assert result.stdout == ""
-
-
-def test_brackets_in_a_message_are_shown_as_they_are():
-    assert "parts[0] [red]" in run(BadInput("parts[0] [red]")).stderr
-
-
-def test_arguments_after_a_lone_dash_pair_are_left_alone():
-    assert "['--debug']" in run(None, "--", "--debug").stdout
-
-
-def test_wrong_usage_exits_2():
-    assert run(None, "--nothing").exit_code == 2
+def test_brackets_in_a_message_are_shown_as_they_are(run_failing):
+    assert "parts[0] [red]" in run_failing(BadInput("parts[0] [red]")).stderr

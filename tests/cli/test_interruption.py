@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gaelp.cli.interruption import forget_watched, stop_message, stopped_by_hand, watch
+from gaelp.cli.interruption import ctrl_c_ends, forget_watched, stop_message, stopped_by_hand, watch
 from gaelp.config.places import repository_root
 
 NOTHING = "interrupted; nothing was written\n"
@@ -74,6 +74,13 @@ def test_what_was_written_is_named_by_its_place(watched):
 def test_a_stop_that_was_interrupted_before_it_began_does_not_call_itself_stopped(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["gaelp", "kill", "now"])
     assert stop_message().startswith("NOT STOPPED")
+
+
+def test_a_service_that_ctrl_c_ends_is_not_called_interrupted(watched):
+    ctrl_c_ends("the HTTP server")
+    assert stop_message() == "the HTTP server has ended"
+    forget_watched()
+    assert stop_message().startswith("interrupted")
 
 
 def test_a_place_is_watched_from_the_current_folder_on(watched, monkeypatch):

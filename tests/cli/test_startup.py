@@ -1,5 +1,6 @@
-"""What every command that does work does first."""
+"""What a command does before its work."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,71 @@ def test_a_stop_does_not_touch_the_rights_of_the_home(gaelp, open_home, monkeypa
     gaelp("kill", "because", GAELP_HOME=str(open_home))
     assert (open_home / "STOPPED").exists()
     assert mode_of(open_home) == 0o755
+
+
+READS = [
+    *(
+        "alerts list",
+        "alerts ack guarded key",
+        "approvals list",
+        "approvals show 12345678",
+        "audit show",
+        "audit verify",
+    ),
+    *("content queue", "down", "gate list", "gate show some-run", "keys list", "ledger show", "ledger verify"),
+    *("ledger backup copy", "mandate list", "runs", "status some-run", "stop some-run", "violations list"),
+]
+
+
+@pytest.mark.parametrize("command", READS)
+def test_what_reads_reports_a_home_that_does_not_exist_and_makes_none(gaelp, here, command):
+    result = gaelp(*command.split(), GAELP_HOME="hmoe")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: there is no home at {here}/hmoe, which GAELP_HOME names: ")
+    assert list(here.iterdir()) == []
+
+
+def test_what_reads_shows_an_empty_home_that_exists(gaelp, here):
+    (here / "home").mkdir()
+    assert gaelp("runs", GAELP_HOME="home").exit_code == 0
+    assert gaelp("violations", "list", GAELP_HOME="home").stdout == "No open violations.\n"
+
+
+def test_what_writes_makes_the_home(gaelp, here):
+    assert gaelp("ledger", "create", "acc-1", "--currency=USD", "--time-zone=UTC", GAELP_HOME="home").exit_code == 0
+    assert (here / "home" / "ledger.db").exists()
+
+
+# A warning is logged in each of these: the home was open to others.
+def output_of(gaelp_process, open_home, *args, **env):
+    return gaelp_process("-m", "gaelp.cli", *args, GAELP_HOME=str(open_home), **env)
+
+
+def test_logs_in_a_pipe_are_lines_for_people(gaelp_process, open_home):
+    done = output_of(gaelp_process, open_home, "violations", "list")
+    assert done.stdout == "No open violations.\n"
+    assert "now it is private (mode 700)" in done.stderr
+    assert "{" not in done.stderr
+
+
+def test_a_machine_that_asks_for_json_logs_gets_nothing_else_on_stderr(gaelp_process, open_home):
+    done = output_of(
+        gaelp_process, open_home, "violations", "resolve", "7", "--who=a", "--how=b", GAELP__LOGGING__FORMAT="json"
+    )
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert [(line["level"], line["logger"]) for line in lines] == [
+        ("warning", "gaelp.cli.startup"),
+        ("error", "gaelp.cli"),
+    ]
+    assert (done.returncode, list(lines[0])[:4], list(lines[1])) == (
+        2,
+        ["timestamp", "level", "logger", "event"],
+        ["timestamp", "level", "logger", "event"],
+    )
+
+
+@pytest.mark.parametrize("args", [("--set", "run.sede=1"), ("--config", "nowhere")])
+def test_settings_that_cannot_be_loaded_are_reported_in_the_form_they_ask_for(gaelp, args):
+    result = gaelp("violations", "list", *args, GAELP__LOGGING__FORMAT="json")
+    assert json.loads(result.stderr)["level"] == "error"
+    assert gaelp("violations", "list", *args).stderr.startswith("error: ")

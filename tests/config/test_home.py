@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from gaelp.config.home import check_home, existing_part
+from gaelp.config import load_settings
+from gaelp.config.home import check_home, existing_part, require_home
 from gaelp.errors import ConfigError
 
 
@@ -44,3 +45,10 @@ def test_the_existing_part_of_a_home_is_the_closest_folder(here):
     assert existing_part(Path("a/b")) == here
     (here / "a").mkdir()
     assert existing_part(Path("a/b")) == here / "a"
+
+
+def test_a_home_that_does_not_exist_is_named_with_the_setting_that_names_it(here):
+    with pytest.raises(ConfigError, match=rf"there is no home at {here}/hmoe, which GAELP_HOME names: .* GAELP_HOME"):
+        require_home(load_settings(environ={"GAELP_HOME": "hmoe"}))
+    (here / "hmoe").mkdir()
+    require_home(load_settings(environ={"GAELP_HOME": "hmoe"}))

@@ -62,11 +62,14 @@ def leet(text: str, rng: random.Random) -> str:
 
 
 def homoglyphs(text: str, rng: random.Random) -> str:
-    return "".join(rng.choice(HOMOGLYPHS[one.lower()]) if one.lower() in HOMOGLYPHS else one for one in text)
+    return "".join(
+        rng.choice(HOMOGLYPHS[character.lower()]) if character.lower() in HOMOGLYPHS else character
+        for character in text
+    )
 
 
 def zero_width(text: str, rng: random.Random) -> str:
-    return "".join(one + rng.choice(INVISIBLE) for one in text)
+    return "".join(character + rng.choice(INVISIBLE) for character in text)
 
 
 def spaced(text: str, rng: random.Random) -> str:
@@ -79,7 +82,7 @@ def signs(text: str, rng: random.Random) -> str:
 
 
 def mixed_case(text: str, rng: random.Random) -> str:
-    return "".join(rng.choice([one.upper(), one.lower()]) for one in text)
+    return "".join(rng.choice([character.upper(), character.lower()]) for character in text)
 
 
 def repeated(text: str, rng: random.Random) -> str:
@@ -104,7 +107,10 @@ def joined(text: str, rng: random.Random) -> str:
 
 def entities(text: str, rng: random.Random) -> str:
     forms = ("&#{0};", "&#x{0:x};", "&#{0:05d}")
-    return "".join(rng.choice(forms).format(ord(one)) if one.isalpha() and rng.random() < 0.4 else one for one in text)
+    return "".join(
+        rng.choice(forms).format(ord(character)) if character.isalpha() and rng.random() < 0.4 else character
+        for character in text
+    )
 
 
 def tags(text: str, rng: random.Random) -> str:
@@ -113,7 +119,9 @@ def tags(text: str, rng: random.Random) -> str:
 
 
 def percent(text: str, rng: random.Random) -> str:
-    return "".join(f"%{ord(one):02x}" if one.isalpha() and rng.random() < 0.4 else one for one in text)
+    return "".join(
+        f"%{ord(character):02x}" if character.isalpha() and rng.random() < 0.4 else character for character in text
+    )
 
 
 DISGUISES: dict[str, Disguise] = {

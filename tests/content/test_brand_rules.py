@@ -58,7 +58,7 @@ def test_an_advertiser_may_use_its_own_marks(look_alikes, advert):
 
     creative = advert(headline="Official Apple Store")
     rules, fields = compile_rules(load_policy(), look_alikes), fold_fields(creative, look_alikes)
-    assert [one.rule for one in apply_rules(rules, fields, min_age=18)] == ["borrowed-authority"]
+    assert [finding.rule for finding in apply_rules(rules, fields, min_age=18)] == ["borrowed-authority"]
     assert apply_rules(rules, fields, min_age=18, own_marks=[compile_exception("official apple store")]) == []
 
 

@@ -79,7 +79,7 @@ def rules(verdict):
 def test_an_evasion_is_blocked_with_its_own_words(checker, advert, headline):
     verdict = checker.check(advert(headline=headline))
     assert verdict.outcome == "block"
-    [found] = [one for one in verdict.findings if one.severity == "block"]
+    [found] = [finding for finding in verdict.findings if finding.severity == "block"]
     assert found.field == "headline"
     assert headline[found.start : found.end] == found.excerpt != ""
 
@@ -105,7 +105,7 @@ def test_markup_in_a_text_that_is_printed_as_it_is_waits_for_a_person(checker, a
 
 def test_a_word_behind_brackets_is_seen_on_the_landing_page_too(checker, advert):
     verdict = checker.check(advert(landing_text=f"{advert().landing_text} cas[b]ino[/b]"))
-    assert [(one.rule, one.excerpt) for one in verdict.findings] == [("gambling", "cas[b]ino")]
+    assert [(finding.rule, finding.excerpt) for finding in verdict.findings] == [("gambling", "cas[b]ino")]
 
 
 @pytest.mark.parametrize("field", ["landing_text", "landing_url"])
@@ -132,7 +132,7 @@ def test_a_casino_does_not_hide_behind_the_name_of_a_town(checker, advert, headl
 def test_a_forbidden_term_in_the_landing_url_is_blocked(checker, advert, path, excerpt):
     verdict = checker.check(advert(landing_url=f"https://www.shop.example/{path}"))
     assert verdict.outcome == "block"
-    assert [(one.field, one.excerpt) for one in verdict.findings] == [("landing_url", excerpt)]
+    assert [(finding.field, finding.excerpt) for finding in verdict.findings] == [("landing_url", excerpt)]
 
 
 @pytest.mark.parametrize(
@@ -155,4 +155,4 @@ def test_forbidden_interests_are_blocked_as_words_are(checker, advert):
     ]:
         assert checker.check(advert(audience=Audience(min_age=18, interests=interests))).outcome == outcome
     verdict = checker.check(advert(audience=Audience(min_age=18, interests=("food", "casino"))))
-    assert [(one.field, one.excerpt) for one in verdict.findings] == [("audience.interests[1]", "casino")]
+    assert [(finding.field, finding.excerpt) for finding in verdict.findings] == [("audience.interests[1]", "casino")]

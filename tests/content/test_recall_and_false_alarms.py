@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def judged(labelled, checker):
-    return [(one, checker.check(one.creative)) for one in labelled.labelled_creatives()]
+    return [(example, checker.check(example.creative)) for example in labelled.labelled_creatives()]
 
 
 def caught(one, verdict):
@@ -17,11 +17,11 @@ def caught(one, verdict):
 
 def test_the_set_is_as_large_and_as_mixed_as_it_claims(labelled):
     creatives = labelled.labelled_creatives()
-    clean = [one for one in creatives if not one.category]
+    clean = [creative for creative in creatives if not creative.category]
     assert len(creatives) >= 300
     assert len(clean) >= 120
-    assert {one.disguise for one in creatives} == {"", "plain", *labelled.DISGUISES}
-    assert len({one.creative.id for one in creatives}) == len(creatives)
+    assert {creative.disguise for creative in creatives} == {"", "plain", *labelled.DISGUISES}
+    assert len({creative.creative.id for creative in creatives}) == len(creatives)
     assert labelled.labelled_creatives() == creatives
 
 

@@ -41,7 +41,7 @@ def test_a_doubtful_creative_waits_until_a_person_decides(reviews, checker, doub
     verdict = checker.check(doubtful)
     assert reviews.settle(verdict).outcome == "review"
     assert reviews.add(doubtful, verdict)
-    assert [(one.creative, one.verdict, one.added_at) for one in reviews.cases()] == [(doubtful, verdict, START)]
+    assert [(case.creative, case.verdict, case.added_at) for case in reviews.cases()] == [(doubtful, verdict, START)]
     clock.advance(timedelta(hours=1))
     decided = reviews.decide(verdict.case[:12], "approve", who="anna", why="the study is on file")
     assert (decided.decision.who, decided.decision.decided_at) == ("anna", START + timedelta(hours=1))
@@ -65,7 +65,7 @@ def test_an_edited_creative_needs_a_new_decision(reviews, checker, doubtful):
     reviews.decide(verdict.case, "approve", who="anna", why="the study is on file")
     edited = doubtful.model_copy(update={"landing_url": "https://www.shop.example/other"})
     after = checker.check(edited)
-    assert [one.rule for one in after.findings] == [one.rule for one in verdict.findings]
+    assert [finding.rule for finding in after.findings] == [finding.rule for finding in verdict.findings]
     assert reviews.settle(after).outcome == "review"
 
 

@@ -17,7 +17,7 @@ SUFFIXES = ["", " now", ", today.", "!"]
 def search(look_alikes):
     def run(text, *terms, unless=()):
         folded = squeeze(fold(text, look_alikes.shapes))
-        found = find(folded, compile_terms(terms, look_alikes), [compile_exception(one) for one in unless])
+        found = find(folded, compile_terms(terms, look_alikes), [compile_exception(phrase) for phrase in unless])
         return [(text[slice(*folded.span(match.start, match.end))], match.form) for match in found]
 
     return run

@@ -86,7 +86,7 @@ def test_words_joined_by_capitals_are_parted(text, parted):
     ],
 )
 def test_a_word_found_in_a_reading_is_shown_as_it_was_written(text, word, excerpt):
-    [reading] = [one for one in readings_of(text)[-1:] if word in one.text]
+    [reading] = [last for last in readings_of(text)[-1:] if word in last.text]
     place = reading.text.index(word)
     start, end = reading.span(place, place + len(word))
     assert text[start:end] == excerpt

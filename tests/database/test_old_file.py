@@ -108,7 +108,7 @@ def test_reviews_of_an_old_home_are_seen_from_another_machine(machine, old):
 def test_alerts_of_an_old_home_wait_for_an_answer_on_another_machine(machine, old):
     assert [one.alert.key for one in open_dispatcher(machine("old"), ManualClock(NOW)).pending] == ["cap"]
     other = open_dispatcher(machine("new"), ManualClock(NOW))
-    assert [one.alert.key for one in other.pending] == ["cap"]
+    assert [waiting.alert.key for waiting in other.pending] == ["cap"]
     other.acknowledge(other.pending[0].alert.source, "cap")
     assert open_dispatcher(machine("old"), ManualClock(NOW)).pending == ()
     assert (old / "alerts.json.imported").exists()

@@ -21,9 +21,10 @@ from gaelp.bootstrap import violations
 from gaelp.budget.violations import Resolution, Violation
 from gaelp.clock import ManualClock, SystemClock
 from gaelp.config import load_settings
-from gaelp.content import ReviewQueue, load_checker
+from gaelp.content import ContentFinding, ContentVerdict, ReviewQueue, creative_hash
 from gaelp.content.creative import Audience, Creative
 from gaelp.content.review_queue import reviews_place
+from gaelp.content.verdict import case_of
 from gaelp.database import DatabaseUnavailable
 from gaelp.errors import Refused
 from gaelp.gates import judge, load_gate
@@ -92,7 +93,7 @@ def test_people_are_told_once_by_both_machines_and_answer_on_either(machines):
     first.send(alert)
     second.send(alert)
     assert [one.key for one in heard] == ["cap"]
-    assert [one.alert.key for one in second.pending] == ["cap"]
+    assert [waiting.alert.key for waiting in second.pending] == ["cap"]
     second.acknowledge("test", "cap")
     assert first.pending == ()
 
@@ -115,7 +116,7 @@ def test_what_a_process_remembers_while_the_database_is_away_is_added_to_what_ot
         patch.setattr(TableMemory, "_read", lambda _self: (_ for _ in ()).throw(next(reads)))
         second.send(Alert(severity="critical", source="test", key="meanwhile", title="kept here", at=NOW))
     second.send(Alert(severity="info", source="test", key="after", title="the database is back", at=NOW))
-    assert {one.alert.key for one in first.pending} == {"before", "meanwhile"}
+    assert {waiting.alert.key for waiting in first.pending} == {"before", "meanwhile"}
 
 
 def test_a_creative_reviewed_on_one_machine_is_reviewed_on_the_other(machines):
@@ -132,7 +133,18 @@ def test_a_creative_reviewed_on_one_machine_is_reviewed_on_the_other(machines):
         language="en-GB",
         audience=Audience(min_age=18),
     )
-    verdict = load_checker().check(creative)
+    found = (ContentFinding(rule="claim", category="claims", severity="review", why="needs a study"),)
+    named = creative_hash(creative)
+    verdict = ContentVerdict(
+        creative_id=creative.id,
+        creative_hash=named,
+        policy_hash="0" * 64,
+        outcome="review",
+        findings=found,
+        profanity=None,
+        quality=None,
+        case=case_of(named, found),
+    )
     first.add(creative, verdict)
     second.decide(verdict.case, "reject", who="ann", why="no study")
     assert first.settle(verdict).outcome == "block"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from gaelp.config import load_model
 from gaelp.config.schema import constraints_at, leaf_keys, types_at
-from gaelp.config.validation_errors import OWN_WORDS
+from gaelp.config.validation_errors import CUSTOM_MESSAGE
 from gaelp.errors import ConfigError
 from gaelp.market.build import build_market, load_persona_table
 from gaelp.market.features import FeatureMaker
@@ -141,7 +141,7 @@ def accepted(values):
     try:
         return spec_with(values)
     except ValidationError as problem:
-        if all(error["type"] == OWN_WORDS for error in problem.errors()):
+        if all(error["type"] == CUSTOM_MESSAGE for error in problem.errors()):
             return None
         raise
 

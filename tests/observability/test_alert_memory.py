@@ -180,7 +180,7 @@ def test_all_that_is_remembered_comes_back_as_it_was(desk):
     for number in range(5):
         one.send(key=f"w{number}", once=True)
     before = one.memory.look()
-    assert before.told
+    assert before.sent
     assert before.missed
     assert before.held_back
     assert before.pending
@@ -201,12 +201,12 @@ def test_two_processes_that_send_the_same_alert_at_once_tell_it_once(sender, tmp
 @ON_BOTH
 def test_threads_that_send_the_same_alert_at_once_tell_it_once(desk):
     desks = [desk() for _ in range(4)]
-    threads = [threading.Thread(target=one.send) for one in desks for _ in range(2)]
+    threads = [threading.Thread(target=desk.send) for desk in desks for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(len(one.first) for one in desks) == 1
+    assert sum(len(desk.first) for desk in desks) == 1
 
 
 def test_a_critical_alert_of_a_process_that_is_killed_while_it_goes_out_is_escalated(sender, tmp_path):

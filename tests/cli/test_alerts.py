@@ -53,7 +53,8 @@ def told(here):
         dispatcher.send(Alert(severity=severity, source="guarded", key=key, title=f"about {key}", at=NOW))
 
 
-def test_without_alerts_nothing_waits(gaelp):
+def test_without_alerts_nothing_waits(gaelp, here):
+    (here / ".gaelp").mkdir()
     assert "No critical alert waits" in gaelp("alerts", "list").stdout
     assert json.loads(gaelp("alerts", "list", "--json").stdout) == {"pending": []}
 
@@ -124,7 +125,7 @@ def test_a_channel_that_fails_is_named_with_its_reason_and_without_its_address(g
     assert "s3cr3t" not in tried.output + shown.output
 
 
-def test_who_has_no_channel_is_told_so(gaelp):
+def test_settings_without_a_channel_are_reported(gaelp):
     tried = gaelp("alerts", "test")
     assert tried.exit_code == 0
-    assert "Only the log is told" in tried.stderr
+    assert "Alerts reach only the log" in tried.stderr

@@ -31,15 +31,17 @@ def server(here):
         process.kill()
 
 
-@pytest.mark.parametrize(("told", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_it_tells_its_address_stops_on_request_and_ends_when_told(server, here, told, code):
+@pytest.mark.parametrize(("sent", "code", "last"), [(signal.SIGTERM, 0, ""), (signal.SIGINT, 130, "server has ended")])
+def test_it_prints_its_address_stops_on_request_and_ends_on_a_signal(server, here, sent, code, last):
     process, address = server
     stopped = httpx.post(f"{address}/kill", json={"reason": "a drill"}).json()
     assert Latch(here / LATCH_NAME).read().id == stopped["stop_id"]
-    process.send_signal(told)
+    process.send_signal(sent)
     _, said = process.communicate(timeout=20)
     assert process.returncode == code, said
     assert "Traceback" not in said
+    assert "interrupted" not in said
+    assert said.strip().endswith(last)
 
 
 def test_a_taken_port_is_bad_input(gaelp):

@@ -168,7 +168,7 @@ def test_readings_that_hang_are_bounded_and_hold_up_no_stop(settings, monkeypatc
     hanging.set()
     assert (report.outcome("latch"), seconds < 1) == ("done", True)
     assert len(started) <= 4
-    assert all(one.stopped and not one.readable for one in standings)
+    assert all(standing.stopped and not standing.readable for standing in standings)
 
 
 def test_a_stop_that_fails_is_told_as_not_stopped(call, monkeypatch):
