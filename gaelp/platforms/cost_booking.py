@@ -12,11 +12,14 @@ from zoneinfo import ZoneInfo
 
 from gaelp.budget.ledger import (
     UNRESERVED,
+    Cap,
+    LedgerBroken,
     LedgerUnavailable,
     Transfer,
     TransferState,
     adjust,
     adjustments_of,
+    mandate_caps,
     open_unreserved,
     post,
 )
@@ -25,8 +28,8 @@ from gaelp.errors import GaelpError
 from gaelp.money import Micros, Money
 from gaelp.platforms.cost_reading import Costs
 from gaelp.platforms.guard import Guard
-from gaelp.platforms.order_book import OrderRow, orders_of_day
-from gaelp.platforms.unknown_outcomes import transfer_of
+from gaelp.platforms.order_book import OrderRow, orders_of_campaign, orders_of_day
+from gaelp.platforms.unknown_outcomes import transfer_of, was_sent
 
 __all__ = ["Booking", "book_costs", "reserved_micros"]
 
@@ -146,11 +149,10 @@ def _adjust(one: _Day, keys: list[str], left: Micros) -> Micros:
     """
     ledger, booked = one.guard.ledger, 0
     finished = [(each, count) for each, count in (adjustments_of(ledger, key) for key in keys) if each.state.is_final]
-    finished.sort(
-        key=lambda pair: pair[0].state is not TransferState.POSTED
-    )  # on what was carried out, if there is such
+    # Prefer what was carried out; among those, orders under a mandate, which must show what went beyond it.
+    finished.sort(key=lambda pair: (pair[0].state is not TransferState.POSTED, not _is_under_mandate(pair[0])))
     if left > 0 and not finished:
-        caps = one.guard.caps_of(one.campaign)
+        caps = (*one.guard.caps_of(one.campaign), *_mandate_caps(one))
         open_unreserved(ledger, one.own_key, account_id=one.guard.account.id, day=one.day, caps=caps)
         finished = [adjustments_of(ledger, one.own_key)]
     for transfer, count in finished:
@@ -163,3 +165,19 @@ def _adjust(one: _Day, keys: list[str], left: Micros) -> Micros:
             receipt = adjust(ledger, key, transfer_key=transfer.key, difference=difference, reason=reason)
             booked, left = booked + (share if receipt.is_new else 0), left - share
     return booked
+
+
+def _mandate_caps(one: _Day) -> tuple[Cap, ...]:
+    """The caps of the mandate that the campaign's last budget up to this day was ordered under, if any."""
+    try:
+        rows = orders_of_campaign(one.guard.ledger, one.guard.account.id, one.campaign)
+    except LedgerBroken:  # an order that cannot be read must not keep real cost out of the books
+        return ()
+    until = one.day.isoformat()
+    budgets = (row for row in rows if row.kind == "budget" and row.day <= until and was_sent(one.guard, row))
+    last = next(budgets, None)
+    return () if last is None or last.order.mandate is None else mandate_caps(last.order.mandate)
+
+
+def _is_under_mandate(transfer: Transfer) -> bool:
+    return any(cap.kind.is_of_a_mandate for cap in transfer.caps)

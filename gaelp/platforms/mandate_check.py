@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from gaelp.approvals import Mandate, SignedAction
-from gaelp.budget.ledger import MandateClosed, MandateRoom, close_mandate, mandate_use
+from gaelp.budget.ledger import MandateClosed, MandateRoom, close_mandate, mandate_use, signed_before_release
 from gaelp.budget.platform_budget import day_worst_micros
 from gaelp.content import creative_hash
 from gaelp.errors import Refused
@@ -54,6 +54,12 @@ def require_mandate(guard: Guard, mandate_id: str) -> Mandate:
     if use is None or use.closed:
         seen_there = "was never opened in these books" if use is None else "has ended in these books"
         raise MandateClosed(f"the mandate {mandate.name} ({mandate_id[:12]}) {seen_there}: have a new one signed")
+    # The books say open: ask the signatures too, which nobody can change in the database.
+    if signed_before_release(guard.ledger, (one.statement.issued_at for one in authority.store.approvals(action))):
+        raise MandateClosed(
+            f"the mandate {mandate.name} ({mandate_id[:12]}) was signed before the kill switch was released: have a"
+            " new one signed, and run `gaelp ledger verify`, for somebody has reopened this one in the database"
+        )
     return mandate
 
 

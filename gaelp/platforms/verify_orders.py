@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, Row, inspect, text
 
 from gaelp.approvals import AuditRow, Mandate, action_hash
+from gaelp.approvals.in_force import REVOKED
 from gaelp.budget.ledger import UNRESERVED, AdAccount, CapKind, Ledger, LedgerBroken, Transfer, TransferState
 from gaelp.budget.ledger.findings import LedgerFinding, differences
 from gaelp.budget.ledger.transfers import COLUMNS
@@ -21,6 +22,7 @@ from gaelp.errors import GaelpError
 from gaelp.platforms.mandate_check import excesses
 from gaelp.platforms.order import Order, action_of
 from gaelp.platforms.order_book import ORDER_TABLE, OrderRow, all_orders
+from gaelp.platforms.verify_mandates import LoggedMandates, check_ceilings, overspent_mandates, read_ceilings
 
 __all__ = ["REFUSED", "order_findings", "verify_orders"]
 
@@ -30,10 +32,6 @@ _OF_AN_ORDER = (CapKind.CAMPAIGN, CapKind.CAMPAIGN_DAY)
 _SENT, _NOT_SENT = (TransferState.IN_FLIGHT, TransferState.POSTED), (TransferState.VOIDED, TransferState.EXPIRED)
 
 _ACCOUNTS = text("SELECT id, currency, time_zone FROM ledger_account")
-_CEILINGS = text(
-    "SELECT id, kind, subject, account_id, currency, limit_micros FROM ledger_cap"
-    " WHERE kind IN ('mandate', 'mandate_day') ORDER BY id"
-)
 _TRANSFERS = text(f"SELECT {COLUMNS} FROM ledger_transfer")  # noqa: S608 - a constant of the package
 
 
@@ -49,11 +47,11 @@ class _Use:
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """Approvals used for orders, actions that the door refused after that, and signed mandates by action hash."""
+    """Approvals used for orders, actions that the door refused after that, and mandates."""
 
     uses: list[_Use]
     refused: set[str]
-    mandates: dict[str, Mandate]
+    mandates: LoggedMandates
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +97,8 @@ def _findings(books: _Books, earlier: _Log, later: _Log) -> Iterator[LedgerFindi
         yield LedgerFinding(where=ORDER_TABLE, what="table", expected="there", found="gone")
     for row in books.orders.values():
         yield from _check_row(row, books, later)
-    for ceiling in books.ceilings:
-        yield from _check_ceiling(ceiling, later.mandates.get(ceiling.subject))
+    overspent = overspent_mandates(books.orders.values(), books.transfers)
+    yield from check_ceilings(books.ceilings, later.mandates, overspent)
     for transfer in need_one:
         if transfer.key not in books.orders:
             yield LedgerFinding(
@@ -161,7 +159,7 @@ def _check_approval(where: str, row: OrderRow, order: Order, books: _Books, log:
         yield from _check_renewed(where, order, books.orders.get(row.renews))
         return
     if order.mandate is not None:
-        yield from _check_mandate(where, row, order, log.mandates.get(order.mandate))
+        yield from _check_mandate(where, row, order, log.mandates.signed.get(order.mandate))
         return
     use = next((use for use in reversed(log.uses) if use.key == row.key), None)
     if use is None:
@@ -187,22 +185,6 @@ def _check_mandate(where: str, row: OrderRow, order: Order, mandate: Mandate | N
         yield LedgerFinding(where=where, what="mandate", expected="an order inside it", found=wrong)
 
 
-def _check_ceiling(ceiling: Row[Any], mandate: Mandate | None) -> Iterator[LedgerFinding]:
-    """A cap of a mandate has the limit, account and currency that people signed."""
-    if mandate is None:
-        yield LedgerFinding(
-            where=ceiling.id, what="mandate of this cap", expected="signed, as the log tells", found="none"
-        )
-        return
-    signed = mandate.total_micros if ceiling.kind == CapKind.MANDATE else mandate.account_daily_micros
-    yield from differences(
-        ceiling.id,
-        ("limit, as it was signed", signed, ceiling.limit_micros),
-        ("account, as it was signed", mandate.account, ceiling.account_id),
-        ("currency, as it was signed", mandate.currency, ceiling.currency),
-    )
-
-
 def _check_renewed(where: str, order: Order, base: OrderRow | None) -> Iterator[LedgerFinding]:
     """A renewal lives on the approval of another order, and says the same as that."""
     if base is None:
@@ -225,27 +207,32 @@ def _read(connection: Connection) -> _Books:
         {row.key: row for row in all_orders(connection)} if has_table else {},
         transfers,
         {row.id: AdAccount(row.id, row.currency, row.time_zone) for row in connection.execute(_ACCOUNTS)},
-        list(connection.execute(_CEILINGS)),
+        read_ceilings(connection),
         has_table,
     )
 
 
 def _read_log(rows: Sequence[AuditRow]) -> _Log:
     actions: dict[str, dict[str, Any]] = {}
-    log = _Log([], set(), {})
+    log = _Log([], set(), LoggedMandates())
     for row in rows:
-        if row.kind not in (_REQUESTED, _USED, REFUSED):
+        if row.kind not in (_REQUESTED, _USED, REFUSED, REVOKED):
             continue
         body = json.loads(row.body)
         wanted = str(body["action_hash"])
+        action = actions.get(wanted, {})
         if row.kind == _REQUESTED:
             actions[wanted] = body["request"]["action"]
         elif row.kind == REFUSED:
             log.refused.add(wanted)
-        elif _is_order(actions.get(wanted, {}), body["consumer"]):
-            log.uses.append(_Use(row.seq, body["consumer"], wanted, actions[wanted]["world"]))
-        elif actions.get(wanted, {}).get("kind") == "mandate":
-            log.mandates[wanted] = Mandate.model_validate_json(json.dumps(actions[wanted]["mandate"]))
+        elif row.kind == REVOKED:
+            log.mandates.revoked.add(wanted)
+        elif _is_order(action, body["consumer"]):
+            log.uses.append(_Use(row.seq, body["consumer"], wanted, action["world"]))
+        elif action.get("kind") == "mandate":
+            log.mandates.signed[wanted] = Mandate.model_validate_json(json.dumps(action["mandate"]))
+        elif action.get("kind") == "revive":
+            log.mandates.stop_released()
     return log
 
 

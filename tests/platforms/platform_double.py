@@ -13,7 +13,17 @@ from types import SimpleNamespace
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gaelp.approvals import ApprovalPolicy, ApprovalStore, Approver, Mandate, SigningKey, Trust, action_hash, sign  # noqa: F401
+from gaelp.approvals import (
+    ApprovalPolicy,
+    ApprovalStore,
+    Approver,
+    Mandate,
+    SignedAction,
+    SigningKey,
+    Trust,
+    action_hash,
+    sign,
+)
 from gaelp.authority.mandates import mandate_action
 from gaelp.budget.kill_switch import KillSwitch, fence_of
 from gaelp.budget.latch import Latch
@@ -403,14 +413,19 @@ def mandate(**changes):
 
 def propose(door, one, who=("ann", "bob")):
     """Have people sign a mandate; the answer is its action."""
-    authority = door.guard.authority
     action = mandate_action(one, door.platform.world)
-    authority.store.request(action)
+    door.guard.authority.store.request(action)
+    submit(door, action, who)
+    return action
+
+
+def submit(door, action, who, at=None):
+    """Have people sign an action that was requested."""
+    authority = door.guard.authority
     for name in who:
-        at, hours = door.clock.now(), timedelta(hours=8)
+        at, hours = at or door.clock.now(), timedelta(hours=8)
         signed = sign(action, key_of(name), decision="approve", reason="seen", at=at, valid_for=hours)
         authority.store.submit(signed, authority.policy, authority.trust())
-    return action
 
 
 def grant(door, one, who=("ann", "bob")):
@@ -423,6 +438,20 @@ def grant(door, one, who=("ann", "bob")):
     return used.action_hash
 
 
+def release(door, who=("ann", "bob")):
+    """Release the stop in force with signatures."""
+    authority = door.guard.authority
+
+    def authorise(state):
+        stops = ", ".join(state.stop_ids)
+        action = SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject=stops)
+        authority.store.request(action)
+        submit(door, action, who)
+        authority.store.consume(action, authority.policy, authority.trust(), consumer=action_hash(action))
+
+    door.guard.switch.release(authorise)
+
+
 def under(mandate_id, key="b1", kind="budget", model=MODEL, bid=None, **more):
     """An order under a mandate."""
     bids = (Bid(target="group-1", micros=bid or 200_000),) if kind == "bid" else ()
@@ -431,18 +460,8 @@ def under(mandate_id, key="b1", kind="budget", model=MODEL, bid=None, **more):
 
 def approve(door, *orders, who=("ann", "bob"), at=None):
     """Have people sign exactly these orders; the last is the answer."""
-    authority = door.guard.authority
     for one in orders:
         action = action_of(one, door.guard.account, door.platform.world)
-        authority.store.request(action)
-        for name in who:
-            signed = sign(
-                action,
-                key_of(name),
-                decision="approve",
-                reason="seen",
-                at=at or door.clock.now(),
-                valid_for=timedelta(hours=8),
-            )
-            authority.store.submit(signed, authority.policy, authority.trust())
+        door.guard.authority.store.request(action)
+        submit(door, action, who, at)
     return orders[-1]

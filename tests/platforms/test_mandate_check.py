@@ -297,3 +297,12 @@ def test_a_bid_that_is_read_back_otherwise_pauses_the_campaign(door, double, gra
     with pytest.raises(Refused, match="bids 900000 for group-1, wanted was 200000 micros, so it was paused"):
         guarded(door.guard, double.under(granted, "bid-1", "bid"))
     assert door.platform.campaigns["spring"].status == "paused"
+
+
+def test_a_mandate_that_a_stop_ended_grants_nothing_though_somebody_reopens_it_in_the_database(door, double, granted):
+    door.guard.switch.stop(by="ann", reason="drill")
+    double.release(door)
+    with closing(sqlite3.connect(door.folder / "ledger.db")) as hands, hands:
+        hands.execute("UPDATE ledger_cap SET breached = 0")
+    assert not mandate_use(door.ledger, granted).closed
+    assert "signed before the kill switch was released" in refused(door, double.under(granted))

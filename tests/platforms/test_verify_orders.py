@@ -1,11 +1,14 @@
 """Orders, ledger and audit log are held against each other: what was done to one of them is named."""
 
+from datetime import timedelta
+
 import pytest
 
 from gaelp.approvals import AuditLog, open_database
+from gaelp.authority.mandates import revoke_mandate
 from gaelp.budget.ledger import UNRESERVED, Cap, CapKind, MandateRoom, open_mandate, open_unreserved, verify
 from gaelp.errors import Refused
-from gaelp.platforms import Done, guarded
+from gaelp.platforms import Done, guarded, reconcile
 from gaelp.platforms.verify_orders import verify_orders
 
 
@@ -104,3 +107,46 @@ def test_a_ceiling_of_a_mandate_that_nobody_signed_is_named(door, double):
     room = MandateRoom("ab" * 32, 1_000_000, 1_000_000)
     open_mandate(door.ledger, room, door.guard.account, None, first_signed_at=door.clock.now())
     assert found(door) == [(f"mandate:{room.id}", "mandate of this cap")]
+
+
+def reopened(door):
+    by_hand(door, "UPDATE ledger_cap SET breached = 0 WHERE kind = 'mandate'")
+    return [what for _, what in found(door)]
+
+
+def test_a_mandate_that_was_revoked_and_reopened_by_hand_is_named(door, double):
+    granted = double.grant(door, double.mandate())
+    assert reopened(door) == []
+    revoke_mandate(door.ledger, door.guard.authority.store, granted, "drill")
+    assert found(door) == []
+    assert reopened(door) == ["state, after it was revoked"]
+
+
+def test_a_mandate_reopened_by_hand_after_the_release_of_a_stop_is_named_though_the_fence_was_changed_too(door, double):
+    double.grant(door, double.mandate())
+    door.guard.switch.stop(by="ann", reason="drill")
+    double.release(door)
+    assert found(door) == []
+    by_hand(door, "UPDATE ledger_fence SET released_at_ms = 0")
+    assert reopened(door) == ["state, after a stop"]
+
+
+def test_a_mandate_signed_after_the_release_of_a_stop_is_in_order(door, double):
+    door.guard.switch.stop(by="ann", reason="drill")
+    double.release(door)
+    door.clock.advance(timedelta(seconds=1))
+    assert guarded(door.guard, double.under(double.grant(door, double.mandate()))) == Done()
+    assert (found(door), verify(door.ledger).findings) == ([], ())
+
+
+def test_an_overspent_mandate_reopened_by_hand_is_named(door, double):
+    granted = double.grant(door, double.mandate())
+    day = door.guard.today()
+    for key, kind in (("b1", "budget"), ("e1", "enable")):
+        assert guarded(door.guard, double.under(granted, key, kind, until=day)) == Done()
+    door.clock.advance(timedelta(days=1))
+    door.platform.charge("spring", door.guard.today(), 1_000_000)
+    door.clock.advance(timedelta(hours=4))
+    reconcile(door.guard)
+    assert found(door) == []
+    assert reopened(door) == ["state, after cost beyond what was reserved"]

@@ -14,7 +14,7 @@ from gaelp.budget.ledger.limits import (
     reopen_cap,
     set_limit,
 )
-from gaelp.budget.ledger.mandates import MandateRoom, MandateUse, close_mandate, mandate_use, open_mandate
+from gaelp.budget.ledger.mandates import MandateRoom, MandateUse, close_mandate, mandate_caps, mandate_use, open_mandate
 from gaelp.budget.ledger.overview import CapStatus, Overview, StateTotal, overview
 from gaelp.budget.ledger.refusals import (
     CapReached,
@@ -82,6 +82,7 @@ __all__ = [
     "known_limit",
     "ledger_place",
     "lower_fence",
+    "mandate_caps",
     "mandate_use",
     "mark_in_flight",
     "open_account",

@@ -17,7 +17,12 @@ from gaelp.budget.ledger.refusals import LedgerBroken, MandateClosed, SpendingSt
 from gaelp.budget.ledger.signed import SignedChange, is_done, remember
 from gaelp.money import Micros, Money
 
-__all__ = ["MandateRoom", "MandateUse", "check_ceiling", "close_mandate", "mandate_use", "open_mandate"]
+__all__ = ["MandateRoom", "MandateUse", "check_ceiling", "close_mandate", "mandate_caps", "mandate_use", "open_mandate"]
+
+
+def mandate_caps(mandate_id: str) -> tuple[Cap, Cap]:
+    """The caps of a mandate: over all days, and on each day."""
+    return Cap(CapKind.MANDATE, mandate_id), Cap(CapKind.MANDATE_DAY, mandate_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class MandateRoom:
     @property
     def caps(self) -> tuple[Cap, Cap]:
         """What its orders count against."""
-        return Cap(CapKind.MANDATE, self.id), Cap(CapKind.MANDATE_DAY, self.id)
+        return mandate_caps(self.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ _HAS_LIMIT = text(
     "SELECT 1 FROM ledger_limit WHERE kind = :kind AND subject = :subject AND currency = :currency"
     " AND account_id IN (:account_id, '')"
 )
+# A mandate has no row among the limits: its bucket is opened when it is signed, that of a day by the day's first order.
+_IS_OPEN = text("SELECT 1 FROM ledger_cap WHERE id = :id AND currency = :currency AND account_id = :account_id")
 
 
 def open_unreserved(ledger: Ledger, key: str, *, account_id: str, day: date, caps: tuple[Cap, ...]) -> Transfer:
@@ -41,7 +43,7 @@ def open_unreserved(ledger: Ledger, key: str, *, account_id: str, day: date, cap
     check_word(key, "the key of a cost without a reservation")
     with ledger.transaction() as connection:
         account = find_account(connection, account_id)
-        counted = tuple(cap for cap in caps if _has_limit(connection, cap, account))
+        counted = tuple(cap for cap in caps if _can_count(connection, cap, account, day))
         if not counted:
             raise BadInput(f"{key} cannot be booked, none of its caps has a limit in {account.currency}: set one")
         values = {
@@ -62,9 +64,13 @@ def open_unreserved(ledger: Ledger, key: str, *, account_id: str, day: date, cap
         return get_transfer(connection, key)
 
 
-def _has_limit(connection: Connection, cap: Cap, account: AdAccount) -> bool:
-    names = {"kind": cap.kind, "subject": cap.subject, "currency": account.currency, "account_id": account.id}
-    return connection.execute(_HAS_LIMIT, names).first() is not None
+def _can_count(connection: Connection, cap: Cap, account: AdAccount, day: date) -> bool:
+    """Whether a cap has a limit to count against."""
+    values = {"currency": account.currency, "account_id": account.id}
+    if cap.kind.is_of_a_mandate:
+        [bucket] = buckets_of((cap,), day.isoformat())
+        return connection.execute(_IS_OPEN, {**values, "id": bucket.id}).first() is not None
+    return connection.execute(_HAS_LIMIT, {**values, "kind": cap.kind, "subject": cap.subject}).first() is not None
 
 
 def _last_ms(day: date, account: AdAccount) -> int:

@@ -7,6 +7,7 @@ Days and currencies are held against the account, and what all of it rests on is
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.findings import LedgerFinding, differences
 from gaelp.budget.ledger.refusals import LedgerBroken
 from gaelp.budget.ledger.transfers import COLUMNS, Transfer, TransferState
+from gaelp.budget.ledger.verify_mandates import StopHistory, check_ended, read_stop_history
 from gaelp.budget.ledger.verify_records import Records, check_records, read_records
 from gaelp.budget.ledger.verify_steps import check_steps
 from gaelp.clock import account_day
@@ -52,6 +54,20 @@ class Verification(Frozen):
     def balances(self) -> bool:
         """Whether the books are in order; a breached cap is a fact in them, not a fault of them."""
         return not self.findings
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What the transfers of one bucket hold and cost, and when the first of them was created."""
+
+    reserved_micros: Micros = 0
+    posted_micros: Micros = 0
+    first_ms: int | None = None
+
+    def add(self, transfer: Transfer, reserved: Micros, spent: Micros) -> None:
+        self.reserved_micros += reserved
+        self.posted_micros += spent
+        self.first_ms = min(self.first_ms or transfer.created_at_ms, transfer.created_at_ms)
 
 
 _BALANCES = (
@@ -101,16 +117,14 @@ def verify(ledger: Ledger) -> Verification:
 
 
 def _findings(connection: Connection, records: Records, now: datetime) -> Generator[LedgerFinding]:
-    sums: dict[str, list[Micros]] = {}
+    sums: dict[str, _Sum] = {}
     yield from check_records(connection, records, now)
     yield from _check_transfers(connection, records, sums)
     yield from _check_strays(connection)
-    yield from _check_sums(records, sums)
+    yield from _check_sums(records, sums, read_stop_history(connection))
 
 
-def _check_transfers(
-    connection: Connection, records: Records, sums: dict[str, list[Micros]]
-) -> Iterator[LedgerFinding]:
+def _check_transfers(connection: Connection, records: Records, sums: dict[str, _Sum]) -> Iterator[LedgerFinding]:
     """Check each transfer, and add it to the sums of its buckets."""
     with connection.execution_options(yield_per=_BATCH).execute(_TRANSFERS) as rows:
         for row in rows:
@@ -127,9 +141,7 @@ def _check_transfers(
             yield from _check_account(transfer, records)
             for bucket_id in [bucket.id for bucket in transfer.buckets]:
                 yield from _check_bucket(transfer, records.buckets.get(bucket_id))
-                total = sums.setdefault(bucket_id, [0, 0])
-                total[0] += reserved
-                total[1] += spent
+                sums.setdefault(bucket_id, _Sum()).add(transfer, reserved, spent)
 
 
 def _check_amounts(transfer: Transfer, row: Row[Any], reserved: Micros, spent: Micros) -> Iterator[LedgerFinding]:
@@ -179,19 +191,21 @@ def _check_strays(connection: Connection) -> Iterator[LedgerFinding]:
         yield from differences(table, ("rows without a transfer", 0, strays))
 
 
-def _check_sums(records: Records, sums: dict[str, list[Micros]]) -> Iterator[LedgerFinding]:
+def _check_sums(records: Records, sums: dict[str, _Sum], stops: StopHistory) -> Iterator[LedgerFinding]:
     for row in records.buckets.values():
-        reserved, posted = sums.pop(row.id, [0, 0])
+        total = sums.pop(row.id, _Sum())
         yield from differences(
             row.id,
-            ("reserved, from transfers", reserved, row.reserved_micros),
-            ("posted, from transfers", posted, row.posted_micros),
+            ("reserved, from transfers", total.reserved_micros, row.reserved_micros),
+            ("posted, from transfers", total.posted_micros, row.posted_micros),
         )
+        yield from check_ended(row, total.first_ms, stops)
         used = row.reserved_micros + row.posted_micros
         if not row.breached and used > row.limit_micros:
             yield LedgerFinding(where=row.id, what="above its limit", expected=row.limit_micros, found=used)
-    for bucket, (reserved, posted) in sums.items():
-        yield LedgerFinding(where=bucket, what="bucket is gone", expected=reserved + posted, found=0)
+    for bucket, total in sums.items():
+        used = total.reserved_micros + total.posted_micros
+        yield LedgerFinding(where=bucket, what="bucket is gone", expected=used, found=0)
 
 
 def _is_of_a_mandate(bucket: Row[Any]) -> bool:
