@@ -74,7 +74,7 @@ def ordered(settings, double, kind="budget", key="b1"):
         action = action_of(order, guard.account, guard.platform.world)
         store.request(action)
         for name in ("ann", "bob"):
-            one = sign(
+            each = sign(
                 action,
                 double.key_of(name),
                 decision="approve",
@@ -82,7 +82,7 @@ def ordered(settings, double, kind="budget", key="b1"):
                 at=clock.now(),
                 valid_for=timedelta(hours=1),
             )
-            store.submit(one, guard.authority.policy, guard.authority.trust())
+            store.submit(each, guard.authority.policy, guard.authority.trust())
         return guarded(guard, order)
 
 
@@ -127,7 +127,7 @@ def test_one_stop_sets_latch_and_fence_and_pauses_what_runs(settings, trusted):
     switch = kill_switch(settings)
     switch.stop(by="ann", reason="drill")
     assert [part.outcome for part in switch.wait(10).parts] == ["done", "done", "done"]
-    assert [one.status for one in connect_platform(settings).read_campaigns()] == ["paused"]
+    assert [each.status for each in connect_platform(settings).read_campaigns()] == ["paused"]
     with opened_guard(settings) as guard:
         assert guard.switch.is_stopped()
 
@@ -139,7 +139,7 @@ def test_a_stop_pauses_the_platform_although_the_ledger_is_gone(settings, truste
     monkeypatch.setattr("gaelp.bootstrap.open_ledger", _away)
     switch.stop(by="ann", reason="drill")
     assert [part.outcome for part in switch.wait(10).parts] == ["done", "failed", "done"]
-    assert [one.status for one in connect_platform(settings).read_campaigns()] == ["paused"]
+    assert [each.status for each in connect_platform(settings).read_campaigns()] == ["paused"]
 
 
 def test_what_the_order_book_knows_is_paused_where_the_platform_gives_no_list(settings, trusted, monkeypatch):
@@ -173,7 +173,7 @@ def test_a_stop_names_what_may_still_run_although_the_ledger_is_away_too(setting
     [pause] = [part for part in switch.wait(10).parts if part.name == "pause"]
     assert pause.outcome == "failed"
     assert pause.detail.startswith("not everything is paused (spring: ")
-    assert "could not be looked up (the ledger's database did not name the campaigns" in pause.detail
+    assert "could not be read for other campaigns (the ledger's database did not list its campaigns" in pause.detail
     assert "readonly database" in pause.detail
     assert "granted" not in pause.detail
 
@@ -226,5 +226,5 @@ def test_books_are_begun_once_and_keep_their_currency(settings_with):
     made = settings_with()
     for _ in range(2):
         create_books(made, ACCOUNT).close()
-    with pytest.raises(BadInput, match="is known with USD"):
+    with pytest.raises(BadInput, match="has USD"):
         create_books(made, AdAccount("acc", "EUR", "UTC"))

@@ -190,7 +190,7 @@ def _refuse_other_limits(rows: tuple[AuditRow, ...], settings: Settings) -> str:
             in_force, signed = limits_in_force(ledger), signed_changes(ledger)
             found = list(compare_limits(rows, in_force, signed, known_books_id(ledger)))
             orders = order_findings(ledger, lambda: audit_rows(settings))
-            found += [f"{one.where}: {one.what}: {one.found}; expected: {one.expected}" for one in orders]
+            found += [f"{one.where}: {one.what}: {one.actual}; expected: {one.expected}" for one in orders]
         except LedgerBroken as damage:
             raise Refused(f"the log is whole, but the books are not: {damage}") from damage
     for finding in found:

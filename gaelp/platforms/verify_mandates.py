@@ -11,6 +11,8 @@ from gaelp.approvals import Mandate
 from gaelp.budget.ledger import UNRESERVED, CapKind, Transfer, TransferState
 from gaelp.budget.ledger.findings import LedgerFinding, differences
 from gaelp.errors import BadInput
+from gaelp.money import Micros
+from gaelp.platforms.cost_booking import reserved_micros
 from gaelp.platforms.order_book import OrderRow
 
 __all__ = ["LoggedMandates", "check_ceilings", "overspent_mandates", "read_ceilings"]
@@ -19,7 +21,7 @@ _CEILINGS = text(
     "SELECT id, kind, subject, account_id, currency, limit_micros, breached FROM ledger_cap"
     " WHERE kind IN ('mandate', 'mandate_day') ORDER BY id"
 )
-_NOT_SENT = (TransferState.VOIDED, TransferState.EXPIRED)
+_SENT = (TransferState.IN_FLIGHT, TransferState.POSTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def check_ceilings(
         mandate = logged.signed.get(ceiling.subject)
         if mandate is None:
             yield LedgerFinding(
-                where=ceiling.id, what="mandate of this cap", expected="signed, according to the log", found="none"
+                where=ceiling.id, what="mandate of this cap", expected="signed, according to the log", actual="none"
             )
             continue
         limit_micros = mandate.total_micros if ceiling.kind == CapKind.MANDATE else mandate.account_daily_micros
@@ -67,7 +69,7 @@ def check_ceilings(
         }
         for why, mandates in ended.items():
             if ceiling.subject in mandates:
-                yield LedgerFinding(where=ceiling.id, what=f"state, after {why}", expected="closed", found="open")
+                yield LedgerFinding(where=ceiling.id, what=f"state, after {why}", expected="closed", actual="open")
 
 
 def overspent_mandates(orders: Iterable[OrderRow], transfers: dict[str, Transfer]) -> set[str]:
@@ -83,7 +85,7 @@ def overspent_mandates(orders: Iterable[OrderRow], transfers: dict[str, Transfer
             continue
         excess_micros[row.account_id, row.campaign, transfer.day] += _excess_micros(transfer)
         mandate = _mandate_of(row)
-        if mandate is not None and (row.outcome == "done" or (not row.outcome and _was_sent(transfer))):
+        if mandate is not None and (row.outcome == "done" or (not row.outcome and transfer.state in _SENT)):
             sent.append((row, mandate))
     for transfer in transfers.values():
         campaign = next((cap.subject for cap in transfer.caps if cap.kind is CapKind.CAMPAIGN), None)
@@ -97,14 +99,8 @@ def overspent_mandates(orders: Iterable[OrderRow], transfers: dict[str, Transfer
     }
 
 
-def _excess_micros(transfer: Transfer) -> int:
-    """The cost of a transfer less what was reserved for it and not given back."""
-    reserved_micros = 0 if transfer.state in _NOT_SENT else transfer.amount_micros
-    return transfer.posted_micros + transfer.adjusted_micros - reserved_micros
-
-
-def _was_sent(transfer: Transfer) -> bool:
-    return transfer.state in (TransferState.IN_FLIGHT, TransferState.POSTED)
+def _excess_micros(transfer: Transfer) -> Micros:
+    return transfer.posted_micros + transfer.adjusted_micros - reserved_micros([transfer])
 
 
 def _mandate_of(row: OrderRow) -> str | None:

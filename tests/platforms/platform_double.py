@@ -257,7 +257,7 @@ class PlatformDouble:
 
 
 class StubJudge:
-    """Finds what it is told to find."""
+    """Returns the findings it was given."""
 
     def __init__(self):
         self.findings = ()
@@ -365,7 +365,7 @@ def open_door(folder, *, place=None, clock=None, limits=None, at_point=lambda _:
 
 def assemble(folder, ledger, account, clock, heard, judge, limits, *, place=None, platform=None, **changes):
     platform = platform or PlatformDouble(clock)
-    # As in production: in PostgreSQL approvals stand beside the ledger, otherwise in a file of their own.
+    # As in production: in PostgreSQL approvals are beside the ledger, otherwise in their own file.
     store = ApprovalStore(place if isinstance(place, str) else folder / "approvals.db", clock)
     switch = KillSwitch(ledger.latch, fence=fence_of(ledger), pause=lambda: pause_all(platform, CAMPAIGNS), clock=clock)
     guard = Guard(
@@ -411,9 +411,9 @@ def mandate(**changes):
     return Mandate(**values | changes)
 
 
-def propose(door, one, who=("ann", "bob")):
+def propose(door, wanted, who=("ann", "bob")):
     """Have people sign a mandate; the answer is its action."""
-    action = mandate_action(one, door.platform.world)
+    action = mandate_action(wanted, door.platform.world)
     door.guard.authority.store.request(action)
     submit(door, action, who)
     return action
@@ -428,12 +428,12 @@ def submit(door, action, who, at=None):
         authority.store.submit(signed, authority.policy, authority.trust())
 
 
-def grant(door, one, who=("ann", "bob")):
+def grant(door, wanted, who=("ann", "bob")):
     """Put a mandate in force; the answer is its id."""
     authority = door.guard.authority
-    action = propose(door, one, who)
-    used = authority.store.consume(action, authority.policy, authority.trust(), consumer=f"mandate {one.name}")
-    room = MandateRoom(used.action_hash, one.total_micros, one.account_daily_micros)
+    action = propose(door, wanted, who)
+    used = authority.store.consume(action, authority.policy, authority.trust(), consumer=f"mandate {wanted.name}")
+    room = MandateRoom(used.action_hash, wanted.total_micros, wanted.account_daily_micros)
     open_mandate(door.ledger, room, door.guard.account, None, first_signed_at=door.clock.now())
     return used.action_hash
 
@@ -460,8 +460,8 @@ def under(mandate_id, key="b1", kind="budget", model=MODEL, bid=None, **more):
 
 def approve(door, *orders, who=("ann", "bob"), at=None):
     """Have people sign exactly these orders; the last is the answer."""
-    for one in orders:
-        action = action_of(one, door.guard.account, door.platform.world)
+    for wanted in orders:
+        action = action_of(wanted, door.guard.account, door.platform.world)
         door.guard.authority.store.request(action)
         submit(door, action, who, at)
     return orders[-1]

@@ -32,12 +32,12 @@ def test_cost_on_a_day_without_a_reservation_closes_the_mandate_of_its_campaign(
     door.clock.advance(timedelta(hours=4))
     reconcile(door.guard)
     assert is_closed(door, granted)
-    rules = [found.rule for found in door.guard.violations.list()]
+    rules = [result.rule for result in door.guard.violations.list()]
     assert "mandate-overspent" in rules
     with pytest.raises(MandateClosed):
         guarded(door.guard, double.under(granted, "b2", campaign="summer"))
     reconcile(door.guard)
-    assert [found.rule for found in door.guard.violations.list()].count("mandate-overspent") == 1
+    assert [result.rule for result in door.guard.violations.list()].count("mandate-overspent") == 1
     assert verify(door.ledger).findings == ()
 
 

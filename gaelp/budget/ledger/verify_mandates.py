@@ -41,4 +41,4 @@ def read_stop_history(connection: Connection) -> StopHistory:
 def check_ended(bucket: Row[Any], first_order_ms: int | None, history: StopHistory) -> Iterator[LedgerFinding]:
     """A mandate that a stop has ended must be closed."""
     if bucket.kind == CapKind.MANDATE and not bucket.breached and history.has_ended(bucket, first_order_ms):
-        yield LedgerFinding(where=bucket.id, what="state, after a stop", expected="closed", found="open")
+        yield LedgerFinding(where=bucket.id, what="state, after a stop", expected="closed", actual="open")

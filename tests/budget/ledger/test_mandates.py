@@ -105,7 +105,7 @@ def test_another_ceiling_than_it_was_opened_with_is_refused(ledger, ask, room):
         reserve(ledger, ask("b", 1, room))
 
 
-def test_a_stop_ends_every_mandate_and_none_is_opened_during_it(ledger, ask):
+def test_every_mandate_ends_with_a_stop_and_none_is_opened_during_it(ledger, ask):
     switch = KillSwitch(ledger.latch, fence=fence_of(ledger))
     switch.stop(by="ann", reason="drill")
     assert mandate_use(ledger, ROOM.id).closed
