@@ -227,7 +227,7 @@ def _status(
     use = mandate_use(ledger, wanted)
     if store.is_revoked(wanted):
         state = "revoked"
-    elif use is None and _is_of_old(ledger, store, action):
+    elif _is_of_old(ledger, store, action):
         state = "ended"
     elif not store.is_used(action):
         state = store.state(action, policy, trust)

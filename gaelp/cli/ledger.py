@@ -94,7 +94,8 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
     settings = prepare(config, overrides).settings
     with closing(open_books(settings)) as ledger:
         result = books.verify(ledger)
-        findings = (*result.findings, *order_findings(ledger, lambda: audit_rows(settings)))
+        # Both checks may find the same: a mandate that is open after a stop, for example.
+        findings = tuple(dict.fromkeys((*result.findings, *order_findings(ledger, lambda: audit_rows(settings)))))
         result = result.model_copy(update={"findings": findings})
     if as_json:
         show_json({"balances": result.balances, **result.model_dump(mode="json")})
