@@ -1,6 +1,6 @@
-"""The composition root of the books and the emergency stop: from settings to connected parts, nothing is decided here.
+"""The composition root of the books and the emergency stop: builds connected parts from settings, decides nothing.
 
-It imports no platform: `gaelp kill` must not wait for parts that it does not need. Those are in `guard_bootstrap.py`.
+It imports no platform, because `gaelp kill` must not wait for parts that it does not need: see `guard_bootstrap.py`.
 """
 
 from pathlib import Path
@@ -23,12 +23,12 @@ __all__ = [
 
 
 def open_books(settings: Settings, clock: Clock | None = None) -> Ledger:
-    """The ledger of these settings, which has to be there; close it after use."""
+    """Open the ledger of these settings, which must exist; close it after use."""
     return open_ledger(ledger_place(settings), latch(settings), clock=clock)
 
 
 def kill_switch(settings: Settings, clock: Clock | None = None) -> KillSwitch:
-    """The kill switch of these settings; ledger and platform are opened only when their turn comes."""
+    """The kill switch of these settings; ledger and platform are opened only when needed."""
     return KillSwitch(
         latch(settings),
         fence=fence_at(lambda: open_books(settings)) if should_have_books(settings) else None,
@@ -39,7 +39,7 @@ def kill_switch(settings: Settings, clock: Clock | None = None) -> KillSwitch:
 
 
 def violations(settings: Settings) -> ViolationStore:
-    """The record of what went wrong with money."""
+    """The record of violations."""
     return ViolationStore(violations_place(settings))
 
 
@@ -56,9 +56,9 @@ def _no_ledger(settings: Settings) -> str:
 
 
 def should_have_books(settings: Settings) -> bool:
-    """Whether there is a ledger, or has to be one; where it cannot be told, there has to be.
+    """Whether there is a ledger or must be one; True if that cannot be determined.
 
-    Settings that name an account mean money: a ledger that is not there is then lost, and not yet to be begun.
+    Settings with an account mean money: a missing ledger is then lost, not yet to be created.
     """
     place = ledger_place(settings)
     if not isinstance(place, Path) or settings.platform.account is not None:
@@ -70,7 +70,7 @@ def should_have_books(settings: Settings) -> bool:
 
 
 def _pause_everything(settings: Settings) -> None:
-    # Not at the top: it takes a second that neither the latch nor the fence of a stop may wait for.
+    # Not at the top: this import takes a second, which must not delay the latch and the fence.
     from gaelp.platforms.emergency_pause import pause_everything  # noqa: PLC0415 - see above
 
     pause_everything(settings, lambda: open_books(settings))

@@ -1,4 +1,4 @@
-"""The composition root of what spends money: platform, guard and authority from settings; nothing is decided here."""
+"""The composition root of spending: builds platform, guard and authority from settings, decides nothing."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -37,7 +37,7 @@ __all__ = ["create_books", "opened_guard", "platform_world"]
 
 
 def create_books(settings: Settings, account: AdAccount, clock: Clock | None = None) -> Ledger:
-    """The ledger with its books and this account in it, each made where it is missing; close it after use."""
+    """Open the ledger with its books and this account, creating what is missing; close it after use."""
     make_private_folder(absolute(settings.home))
     ledger = create_ledger(ledger_place(settings), latch(settings), clock=clock)
     try:
@@ -54,13 +54,13 @@ def create_books(settings: Settings, account: AdAccount, clock: Clock | None = N
 def opened_guard(
     settings: Settings, *, clock: Clock | None = None, more_channels: Sequence[Channel] = ()
 ) -> Iterator[Guard]:
-    """The one door to money of these settings, with everything behind it; its ledger is closed at the end."""
-    register_secrets(known_secrets())  # before anything can fail: what a platform raises may hold one
+    """The door to money of these settings, fully connected; its ledger is closed at the end."""
+    register_secrets(known_secrets())  # before anything can fail: a platform's error may contain one
     clock = clock or SystemClock()
     platform = connect_platform(settings)
     with closing(open_books(settings, clock)) as ledger:
         account = known_account(ledger, str(settings.platform.account))
-        create_order_book(ledger)  # one of an older home is brought up to date
+        create_order_book(ledger)  # upgrades that of an older home
         yield Guard(
             platform=platform,
             account=account,
@@ -77,7 +77,7 @@ def opened_guard(
 
 
 def platform_world(settings: Settings) -> LiveOrSandbox:
-    """Whether real money can move on the platform of these settings; where none is named, it cannot."""
+    """Whether real money can move on the platform of these settings; without a platform it cannot."""
     return connect_platform(settings).world if settings.platform.name else "sandbox"
 
 
@@ -95,7 +95,7 @@ def _authority(settings: Settings, platform: AdPlatform, clock: Clock) -> Author
     policy, trusted = load_policy(settings.approvals.policy), trust_place(settings)
     if policy.sandbox and platform.world == "live":
         raise Refused(
-            f"approvals.policy: {settings.approvals.policy} takes names without signatures, and real money can move on"
-            f" {platform.name}: choose a policy with sandbox: false, such as live"
+            f"approvals.policy: {settings.approvals.policy} accepts names without signatures, but real money can move"
+            f" on {platform.name}: choose a policy with sandbox: false, such as live"
         )
     return Authority(ApprovalStore(approvals_place(settings), clock), policy, lambda: load_trust(trusted))

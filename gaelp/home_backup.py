@@ -1,4 +1,4 @@
-"""A backup of a home: every store that decides about money, who is trusted, and whether spending is stopped."""
+"""Back up a home: every store that decides about money, the trusted keys, and a stop in force."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,12 +18,12 @@ from gaelp.gates.decision_store import STORE as DECISIONS
 
 __all__ = ["STORES", "back_up"]
 
-# In the order in which their locks are taken: a gate's decision looks at approvals while it is written.
+# In the order in which their locks are taken: storing a gate's decision reads approvals.
 STORES: tuple[Store, ...] = (DECISIONS, APPROVALS, LEDGER, REVIEWS, VIOLATIONS)
 
 
 def back_up(settings: Settings, target: Path) -> Backup:
-    """Copy the stores of these settings to a new archive, as of one moment and while spenders are at work."""
+    """Copy the stores of these settings to a new archive, as of one moment, while spenders keep working."""
     if settings.budget.database_url is not None:
         raise BadInput(
             "the books are in PostgreSQL: back it up with its own tool, which copies everything as of one moment:"

@@ -74,7 +74,7 @@ def ordered(settings, double, kind="budget", key="b1"):
         action = action_of(order, guard.account, guard.platform.world)
         store.request(action)
         for name in ("ann", "bob"):
-            one = sign(
+            each = sign(
                 action,
                 double.key_of(name),
                 decision="approve",
@@ -82,7 +82,7 @@ def ordered(settings, double, kind="budget", key="b1"):
                 at=clock.now(),
                 valid_for=timedelta(hours=1),
             )
-            store.submit(one, guard.authority.policy, guard.authority.trust())
+            store.submit(each, guard.authority.policy, guard.authority.trust())
         return guarded(guard, order)
 
 
@@ -173,7 +173,7 @@ def test_a_stop_names_what_may_still_run_although_the_ledger_is_away_too(setting
     [pause] = [part for part in switch.wait(10).parts if part.name == "pause"]
     assert pause.outcome == "failed"
     assert pause.detail.startswith("not everything is paused (spring: ")
-    assert "could not be looked up (the ledger's database did not name the campaigns" in pause.detail
+    assert "could not be read for other campaigns (the ledger's database did not list its campaigns" in pause.detail
     assert "readonly database" in pause.detail
     assert "granted" not in pause.detail
 
@@ -226,5 +226,5 @@ def test_books_are_begun_once_and_keep_their_currency(settings_with):
     made = settings_with()
     for _ in range(2):
         create_books(made, ACCOUNT).close()
-    with pytest.raises(BadInput, match="is known with USD"):
+    with pytest.raises(BadInput, match="has USD"):
         create_books(made, AdAccount("acc", "EUR", "UTC"))

@@ -56,7 +56,7 @@ def test_the_books_of_an_old_home_balance_and_hold_the_same_money(gaelp, setting
     with closing(open_books(settings)) as ledger:
         now = overview(ledger)
         states = {total.state: (total.transfers, total.cost_micros) for total in now.states}
-        assert find_hours(ledger, "acc", "spring").seen.running_since is not None
+        assert find_hours(ledger, "acc", "spring").observed.running_since is not None
     assert states == {
         "expired": (1, 0),
         "in_flight": (3, 0),

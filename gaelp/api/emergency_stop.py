@@ -10,8 +10,7 @@ from gaelp.api.stop_followup import StopEnds
 from gaelp.bootstrap import kill_switch, latch
 from gaelp.budget.kill_switch import KillSwitch, StopReport
 from gaelp.budget.latch import StopRecord
-from gaelp.budget.stop_alerts import tell_stopped
-from gaelp.budget.stop_report_text import told_parts
+from gaelp.budget.stop_alerts import alert_stopped
 from gaelp.config.base import Frozen
 from gaelp.config.settings import Settings
 from gaelp.observability import get_logger
@@ -84,7 +83,7 @@ class EmergencyStop:
         self._newest = switch = kill_switch(self._settings)
         report = switch.begin(by=by, reason=reason)
         said = "stopped over HTTP" if report.stopped else "a stop over HTTP has not stopped yet"
-        log.warning(said, stop_id=report.stop_id, by=by, reason=reason, parts=told_parts(report))
+        log.warning(said, stop_id=report.stop_id, by=by, reason=reason, parts=report.describe_parts())
         try:
             begin(lambda: self._alert(report, by, reason))  # who stops does not wait for a mail server
             if report.is_trying:
@@ -94,7 +93,7 @@ class EmergencyStop:
         return report
 
     def _alert(self, report: StopReport, by: str, reason: str) -> None:
-        for problem in tell_stopped(self._settings, report, by=by, reason=reason):
+        for problem in alert_stopped(self._settings, report, by=by, reason=reason):
             log.error(problem, stop_id=report.stop_id)
 
     def _newest_report(self) -> StopReport | None:

@@ -7,8 +7,7 @@ from contextlib import suppress
 
 from gaelp.api.background_call import begin, within
 from gaelp.budget.kill_switch import KillSwitch, StopReport
-from gaelp.budget.stop_alerts import tell_end
-from gaelp.budget.stop_report_text import told_parts
+from gaelp.budget.stop_alerts import alert_followup
 from gaelp.config.settings import Settings
 from gaelp.observability import get_logger
 
@@ -58,6 +57,6 @@ class StopEnds:
         if report.complete:
             log.warning("all parts of the stop are done", stop_id=report.stop_id)
         else:
-            log.error("not all parts of the stop are done", stop_id=report.stop_id, parts=told_parts(report))
-        for problem in tell_end(self._settings, report, is_good=report.complete and first.stopped):
+            log.error("not all parts of the stop are done", stop_id=report.stop_id, parts=report.describe_parts())
+        for problem in alert_followup(self._settings, report, is_good=report.complete and first.stopped):
             log.error(problem, stop_id=report.stop_id)

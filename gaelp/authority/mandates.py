@@ -221,7 +221,7 @@ def _status(
     use = mandate_use(ledger, wanted)
     if store.is_revoked(wanted):
         state = "revoked"
-    elif use is None and _signed_before_release(ledger, store, action):
+    elif _signed_before_release(ledger, store, action):
         state = "ended"
     elif not store.is_used(action):
         state = store.state(action, policy, trust)

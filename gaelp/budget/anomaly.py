@@ -1,6 +1,6 @@
 """Two detectors for a stream of figures: a robust trailing z-score for jumps, ADWIN for slow drifts.
 
-Both forget nothing when a process ends: `state()` is a small model that JSON holds, `restored` goes on from it exactly.
+Both survive a restart: `state()` is a small model that JSON can store, and `restored` resumes from it exactly.
 """
 
 import math
@@ -18,11 +18,11 @@ __all__ = ["Drift", "DriftSettings", "DriftState", "RobustZ", "RobustZSettings",
 
 
 class RobustZSettings(Frozen):
-    """How a trailing z-score is taken."""
+    """Settings of a trailing z-score."""
 
-    window: PositiveInt = Field(le=1000, description="how many earlier points it looks back on")
+    window: PositiveInt = Field(le=1000, description="number of earlier points to compare with")
     minimum_points: PositiveInt = Field(description="with fewer earlier points there is no score")
-    scale_floor: PositiveFloat = Field(description="the least scale, so that a calm history makes no alarm of a ripple")
+    scale_floor: PositiveFloat = Field(description="smallest scale, so that ripples in a calm history raise no alarm")
 
     @model_validator(mode="after")
     def _window_holds_the_minimum(self) -> Self:
@@ -32,13 +32,13 @@ class RobustZSettings(Frozen):
 
 
 class RobustZState(Frozen):
-    """All a RobustZ remembers: its latest points, oldest first."""
+    """The state of a RobustZ: its latest points, oldest first."""
 
     points: tuple[float, ...] = Field(max_length=1000)
 
 
 class RobustZ:
-    """Says how far a point lies from the median of those before it, in robust standard deviations."""
+    """Scores how far a point is from the median of the points before it, in robust standard deviations."""
 
     def __init__(self, settings: RobustZSettings) -> None:
         self._settings = settings
@@ -46,17 +46,17 @@ class RobustZ:
 
     @classmethod
     def restored(cls, settings: RobustZSettings, state: RobustZState) -> Self:
-        """Go on from a state."""
+        """Resume from a state."""
         detector = cls(settings)
         detector._points.extend(state.points)
         return detector
 
     def state(self) -> RobustZState:
-        """All it remembers."""
+        """Its state."""
         return RobustZState(points=tuple(self._points))
 
     def update(self, point: float) -> float | None:
-        """Score a point against those before it, then remember it; None below the minimum count."""
+        """Score a point against those before it, then store it; None below the minimum count."""
         _require_finite(point)
         chosen = self._settings
         score = robust_z(self._points, point, minimum_count=chosen.minimum_points, scale_floor=chosen.scale_floor)
@@ -67,10 +67,10 @@ class RobustZ:
 class DriftSettings(Frozen):
     """How ADWIN watches a stream; points are clipped to `low`..`high` and mapped to 0..1, which its bound assumes."""
 
-    delta: float = Field(gt=0, lt=1, description="chance of a false alarm that ADWIN's test is set to")
+    delta: float = Field(gt=0, lt=1, description="false-alarm probability of ADWIN's test")
     low: float
     high: float
-    longest: int = Field(ge=64, le=2000, description="how many points are kept at most; half of them on reaching it")
+    longest: int = Field(ge=64, le=2000, description="maximum number of points; on reaching it, the newer half is kept")
 
     @model_validator(mode="after")
     def _range_is_not_empty(self) -> Self:
@@ -80,15 +80,15 @@ class DriftSettings(Frozen):
 
 
 class DriftState(Frozen):
-    """All a Drift remembers: the points of ADWIN's present window, oldest first."""
+    """The state of a Drift: the points of ADWIN's current window, oldest first."""
 
     points: tuple[float, ...] = Field(max_length=2000)
 
 
 class Drift:
-    """ADWIN (river) over the points it keeps: its state is always what those points, replayed, lead to.
+    """ADWIN (river) over stored points: replaying them always reproduces its state.
 
-    That makes it small, readable and restorable, which the detector's own memory is not.
+    So the state is small, readable and restorable, unlike the detector's own memory.
     """
 
     def __init__(self, settings: DriftSettings, points: tuple[float, ...] = ()) -> None:
@@ -97,18 +97,18 @@ class Drift:
 
     @classmethod
     def restored(cls, settings: DriftSettings, state: DriftState) -> Self:
-        """Go on from a state."""
+        """Resume from a state."""
         return cls(settings, state.points)
 
     def state(self) -> DriftState:
-        """All it remembers."""
+        """Its state."""
         return DriftState(points=tuple(self._points))
 
     def update(self, point: float) -> float:
-        """Take in a point; where ADWIN sees a drift return how far the newest quarter lies from the rest, else 0.
+        """Add a point; if ADWIN detects a drift, return the distance of the newest quarter from the rest, else 0.
 
-        The distance is in the points' units, clipped as they are. ADWIN itself lets go of the past piece by piece, so
-        its own mean would tell only a part of the way.
+        The distance is in the points' units, clipped like the points. ADWIN drops old points gradually, so its own
+        mean would show only part of the distance.
         """
         self._points.append(_require_finite(point))
         self._adwin.update(self._mapped(point))  # type: ignore[no-untyped-call]
@@ -129,7 +129,7 @@ class Drift:
         from river.drift import ADWIN  # noqa: PLC0415 - loads pandas and scikit-learn, and `gaelp kill` must be quick
 
         self._points = list(points)
-        # It looks at every point: the usual look at each 32nd would take a week at four points a day.
+        # Test at every point: the default of every 32nd would take a week at four points a day.
         self._adwin = ADWIN(delta=self._settings.delta, clock=1)  # type: ignore[no-untyped-call]
         for point in points:
             self._adwin.update(self._mapped(_require_finite(point)))  # type: ignore[no-untyped-call]
@@ -141,5 +141,5 @@ class Drift:
 
 def _require_finite(point: float) -> float:
     if not math.isfinite(point):
-        raise DataError(f"a detector was given {point}: leave out what was not measured, its rule then holds")
+        raise DataError(f"a detector was given {point}: leave out what was not measured; its rule then holds")
     return point

@@ -1,4 +1,4 @@
-"""A campaign's hours as reported, and the money figures that the limits are held against."""
+"""A campaign's reported hours, and the money figures that the rules compare with limits."""
 
 from collections import deque
 from datetime import date, datetime
@@ -40,10 +40,10 @@ class HourCounts(Frozen):
 
 
 class SpendWindowState(Frozen):
-    """All a SpendWindow remembers; an hour is spend, plan, conversions."""
+    """The state of a SpendWindow; an hour is spend, plan, conversions."""
 
     hours: tuple[tuple[int, int, int], ...] = Field(max_length=_WEEK_HOURS)
-    hours_since_pause: int = Field(default=0, ge=0, le=_WEEK_HOURS, description="the newest ones, which go together")
+    hours_since_pause: int = Field(default=0, ge=0, le=_WEEK_HOURS, description="the newest ones, after the last pause")
     day: date | None = None
     day_spend_micros: int = 0
     episode_spend_micros: int = 0
@@ -51,10 +51,10 @@ class SpendWindowState(Frozen):
     day_planned_micros: int = 0
     last_hour_end: AwareDatetime | None = None
 
-    def anew(self) -> Self:
-        """The same after a pause: what was lost and spent still counts, pace and return are those of hours to come.
+    def after_pause(self) -> Self:
+        """The state after a pause: losses and spend still count, pace and return restart with the next hour.
 
-        Who lets a campaign run again has looked at its pace; no look makes a loss smaller.
+        Whoever resumes a campaign has reviewed its pace; that does not undo its losses.
         """
         return self.model_copy(update={"hours_since_pause": 0})
 
@@ -74,7 +74,7 @@ class SpendWindow:
         self._week_conversions = sum(hour[2] for hour in self._hours)
 
     def state(self) -> SpendWindowState:
-        """All it remembers."""
+        """Its state."""
         return SpendWindowState(
             hours=tuple(self._hours),
             hours_since_pause=self._fresh,
@@ -87,7 +87,7 @@ class SpendWindow:
         )
 
     def observe(self, hour: HourCounts, day: date, ended_at: datetime) -> None:
-        """Take in one hour of an account day."""
+        """Add one hour of an account day."""
         if day != self._day:
             self._day, self._day_spend = day, 0
         self._day_spend += hour.spend_micros
@@ -104,7 +104,7 @@ class SpendWindow:
         self._last_hour_end = ended_at
 
     def readings(self) -> dict[str, RuleReading]:
-        """The figures as of the last hour observed; none before the first, so that their rules hold."""
+        """The figures as of the last hour observed; empty before the first, so that their rules hold."""
         at = self._last_hour_end
         if at is None:
             return {}
@@ -135,7 +135,7 @@ class SpendWindow:
         return figures
 
     def _since_pause(self) -> tuple[Micros, int]:
-        """What the hours since the last pause cost and brought; without a pause those are the week's."""
+        """Spend and conversions since the last pause; without a pause, those of the week."""
         if self._fresh == len(self._hours):
             return self._week_spend, self._week_conversions
         fresh = list(islice(reversed(self._hours), self._fresh))
@@ -143,17 +143,17 @@ class SpendWindow:
 
     def _recent(self, hours: int) -> tuple[Micros, Micros]:
         last = list(islice(reversed(self._hours), min(hours, self._fresh)))
-        # At night the plan is next to nothing, and one click many times that: two average hours are granted.
+        # At night the plan is almost zero and one click exceeds it many times: allow two average hours.
         planned = max(sum(hour[1] for hour in last), self._day_planned // 12)
         return sum(hour[0] for hour in last), planned
 
     def _matured(self, spend: Micros) -> Micros:
-        """The money that had a day to bring its conversions: the newest is no evidence of a bad return."""
+        """Spend that is at least a day old: newer spend has not had time to bring its conversions."""
         newest = islice(reversed(self._hours), min(_MATURING_HOURS, self._fresh))
         return spend - sum(hour[0] for hour in newest)
 
     def _projected(self, spend: Micros, planned: Micros) -> Micros:
-        """The day's end at the pace of the last hours, rounded up; no plan at all leaves what was spent."""
+        """The day's spend at the pace of the last hours, rounded up; without a plan, what was spent so far."""
         if planned == 0:
             return self._day_spend
         return self._day_spend - (-spend * self._planned_left // planned)

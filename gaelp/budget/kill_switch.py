@@ -1,8 +1,8 @@
 """The kill switch: a latch file, a fence in the ledger's database, a pause on the platform; any one of them stops.
 
-`begin` tries all three side by side for a bounded time; what needs longer goes on in the background, and `wait` tells
-how it ends. The latch takes milliseconds and needs nothing else. `release` needs an authorisation that is checked by a
-function from outside, and is bound to the very stops that were seen: a stop that comes meanwhile stays in force.
+`begin` tries all three in parallel for a bounded time; slower parts continue in the background, and `wait` reports how
+they end. The latch takes milliseconds and depends on nothing else. `release` calls a function that checks the approval
+of exactly the stops in force: a stop made meanwhile stays in force.
 """
 
 import threading
@@ -26,20 +26,20 @@ __all__ = [
     "PartReport",
     "StopReport",
     "StopState",
+    "as_stop_failure",
     "fence_at",
     "fence_of",
-    "told_for_a_stop",
 ]
 
 # Together well below the second in which a stop has to be done.
 _PARTS_WAIT_SECONDS = 0.4
-# A grant that has looked at the latch for the last time is a few instructions from its caller: let it arrive.
+# A grant that has just checked the latch is a few instructions from returning: let it finish.
 _SETTLE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """The wall inside the database, as three functions; `lower` answers False if another stop stands there."""
+    """The flag inside the database, as three functions; `lower` returns False if another stop is in force."""
 
     read: Callable[[], StopRecord | None]
     raise_: Callable[[StopRecord], None]
@@ -50,26 +50,26 @@ def fence_of(ledger: Ledger) -> Fence:
     """The fence of an open ledger."""
 
     def raise_(record: StopRecord) -> None:
-        with told_for_a_stop():
+        with as_stop_failure():
             raise_fence(ledger, record)
 
     return Fence(lambda: read_fence(ledger), raise_, lambda stop_id: lower_fence(ledger, stop_id))
 
 
 def fence_at(open_it: Callable[[], Ledger]) -> Fence:
-    """The fence of a ledger that is opened for each use, so that a database that is away harms nothing else."""
+    """The fence of a ledger that is opened for each use, so that an unreachable database affects nothing else."""
 
     def read() -> StopRecord | None:
-        with _opened(open_it) as one:
-            return one.read()
+        with _opened(open_it) as fence:
+            return fence.read()
 
     def raise_(record: StopRecord) -> None:
-        with told_for_a_stop(), _opened(open_it) as one:
-            one.raise_(record)
+        with as_stop_failure(), _opened(open_it) as fence:
+            fence.raise_(record)
 
     def lower(stop_id: str) -> bool:
-        with _opened(open_it) as one:
-            return one.lower(stop_id)
+        with _opened(open_it) as fence:
+            return fence.lower(stop_id)
 
     return Fence(read, raise_, lower)
 
@@ -84,8 +84,8 @@ def _opened(open_it: Callable[[], Ledger]) -> Iterator[Fence]:
 
 
 @contextmanager
-def told_for_a_stop(did_not: str = "take it") -> Iterator[None]:
-    """Without the ledger's "no money is granted": who stops would take that for the stop."""
+def as_stop_failure(did_not: str = "take it") -> Iterator[None]:
+    """Raise LedgerUnavailable without its "no money is granted", which could be mistaken for a successful stop."""
     try:
         yield
     except LedgerUnavailable as problem:
@@ -95,7 +95,7 @@ def told_for_a_stop(did_not: str = "take it") -> Iterator[None]:
 
 
 class PartReport(Frozen):
-    """What became of one of the three ways to stop."""
+    """The outcome of one of the three ways to stop."""
 
     name: Literal["latch", "fence", "pause"]
     outcome: Literal["done", "failed", "still trying", "none"]
@@ -103,46 +103,50 @@ class PartReport(Frozen):
 
 
 class StopReport(Frozen):
-    """What a stop has reached."""
+    """The result of a stop."""
 
     stop_id: str
-    stopped: bool  # no grant can be made here any more; the pause alone stops what is running, not what comes
+    stopped: bool  # no grant can be made here any more; a pause alone does not prevent new grants
     complete: bool  # every part that is connected is done
     seconds: float  # until the first report
     parts: tuple[PartReport, ...]
 
     def outcome(self, name: str) -> str:
-        """How one of the parts went."""
+        """The outcome of one part."""
         return next(part.outcome for part in self.parts if part.name == name)
+
+    def describe_parts(self) -> str:
+        """Every part and its outcome, in one line."""
+        return "; ".join(f"{part.name}: {part.outcome} {part.detail}".strip() for part in self.parts)
 
     @property
     def is_trying(self) -> bool:
-        """Whether a part has yet to end."""
+        """Whether a part is still trying."""
         return any(part.outcome == "still trying" for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class StopState:
-    """What is in force: the stop the latch stands for, and the one in the database."""
+    """What is in force: the stop of the latch, and the one in the database."""
 
     latch: StopRecord | None
     fence: StopRecord | None
 
     @property
     def is_stopped(self) -> bool:
-        """Whether either of them stops."""
+        """Whether either of them is in force."""
         return self.latch is not None or self.fence is not None
 
     @property
     def stop_ids(self) -> tuple[str, ...]:
-        """The stops an approval of the release has to name."""
+        """The ids that an approval of the release must name."""
         return tuple(sorted({record.id for record in (self.latch, self.fence) if record is not None}))
 
 
 class KillSwitch:
-    """Stops all spending, and lets it go on again only when told so with authority.
+    """Stops all spending, and allows it again only with an approval.
 
-    Where there is no fence, `why_no_fence` is why a stop is not complete without it; nothing if none is needed.
+    Without a fence, `why_no_fence` says why a stop is incomplete; empty if no fence is needed.
     """
 
     def __init__(
@@ -161,24 +165,24 @@ class KillSwitch:
         self._stop_id, self._seconds, self._latch_is_there = "", 0.0, threading.Event()
 
     def is_stopped(self) -> bool:
-        """Whether spending stands still; what cannot be read counts as stopped."""
+        """Whether spending is stopped; a state that cannot be read counts as stopped."""
         if self._latch.is_set():
             return True
         try:
             return self._fence is not None and self._fence.read() is not None
-        except Exception:  # noqa: BLE001 - whatever keeps us from knowing, not knowing means stopped
+        except Exception:  # noqa: BLE001 - an unknown state means stopped, whatever the cause
             return True
 
     def stop(self, *, by: str, reason: str) -> StopReport:
-        """Stop: when this returns, no grant is given any more; it raises only if neither latch nor fence is set."""
+        """Stop: after this returns, no grant is given; raises only if neither latch nor fence is set."""
         report = self.begin(by=by, reason=reason)
         if not report.stopped:
-            told = "; ".join(f"{part.name}: {part.outcome} {part.detail}".strip() for part in report.parts)
-            raise GaelpError(f"NOT STOPPED ({told}): pause the campaigns on the platform by hand, now")
+            parts = report.describe_parts()
+            raise GaelpError(f"NOT STOPPED ({parts}): pause the campaigns on the platform by hand, now")
         return report
 
     def begin(self, *, by: str, reason: str) -> StopReport:
-        """Stop, and tell what is reached within half a second; the rest goes on, and `wait` tells its end.
+        """Stop, and report what is done within half a second; the rest continues, and `wait` reports its end.
 
         If the report says stopped, no grant is given any more.
         """
@@ -193,14 +197,14 @@ class KillSwitch:
         )
         reached = self.wait(_PARTS_WAIT_SECONDS)
         if reached.outcome("latch") == "done" and not self._latch.is_set():
-            self._latch.set(record)  # a release that crossed this stop has taken it away
+            self._latch.set(record)  # a concurrent release has removed it
         self._seconds = time.monotonic() - began
         return reached.model_copy(update={"seconds": self._seconds})
 
     def wait(self, seconds: float) -> StopReport:
-        """Give the parts of the last stop that are still trying so much time, and tell how they stand.
+        """Wait up to `seconds` for the parts of the last stop that are still trying, and report them.
 
-        The latch stops this machine. Spenders on other machines have stopped when the fence is reported as done.
+        The latch stops this machine. Spenders on other machines are stopped once the fence is reported as done.
         """
         until = time.monotonic() + seconds
         for part in self._parts:
@@ -210,12 +214,12 @@ class KillSwitch:
         return report
 
     def report(self) -> StopReport:
-        """How the parts of the last stop stand now, without a look at disk or database; none before the first stop."""
+        """The current outcome of each part of the last stop, without reading disk or database; empty before a stop."""
         parts = tuple(part.report() for part in self._parts)
         stops = [part.outcome for part in parts if part.name in ("latch", "fence")]
         return StopReport(
             stop_id=self._stop_id,
-            # A latch that is there but not yet synced to the disk stops as well.
+            # A latch that exists but is not yet synced to disk stops as well.
             stopped="done" in stops or self._latch_is_there.is_set(),
             complete=bool(parts) and all(part.outcome in ("done", "none") for part in parts),
             seconds=self._seconds,
@@ -223,23 +227,23 @@ class KillSwitch:
         )
 
     def state(self) -> StopState:
-        """What is in force, as far as it can be read; where it cannot, an error says how to go on."""
+        """What is in force; raises with the remedy if it cannot be read."""
         return StopState(self._latch.read(), self._fence.read() if self._fence else None)
 
     def release(self, authorise: Callable[[StopState], None]) -> StopState:
-        """Let spending go on, if `authorise` does not raise; returns what was released.
+        """Allow spending again if `authorise` does not raise; return what was released.
 
-        It is given the stops in force. The fence is lowered first: if the database is away, the latch stays.
+        `authorise` gets the stops in force. The fence is lowered first: if the database is away, the latch stays.
         """
-        seen = self.state()
-        if not seen.is_stopped:
-            return seen
-        authorise(seen)
-        if self._fence is not None and not self._fence.lower(seen.fence.id if seen.fence else ""):
+        state = self.state()
+        if not state.is_stopped:
+            return state
+        authorise(state)
+        if self._fence is not None and not self._fence.lower(state.fence.id if state.fence else ""):
             raise GaelpError("another stop was made while this one was being released: approve the release of that one")
-        if seen.latch is not None:
-            self._latch.clear(seen.latch.id)
-        return seen
+        if state.latch is not None:
+            self._latch.clear(state.latch.id)
+        return state
 
 
 def _fail(why: str) -> None:
@@ -247,18 +251,18 @@ def _fail(why: str) -> None:
 
 
 class _Part:
-    """One way to stop, tried in a thread of its own so that it cannot hold up the others."""
+    """One way to stop, tried in its own thread so that it cannot delay the others."""
 
     def __init__(self, name: Literal["latch", "fence", "pause"], act: Callable[[], None] | None) -> None:
         self._name, self._act, self._error = name, act, ""
-        # Its own word, not the thread's: one whose `join` is interrupted by Ctrl-C may call itself finished.
+        # Not `Thread.join`: after Ctrl-C interrupts it, the thread may report itself as finished.
         self._ended = threading.Event()
         if act is None:
             self._ended.set()
             return
         try:
             threading.Thread(target=self._run, name=f"kill-switch-{name}", daemon=True).start()
-        except RuntimeError:  # a machine out of threads still has to stop
+        except RuntimeError:  # a machine that cannot start threads must still stop
             self._run()
 
     def wait(self, until: float) -> None:
@@ -279,6 +283,6 @@ class _Part:
                 self._act()
         except GaelpError as error:
             self._error = str(error) or type(error).__name__
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the other parts go on and the report tells it
+        except BaseException as error:  # noqa: BLE001 - any error goes into the report, and the other parts continue
             self._error = in_words(error)
         self._ended.set()

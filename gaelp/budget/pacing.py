@@ -1,7 +1,7 @@
-"""How much of a day's money may be out by now, how fast it goes, and where the day will end.
+"""Pacing: how much of a day's budget may be spent by now, and what the plan assigns to a span of the day.
 
-Pure functions of instants, whole micros and a plan. The day is the ad account's, with its 23 or 25 hours where clocks
-change. What may be spent rounds down; what is projected rounds up.
+Pure functions of instants, whole micros and a plan. The day is the ad account's, 23 or 25 hours long when clocks
+change. What may be spent rounds down.
 """
 
 from datetime import UTC, datetime, time, timedelta, tzinfo
@@ -21,15 +21,13 @@ __all__ = [
     "allowed_by_now_micros",
     "plan_share",
     "planned_between_micros",
-    "projected_day_micros",
-    "rate_micros_per_hour",
 ]
 
 _HOUR = timedelta(hours=1)
 
 
 class DayPlan(Frozen):
-    """How a day's money is spread over the hours of the account's clock: 24 whole weights, from midnight on."""
+    """How a day's budget is spread over the hours of the account's clock: 24 integer weights from midnight on."""
 
     weights: tuple[NonNegativeInt, ...] = Field(min_length=24, max_length=24)
     why: str = Field(min_length=1, max_length=400)
@@ -41,11 +39,11 @@ class DayPlan(Frozen):
         return self
 
 
-EVEN = DayPlan(weights=(1,) * 24, why="every hour alike")
+EVEN = DayPlan(weights=(1,) * 24, why="the same weight for every hour")
 
 
 def plan_share(plan: DayPlan, since: datetime, until: datetime, zone: tzinfo) -> Fraction:
-    """The part of one account day's plan that falls between two instants of that day; the whole day is exactly 1."""
+    """The share of an account day's plan between two instants of that day; the whole day is exactly 1."""
     start, end = _day_bounds(since, zone)
     if until.utcoffset() is None or not since <= until <= end:
         raise BadInput(
@@ -53,43 +51,20 @@ def plan_share(plan: DayPlan, since: datetime, until: datetime, zone: tzinfo) ->
             f" ends at {end.isoformat()}: swap the ends, give both a time zone, or split it by day"
         )
     total = _weight_within(plan, start, end, zone)
-    if total == 0:  # the only hour with a weight is the one that the clocks leave out
+    if total == 0:  # the only hour with a weight is skipped when clocks change
         return Fraction(0)
     return _weight_within(plan, since, until, zone) / total
 
 
 def allowed_by_now_micros(cap_micros: Micros, plan: DayPlan, now: datetime, zone: tzinfo) -> Micros:
-    """How much of the day's cap may be out by now, rounded down."""
+    """How much of the day's cap may be spent by now, rounded down."""
     share = plan_share(plan, _day_start(now, zone), now, zone)
     return int(_require_micros(cap_micros) * share)
 
 
 def planned_between_micros(day_micros: Micros, plan: DayPlan, since: datetime, until: datetime, zone: tzinfo) -> Micros:
-    """How much of a day's money the plan gives to a span of that day, rounded down."""
+    """How much of a day's budget the plan assigns to a span of that day, rounded down."""
     return int(_require_micros(day_micros) * plan_share(plan, since, until, zone))
-
-
-def rate_micros_per_hour(spent_micros: Micros, since: datetime, until: datetime) -> Micros:
-    """The mean speed of spending over a span, rounded up."""
-    span = until - since
-    if span <= timedelta(0):
-        raise BadInput(f"no rate over {span}: the span must end after it begins")
-    return _up(_require_micros(spent_micros) * _microseconds(_HOUR) / _microseconds(span))
-
-
-def projected_day_micros(
-    spent_micros: Micros, recent_micros: Micros, plan: DayPlan, since: datetime, now: datetime, zone: tzinfo
-) -> Micros | None:
-    """Where the day ends if it goes on like the recent span, rounded up; None where the plan gives that span nothing.
-
-    `recent_micros` is what was spent from `since` (of the same day) to `now`: the rest of the plan is spent at the
-    pace, relative to plan, of that span.
-    """
-    recent = plan_share(plan, since, now, zone)
-    done = plan_share(plan, _day_start(now, zone), now, zone)
-    if recent == 0:
-        return None
-    return _require_micros(spent_micros) + _up(_require_micros(recent_micros) * (1 - done) / recent)
 
 
 def _day_start(instant: datetime, zone: tzinfo) -> datetime:
@@ -105,7 +80,7 @@ def _day_bounds(instant: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
 
 
 def _weight_within(plan: DayPlan, since: datetime, until: datetime, zone: tzinfo) -> Fraction:
-    """The weights of a span's hours by the account's clock, each as far as the span covers it."""
+    """The sum of the weights of a span's hours by the account's clock, partial hours in proportion."""
     weight, at = Fraction(0), since.astimezone(UTC)
     while at < until:
         local = at.astimezone(zone)
@@ -118,10 +93,6 @@ def _weight_within(plan: DayPlan, since: datetime, until: datetime, zone: tzinfo
 
 def _microseconds(span: timedelta) -> Fraction:
     return Fraction(span // timedelta(microseconds=1))
-
-
-def _up(amount: Fraction) -> Micros:
-    return -(-amount.numerator // amount.denominator)
 
 
 def _require_micros(micros: object) -> Micros:

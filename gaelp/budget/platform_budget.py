@@ -1,10 +1,10 @@
-"""What a platform's daily budget may cost at worst: what to reserve for it, and the largest one that fits a cap.
+"""The worst-case cost of a platform's daily budget: what to reserve for it, and the largest budget that fits a cap.
 
-A daily budget is an average to the platform, not a cap. Everything here is whole micros and rounds to the safe side: a
-cost up, a budget down. No function looks at what was really spent.
+Platforms treat a daily budget as an average, not a cap. Everything here is whole micros and rounds to the safe side:
+costs up, budgets down. No function uses actual spend.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal, Self
@@ -26,20 +26,19 @@ __all__ = [
     "day_worst_micros",
     "largest_budget_micros",
     "load_platform_terms",
-    "share_cap",
     "span_worst_micros",
     "total_worst_micros",
 ]
 
 
 class Overdelivery(Frozen):
-    """How far a platform may go beyond a daily budget, in percent of it."""
+    """How much a platform may spend on a daily budget, in percent of it."""
 
     platform: Slug
     day_percent: int = Field(ge=100, le=10_000)
     period: Literal["week", "month"] = Field(description="a week from Sunday on, or a calendar month")
     period_percent: int = Field(ge=100, le=100_000)
-    step_micros: PositiveInt = Field(description="a budget is a multiple of this, such as one cent")
+    step_micros: PositiveInt = Field(description="budgets are multiples of this, such as a cent")
     why: str = Field(min_length=1, max_length=400)
 
     @model_validator(mode="after")
@@ -47,25 +46,25 @@ class Overdelivery(Frozen):
         if self.period_percent < self.day_percent:
             raise ValueError(
                 f"{self.platform}: period_percent={self.period_percent} is below day_percent={self.day_percent}:"
-                " a period holds at least one day, so raise it"
+                " a period has at least one day, so raise it"
             )
         return self
 
 
 class PlatformTerms(Frozen):
-    """The terms of every platform that is known."""
+    """The terms of every known platform."""
 
     platforms: tuple[Overdelivery, ...] = Field(min_length=1, max_length=32)
 
     @model_validator(mode="after")
-    def _each_stands_once(self) -> Self:
+    def _names_are_unique(self) -> Self:
         names = [terms.platform for terms in self.platforms]
         if len(names) != len(set(names)):
-            raise ValueError(f"a platform stands twice among {', '.join(names)}: keep the one with the higher percents")
+            raise ValueError(f"listed twice among {', '.join(names)}: keep the entry with the higher percents")
         return self
 
     def of(self, platform: str) -> Overdelivery:
-        """The terms of one platform; an unknown one has no worst case, so it is refused."""
+        """The terms of a platform; an unknown platform has no worst case and is refused."""
         for terms in self.platforms:
             if terms.platform == platform:
                 return terms
@@ -76,14 +75,14 @@ class PlatformTerms(Frozen):
 
 
 class PlatformBudget(Frozen):
-    """A daily budget that is in force on a platform, or was at some time today."""
+    """A daily budget that is or was in force on a platform today."""
 
     terms: Overdelivery
     daily_micros: int = Field(ge=0, le=MAX_MICROS)
 
 
 class BudgetChange(Frozen):
-    """What a new daily budget needs: the day's whole reservation, and how much of it is not reserved yet."""
+    """What a new daily budget needs: the day's total reservation, and how much of it is not reserved yet."""
 
     daily_micros: int
     day_reserve_micros: int
@@ -96,12 +95,12 @@ def load_platform_terms(path_or_name: str | Path = "platforms") -> PlatformTerms
 
 
 def day_worst_micros(daily_micros: Micros, terms: Overdelivery) -> Micros:
-    """The most that one day can cost, rounded up."""
+    """The most that a day can cost, rounded up."""
     return _percent_up(_require_micros(daily_micros), terms.day_percent)
 
 
 def span_worst_micros(daily_micros: Micros, terms: Overdelivery, first: date, last: date) -> Micros:
-    """The most that the days from `first` to `last` (both included) can cost: per period, its days or its own limit."""
+    """The most that the days from `first` to `last` (both included) can cost, limited per day and per period."""
     if last < first:
         raise MoneyError(f"the span ends on {last}, before it begins on {first}: swap them")
     day, period = day_worst_micros(daily_micros, terms), _percent_up(daily_micros, terms.period_percent)
@@ -122,7 +121,7 @@ def total_worst_micros(budgets: Iterable[PlatformBudget]) -> Micros:
 def change_budget(
     new: PlatformBudget, *, earlier_today: Sequence[Micros], others: Iterable[PlatformBudget], cap_micros: Micros
 ) -> BudgetChange:
-    """What to reserve before a campaign gets a new daily budget; Refused if the account's cap cannot carry it.
+    """What to reserve before a campaign gets a new daily budget; Refused if it exceeds the account's cap.
 
     `earlier_today` are this campaign's budgets that were in force at any time today: the platform may already have
     spent the worst case of the highest, so lowering a budget frees nothing before tomorrow.
@@ -134,23 +133,10 @@ def change_budget(
     if beside + needed > _require_micros(cap_micros):
         fits = largest_budget_micros(max(cap_micros - beside, 0), new.terms)
         raise Refused(
-            f"a daily budget of {new.daily_micros} micros on {new.terms.platform} may cost {needed} today, beside"
-            f" {beside} of others; the account's cap is {cap_micros}. The largest budget that fits is {fits}."
+            f"a daily budget of {new.daily_micros} micros on {new.terms.platform} may cost {needed} today, and others"
+            f" {beside}; the account's cap is {cap_micros}. The largest budget that fits is {fits}."
         )
     return BudgetChange(daily_micros=new.daily_micros, day_reserve_micros=needed, extra_micros=needed - reserved)
-
-
-def share_cap(cap_micros: Micros, campaigns: Mapping[str, tuple[Overdelivery, int]]) -> dict[str, PlatformBudget]:
-    """Daily budgets by whole weights whose worst cases together stay within the account's cap."""
-    weights = {name: weight for name, (_, weight) in campaigns.items()}
-    total = sum(weights.values())
-    if total <= 0 or min(weights.values()) < 0:
-        raise MoneyError(f"cannot share {cap_micros} micros by weights {weights}: none below 0, one at least above")
-    part = {name: _require_micros(cap_micros) * weight // total for name, weight in weights.items()}
-    return {
-        name: PlatformBudget(terms=terms, daily_micros=largest_budget_micros(part[name], terms))
-        for name, (terms, _) in campaigns.items()
-    }
 
 
 def _percent_up(micros: Micros, percent: int) -> Micros:
@@ -171,7 +157,7 @@ def _period_start(terms: Overdelivery, day: date) -> date:
 
 
 def _require_micros(micros: object) -> Micros:
-    # An exact type: bool is an int to Python, and a float has lost cents already.
+    # The exact type: bool is a subclass of int, and a float may have lost cents.
     if type(micros) is not int or not 0 <= micros <= MAX_MICROS:
-        raise MoneyError(f"{micros!r} ({type(micros).__name__}) is no budget: give whole micros, 0 to {MAX_MICROS}")
+        raise MoneyError(f"{micros!r} ({type(micros).__name__}) is not a budget: give whole micros, 0 to {MAX_MICROS}")
     return micros

@@ -1,8 +1,7 @@
-"""Hold readings against a rule set: kill wins over hold, hold over allow, and what is not known never allows.
+"""Judge readings by a rule set: kill wins over hold, hold over allow, and an unknown figure never allows.
 
-In the order in which a rule is looked at: a figure it needs that is missing, not finite, too old or from the future
-leads to what the rule says under `unknown`; too small a sample is not judged, and the rule allows; what is left is
-compared, exactly.
+Each rule is judged in this order: a needed figure that is missing, not finite, too old or from the future leads to the
+rule's `unknown` decision; with too small a sample the rule allows; otherwise the figures are compared exactly.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,16 +18,16 @@ __all__ = ["BudgetRuleResult", "RuleVerdict", "decide", "judge_rules", "worst"]
 
 _CLOCKS_DIFFER = timedelta(minutes=1)  # between the machine that measured and the one that judges
 _ORDER: tuple[RuleDecision, ...] = ("allow", "hold", "kill")
-_NUMBERS = (int, float)  # exact types: bool is an int to Python, and numpy's integers wrap around silently
+_NUMBERS = (int, float)  # exact types: bool is a subclass of int, and numpy's integers overflow silently
 _LARGEST = 2**63
 
 
 class BudgetRuleResult(Frozen):
-    """How one rule went; a figure that is missing or not finite is None, and the reason says which."""
+    """The result of one rule; a missing or non-finite figure is None, and the reason says which."""
 
     rule_id: str
     decision: RuleDecision
-    severity: Severity | None  # none: nobody needs to hear of it
+    severity: Severity | None  # None: no alert
     value: int | float | None
     limit: int | float | None
     reason: str
@@ -36,7 +35,7 @@ class BudgetRuleResult(Frozen):
 
 
 class RuleVerdict(Frozen):
-    """What the rules say together, with every rule that was looked at."""
+    """The combined decision, with the result of every rule."""
 
     decision: RuleDecision
     reason: str
@@ -46,17 +45,17 @@ class RuleVerdict(Frozen):
 
     @property
     def alerts(self) -> tuple[BudgetRuleResult, ...]:
-        """The results somebody should hear of."""
+        """The results that need an alert."""
         return tuple(result for result in self.results if result.severity is not None)
 
 
 def worst(decisions: Iterable[RuleDecision]) -> RuleDecision:
-    """Kill wins over hold, which wins over allow; of nothing at all, nothing is allowed."""
+    """Kill wins over hold, which wins over allow; no decision at all means hold."""
     return max(decisions, key=_ORDER.index, default="hold")
 
 
 def judge_rules(rules: RuleSet, readings: Mapping[str, RuleReading], now: datetime) -> RuleVerdict:
-    """Hold every rule against the readings; `now` is an aware instant, such as a clock gives."""
+    """Judge the readings by every rule; `now` must have a time zone."""
     if now.utcoffset() is None:
         raise BadInput(f"{now.isoformat()} has no time zone: give an aware datetime, such as clock.now() returns")
     results = tuple(_result(rule, readings, now) for rule in rules.rules)
@@ -89,7 +88,7 @@ def _severity(rule: BudgetRule, decision: RuleDecision) -> Severity:
 
 
 def decide(rule: BudgetRule, readings: Mapping[str, RuleReading], now: datetime) -> tuple[RuleDecision, bool, str]:
-    """What one rule says: its decision, whether somebody should hear of it, and why it was not compared, if so."""
+    """The decision of a rule, whether it needs an alert, and why it was not compared (empty if it was)."""
     for name in rule.figures:
         if doubt := _doubt(name, readings.get(name), rule, now):
             return rule.unknown, True, doubt
@@ -128,22 +127,21 @@ def _comparison(rule: BudgetRule, readings: Mapping[str, RuleReading]) -> str:
 
 
 def _multiplied_out(value: float, limit: float, percent: int) -> tuple[Fraction | int, Fraction | int]:
-    """Both sides times 100, exact: no float stands between an amount in micros and its cap."""
+    """Both sides times 100, exactly: micros are never compared through a float."""
     if isinstance(value, int) and isinstance(limit, int):
         return value * 100, limit * percent
     return Fraction(value) * 100, Fraction(limit) * percent
 
 
 def _doubt(name: str, reading: RuleReading | None, rule: BudgetRule, now: datetime) -> str | None:
-    """Why a figure cannot be relied on; None if it can."""
+    """Why a figure is unusable; None if it is usable."""
     if reading is None or reading.value is None:
-        return f"{name} is missing: what is not known is not allowed"
+        return f"{name} is missing: an unknown figure is never allowed"
     if type(reading.value) not in _NUMBERS:
-        return f"{name} is {reading.value!r} ({type(reading.value).__name__}): only int and float are figures"
+        return f"{name} is {reading.value!r} ({type(reading.value).__name__}): only int and float are accepted"
     if not -_LARGEST <= reading.value <= _LARGEST:  # NaN neither
-        return (
-            f"{name} is {'NaN' if reading.value != reading.value else 'infinite or beyond 64 bits'}: no usable figure"
-        )
+        value = "NaN" if reading.value != reading.value else "infinite or beyond 64 bits"
+        return f"{name} is {value}: not a usable figure"
     return _doubt_of_time(name, reading.measured_at, rule, now)
 
 
@@ -167,7 +165,7 @@ def _limit(rule: BudgetRule, readings: Mapping[str, RuleReading]) -> int | float
 
 
 def _number(reading: RuleReading) -> int | float:
-    assert reading.value is not None  # noqa: S101 - _doubt has seen it
+    assert reading.value is not None  # noqa: S101 - checked by _doubt
     return reading.value
 
 

@@ -1,4 +1,4 @@
-"""What a verdict of the money rules becomes: alerts for people, violations for the record."""
+"""Convert a verdict of the money rules to alerts and violations."""
 
 from gaelp.budget.rule_judge import BudgetRuleResult, RuleVerdict
 from gaelp.budget.rules import RuleDecision
@@ -12,7 +12,7 @@ _SOURCE = "budget"
 
 
 def alerts_of(verdict: RuleVerdict, scope: str) -> tuple[Alert, ...]:
-    """One alert for each rule that has something to say: a kill is critical, a hold a warning."""
+    """One alert for each rule that needs one: a kill is critical, a hold a warning."""
     return tuple(
         Alert(
             severity=result.severity,
@@ -29,7 +29,7 @@ def alerts_of(verdict: RuleVerdict, scope: str) -> tuple[Alert, ...]:
 
 
 def violations_of(verdict: RuleVerdict, scope: str) -> tuple[Violation, ...]:
-    """One violation for each rule that holds or kills; a notice breaks nothing."""
+    """One violation for each rule that holds or kills; a notice is no violation."""
     return tuple(
         Violation(
             severity=result.severity,

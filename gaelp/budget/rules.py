@@ -1,7 +1,7 @@
-"""What the money of a campaign must keep to: one file under configs/budget/ is one RuleSet, each rule with its why.
+"""Money rules for a campaign: each file under configs/budget/ is a RuleSet, each rule with its reason.
 
-A rule holds one figure to a limit, which is a number or a percentage of another figure. Keeping it allows; a breach
-alerts, holds or kills, as the rule says. What a rule cannot know never allows: it holds or kills, as the rule says.
+A rule compares a figure with a limit, which is a number or a percentage of another figure. Within it, a rule allows; a
+breach alerts, holds or kills, as configured. An unknown figure never allows: it holds or kills, as configured.
 """
 
 from datetime import datetime, timedelta
@@ -35,9 +35,9 @@ FigureName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z][
 
 
 class RuleReading:
-    """One figure and when it was measured; the value may be anything a source reports, None and NaN among it.
+    """A figure and when it was measured; the value is whatever a source reports, even None or NaN.
 
-    Plain and not checked on purpose: a bad value must reach the judge, who names it and holds.
+    Not validated on purpose: a bad value must reach the judge, which names it and holds.
     """
 
     __slots__ = ("measured_at", "value")
@@ -58,13 +58,13 @@ class ShareOf(Frozen):
 
 
 class Condition(Limited):
-    """A second figure that must keep its limit for a rule to be breached."""
+    """A second figure: the rule counts as breached only while this figure keeps its limit."""
 
     figure: FigureName
 
 
 class BudgetRule(Frozen):
-    """One rule: a figure, the bound it must keep, and what follows if it does not or cannot be known."""
+    """A rule: a figure, its bound, and the consequence if it breaks the bound or is unknown."""
 
     id: Slug
     figure: FigureName
@@ -72,12 +72,12 @@ class BudgetRule(Frozen):
     at_most: float | ShareOf | None = Field(default=None, description="give this or at_least")
     breach: OnBreach
     alert_severity: Literal["info", "warning"] = Field(default="info", description="of a breach that only alerts")
-    unknown: Literal["hold", "kill"] = Field(description="what a missing, stale or non-finite figure leads to")
+    unknown: Literal["hold", "kill"] = Field(description="decision for a missing, stale or non-finite figure")
     maximum_age_minutes: PositiveFloat
-    sample_figure: FigureName | None = Field(default=None, description="the figure that says how much data there is")
-    minimum_sample: PositiveFloat | None = Field(default=None, description="with less the rule is not judged yet")
-    only_if: Condition | None = Field(default=None, description="the breach counts only together with this one")
-    why: str = Field(min_length=1, max_length=500, description="what would go wrong without this rule")
+    sample_figure: FigureName | None = Field(default=None, description="the figure that counts the data")
+    minimum_sample: PositiveFloat | None = Field(default=None, description="below this the rule allows")
+    only_if: Condition | None = Field(default=None, description="the breach counts only if this condition is met too")
+    why: str = Field(min_length=1, max_length=500, description="what could go wrong without this rule")
 
     @model_validator(mode="after")
     def _has_one_limit(self) -> Self:
@@ -88,32 +88,32 @@ class BudgetRule(Frozen):
     @model_validator(mode="after")
     def _sample_is_whole(self) -> Self:
         if (self.sample_figure is None) != (self.minimum_sample is None):
-            raise ValueError(f"{self.id}: sample_figure and minimum_sample belong together: give both or neither")
+            raise ValueError(f"{self.id}: sample_figure and minimum_sample go together: give both or neither")
         return self
 
     @model_validator(mode="after")
     def _little_spending_does_not_kill(self) -> Self:
         if self.breach == "kill" and self.at_least is not None and "spend" in self.figure:
             raise ValueError(
-                f"{self.id}: kills when {self.figure} is low, so spending more would lift the kill: hold or alert"
+                f"{self.id}: kills when {self.figure} is low, so more spending would end the kill: use hold or alert"
             )
         return self
 
     @property
     def bound(self) -> Bound:
-        """Which of the two bounds is given."""
+        """The bound that is set."""
         return "at_most" if self.at_most is not None else "at_least"
 
     @property
     def threshold(self) -> float | ShareOf:
-        """What the figure is compared with."""
+        """The limit of the figure."""
         threshold = self.at_least if self.at_most is None else self.at_most
         assert threshold is not None  # noqa: S101 - a rule has one of the two
         return threshold
 
     @property
     def share(self) -> ShareOf | None:
-        """What the threshold is a percentage of; none: it is a number."""
+        """The threshold if it is a percentage of a figure; None if it is a number."""
         return self.threshold if isinstance(self.threshold, ShareOf) else None
 
     @cached_property
@@ -133,16 +133,16 @@ class BudgetRule(Frozen):
 
 
 class RuleSet(Frozen):
-    """The rules that all hold for one campaign, account or episode."""
+    """The rules for a campaign, account or episode; all of them apply."""
 
     name: Slug
     rules: tuple[BudgetRule, ...] = Field(min_length=1, max_length=64)
 
     @model_validator(mode="after")
-    def _each_id_stands_once(self) -> Self:
+    def _ids_are_unique(self) -> Self:
         ids = [rule.id for rule in self.rules]
         if repeated := sorted({rule_id for rule_id in ids if ids.count(rule_id) > 1}):
-            raise ValueError(f"{', '.join(repeated)}: two rules with one id: give each its own")
+            raise ValueError(f"{', '.join(repeated)}: two rules share an id: give each its own")
         return self
 
     def figures(self) -> frozenset[str]:

@@ -1,7 +1,7 @@
-"""From a campaign's hourly counts to the figures that the anomaly rules read, with a memory that JSON holds.
+"""Compute the figures of the anomaly rules from a campaign's hourly counts, with a state that JSON can store.
 
-Counts are compared with what the campaign's own past leads one to expect, on the square-root scale: there the noise of
-a count is about 1 whatever its size, so one threshold serves a campaign of ten dollars a day and one of ten thousand.
+Counts are compared with what the campaign's past predicts, on the square-root scale: there the noise of a count is
+about 1 whatever its size, so one threshold fits campaigns of ten dollars a day and of ten thousand.
 """
 
 import math
@@ -19,33 +19,33 @@ from gaelp.config.load import load_model
 
 __all__ = ["CampaignWatch", "Signal", "SignalSettings", "SignalState", "Sums", "WatchState", "load_signals"]
 
-_ANSCOMBE = 3 / 8  # added under the root, it keeps the noise of small counts near 1
+_ANSCOMBE = 3 / 8  # Anscombe's constant keeps the noise of small counts near 1
 
 
 class Signal(Frozen):
-    """How one of spend, CTR and CPA is turned into points and watched."""
+    """How spend, CTR or CPA is aggregated to points and monitored."""
 
-    hours_per_point: PositiveInt = Field(le=48, description="at least so many")
-    counts_per_point: NonNegativeFloat = Field(description="a point waits for so many counts, seen or expected")
-    longest_hours: PositiveInt = Field(le=168, description="but no longer than this")
+    hours_per_point: PositiveInt = Field(le=48, description="minimum hours per point")
+    counts_per_point: NonNegativeFloat = Field(description="minimum counts per point, observed or expected")
+    longest_hours: PositiveInt = Field(le=168, description="maximum hours per point, whatever the counts")
     z: RobustZSettings
     drift: DriftSettings
     why: str = Field(min_length=1, max_length=400)
 
 
 class SignalSettings(Frozen):
-    """How all three are watched, and what is expected of them."""
+    """How all three are monitored, and how expectations are computed."""
 
     spend: Signal
     ctr: Signal
     cpa: Signal
-    memory_half_life_hours: PositiveFloat = Field(description="how fast the past behind what is expected fades")
-    minimum_counts: PositiveFloat = Field(description="clicks or conversions below which nothing is expected yet")
-    drift_latch_hours: PositiveFloat = Field(description="how long a drift stays in the readings, so none is missed")
+    memory_half_life_hours: PositiveFloat = Field(description="half-life of the history behind expectations")
+    minimum_counts: PositiveFloat = Field(description="clicks or conversions needed before anything is expected")
+    drift_latch_hours: PositiveFloat = Field(description="how long a drift stays in the readings")
 
 
 class SignalState(Frozen):
-    """What is remembered of one signal: its detectors, the point under way, and what was last found."""
+    """The state of a signal: its detectors, the unfinished point, and the last results."""
 
     z: RobustZState
     drift: DriftState
@@ -57,14 +57,14 @@ class SignalState(Frozen):
     drifted: float = 0.0
     drifted_at: AwareDatetime | None = None
 
-    def anew(self) -> Self:
-        """The same without the point under way and what was last found."""
-        found = {"hours": 0, "observed": 0.0, "expected": 0.0, "score": 0.0, "drifted": 0.0, "drifted_at": None}
-        return self.model_copy(update=found)
+    def after_pause(self) -> Self:
+        """The state after a pause, without the unfinished point and the last results."""
+        cleared = {"hours": 0, "observed": 0.0, "expected": 0.0, "score": 0.0, "drifted": 0.0, "drifted_at": None}
+        return self.model_copy(update=cleared)
 
 
 class Sums(Frozen):
-    """Fading sums over the campaign's past."""
+    """Exponentially decaying sums over the campaign's past."""
 
     spend_micros: NonNegativeFloat = 0.0
     impressions: NonNegativeFloat = 0.0
@@ -73,25 +73,25 @@ class Sums(Frozen):
 
 
 class WatchState(Frozen):
-    """All a CampaignWatch remembers."""
+    """The state of a CampaignWatch."""
 
     sums: Sums
     missed: NonNegativeFloat
     last_hour_end: AwareDatetime | None
     signals: dict[str, SignalState]
 
-    def anew(self) -> Self:
-        """The same after a pause: what is usual for the campaign is still known, what was last found is settled."""
-        signals = {name: signal.anew() for name, signal in self.signals.items()}
+    def after_pause(self) -> Self:
+        """The state after a pause: expectations are kept, the last results are cleared."""
+        signals = {name: signal.after_pause() for name, signal in self.signals.items()}
         return self.model_copy(update={"missed": 0.0, "signals": signals})
 
 
 class CampaignWatch:
-    """Watches one campaign's spend, CTR and CPA hour by hour.
+    """Monitors a campaign's spend, CTR and CPA hour by hour.
 
-    Readings, for each of spend, ctr and cpa: `<name>_z` (of the latest point, up is suspicious), `<name>_points` (how
-    many were scored) and `<name>_drift` (how far ADWIN saw the mean move of late; 0 is not at all). Beside them
-    `expected_conversions_missed`, the conversions that the money spent since the last one should have brought, and
+    Readings for each of spend, ctr and cpa: `<name>_z` (score of the latest point, high is suspicious), `<name>_points`
+    (points scored) and `<name>_drift` (recent drift found by ADWIN; 0 is none). In addition
+    `expected_conversions_missed`, the conversions expected from the spend since the last conversion, and
     `expected_conversions_known`, the conversions behind that expectation.
     """
 
@@ -111,7 +111,7 @@ class CampaignWatch:
         }
 
     def state(self) -> WatchState:
-        """All it remembers: `WatchState.model_dump_json` keeps it, the constructor goes on from it."""
+        """Its state, from which the constructor resumes."""
         return WatchState(
             sums=Sums(
                 spend_micros=self._spend_sum,
@@ -125,7 +125,7 @@ class CampaignWatch:
         )
 
     def observe(self, hour: HourCounts, ended_at: datetime) -> None:
-        """Take in one hour, compared with the hours before it."""
+        """Add one hour, compared with the hours before it."""
         enough = self._settings.minimum_counts
         if self._clicks >= enough and self._spend_sum > 0:
             clicks_per_micro = self._clicks / self._spend_sum
@@ -142,7 +142,7 @@ class CampaignWatch:
         self._last_hour_end = ended_at
 
     def readings(self) -> dict[str, RuleReading]:
-        """The figures as of the last hour observed; none before the first, so that their rules hold."""
+        """The figures as of the last hour observed; empty before the first, so that their rules hold."""
         at = self._last_hour_end
         if at is None:
             return {}
@@ -164,7 +164,7 @@ class CampaignWatch:
 
 
 class _Watched:
-    """One signal: gathers hours into a point and shows it to both detectors."""
+    """A signal: aggregates hours to points for both detectors."""
 
     def __init__(self, settings: Signal, latch: timedelta, state: SignalState | None) -> None:
         past = state or SignalState(z=RobustZState(points=()), drift=DriftState(points=()))
@@ -196,7 +196,7 @@ class _Watched:
             return
         observed, expected = self._observed, self._expected
         self._hours, self._observed, self._expected = 0, 0.0, 0.0
-        if observed or expected:  # nothing planned and nothing done says nothing, and would narrow the scale
+        if observed or expected:  # an empty point carries no information and would narrow the scale
             self._take(sign * 2 * (math.sqrt(observed + _ANSCOMBE) - math.sqrt(expected + _ANSCOMBE)), at)
 
     def _point_is_full(self) -> bool:
@@ -219,5 +219,5 @@ class _Watched:
 
 
 def load_signals(path_or_name: str | Path = "signals") -> SignalSettings:
-    """Read how campaigns are watched from configs/budget or from a path; ConfigError names what is wrong."""
+    """Read the signal settings from configs/budget or from a path; ConfigError names what is wrong."""
     return load_model(SignalSettings, path_or_name, "budget")

@@ -1,40 +1,35 @@
-"""What a stop that is not complete means for whoever pulled it: which part did not come, and what to do now."""
+"""Explain an incomplete stop: which part is missing, what that means, and what to do now."""
 
 from gaelp.budget.kill_switch import PartReport, StopReport
 
-__all__ = ["shortfall", "told_parts"]
+__all__ = ["shortfall"]
 
 _BY_HAND = "pause them on the platform by hand, now"
 
 
 def shortfall(report: StopReport) -> str:
-    """What is not done, and what that means; nothing if every part that is connected is done."""
+    """What is not done, and what that means; empty if every connected part is done."""
     if report.complete:
         return ""
     missing = [part for part in report.parts if part.outcome in ("failed", "still trying")]
     head = f"STOPPED IN PART ({report.stop_id})" if report.stopped else "NOT STOPPED"
-    told = " ".join(f"{part.name} {part.outcome}: {_told(part)}{_meaning(part, report)}." for part in missing)
+    parts = " ".join(f"{part.name} {part.outcome}: {_detail(part)}{_meaning(part, report)}." for part in missing)
     hand = (
         ""
         if report.stopped or report.outcome("pause") == "done"
-        else f" Spending may go on, and campaigns may still run: {_BY_HAND}."
+        else f" Spending may continue, and campaigns may still run: {_BY_HAND}."
     )
-    return f"{head}. {told}{hand}"
+    return f"{head}. {parts}{hand}"
 
 
-def told_parts(report: StopReport) -> str:
-    """How each part stands, in one line."""
-    return "; ".join(f"{part.name}: {part.outcome} {part.detail}".strip() for part in report.parts)
-
-
-def _told(part: PartReport) -> str:
+def _detail(part: PartReport) -> str:
     return f"{part.detail.rstrip('.')}. " if part.detail else ""
 
 
 def _meaning(part: PartReport, report: StopReport) -> str:
     match part.name:
         case "latch" if report.outcome("fence") == "done":
-            return "The fence stops all who use this ledger; repeat `gaelp kill` once this is mended"
+            return "The fence stops all who use this ledger; repeat `gaelp kill` once this is fixed"
         case "latch":
             return "Spenders on this machine are not stopped by it"
         case "fence" if report.stopped:

@@ -1,6 +1,6 @@
-"""What went wrong with money, how bad it was, and who settled it: a record that is added to and never deleted from.
+"""Violations of the money rules, their severity and who resolved them: an append-only record.
 
-A violation is resolved once, by somebody, with words; the tables refuse anything else themselves.
+A violation is resolved once, by somebody, with an explanation; the tables themselves refuse anything else.
 """
 
 from datetime import datetime
@@ -35,7 +35,7 @@ Table(
     CheckConstraint("length(rule) BETWEEN 1 AND 200", name="violation_names_a_rule"),
     CheckConstraint("length(what) BETWEEN 1 AND 4000", name="violation_says_what"),
     sqlite_strict=True,
-    sqlite_autoincrement=True,  # a number is never given twice
+    sqlite_autoincrement=True,  # a number is never reused
 )
 Table(
     "violation_resolution",
@@ -89,7 +89,7 @@ _context = TypeAdapter(dict[str, JsonValue])
 
 
 class Resolution(Frozen):
-    """How a violation was settled, and by whom."""
+    """How a violation was resolved, and by whom."""
 
     text: str = Field(min_length=1, max_length=4000, pattern=r"\S")
     by: str = Field(min_length=1, max_length=200, pattern=r"\S")
@@ -97,12 +97,12 @@ class Resolution(Frozen):
 
 
 class Violation(Frozen):
-    """One thing that went wrong; `id` is 0 before it is stored."""
+    """A violation; `id` is 0 before it is stored."""
 
     id: int = 0
     severity: Severity
     scope: str = Field(min_length=1, max_length=200, description="the account, campaign or episode it happened to")
-    rule: str = Field(min_length=1, max_length=200, description="the id of the rule or guard that saw it")
+    rule: str = Field(min_length=1, max_length=200, description="the id of the rule or guard that found it")
     what: str = Field(min_length=1, max_length=4000)
     at: Instant
     context: dict[str, JsonValue] = Field(default_factory=dict)
@@ -110,7 +110,7 @@ class Violation(Frozen):
 
 
 class ViolationStore:
-    """Violations of one database; every call is one transaction and is on disk when it returns."""
+    """The violations in a database; every call is a transaction that is on disk when it returns."""
 
     def __init__(self, place: Place) -> None:
         self._database = open_database(place, STORE)
@@ -129,21 +129,22 @@ class ViolationStore:
             "context": context,
         }
         with self._database.writing() as connection:
-            return _one(connection, connection.execute(_INSERT, values).scalar_one())
+            return _get(connection, connection.execute(_INSERT, values).scalar_one())
 
     def resolve(self, violation_id: int, resolution: Resolution) -> Violation:
-        """Settle an open violation; settling it twice is refused, so the first word stands."""
-        if not resolution.by.isprintable():  # here and not in the model: what was stored before must stay readable
-            raise BadInput(f"resolved by {resolution.by[:40]!r}; allowed: one printable line. Say who settles it")
+        """Resolve an open violation; a second resolution is refused."""
+        if not resolution.by.isprintable():  # not in the model: older rows must stay readable
+            raise BadInput(f"resolved by {resolution.by[:40]!r}; allowed: one printable line. Say who resolves it")
         with self._database.writing() as connection:
-            found = _one(connection, violation_id)
-            if found.resolution is not None:
+            violation = _get(connection, violation_id)
+            if (before := violation.resolution) is not None:
                 raise Refused(
-                    f"violation {violation_id} was resolved by {found.resolution.by} at"
-                    f" {found.resolution.at.isoformat()}: that stands; add a new violation if it came back"
+                    f"violation {violation_id} was resolved by {before.by} at {before.at.isoformat()}, which is final:"
+                    " add a new violation if it came back"
                 )
-            if resolution.at < found.at:
-                raise BadInput(f"resolved at {resolution.at.isoformat()}, before it happened: {found.at.isoformat()}")
+            if resolution.at < violation.at:
+                happened = violation.at.isoformat()
+                raise BadInput(f"resolved at {resolution.at.isoformat()}, before it happened: {happened}")
             values = {
                 "id": violation_id,
                 "resolution": mask_text(resolution.text),
@@ -151,12 +152,12 @@ class ViolationStore:
                 "resolved_at": resolution.at.isoformat(),
             }
             connection.execute(_RESOLVE, values)
-            return _one(connection, violation_id)
+            return _get(connection, violation_id)
 
     def get(self, violation_id: int) -> Violation:
         """One violation by its number."""
         with self._database.reading() as connection:
-            return _one(connection, violation_id)
+            return _get(connection, violation_id)
 
     def list(
         self, *, open_only: bool = False, severity: Severity | None = None, scope: str | None = None
@@ -170,7 +171,7 @@ class ViolationStore:
             return tuple(map(_violation, connection.execute(text(f"{_SELECT}{where} ORDER BY id"), wanted)))
 
     def counts(self) -> dict[tuple[Severity, bool], int]:
-        """How many there are by severity and whether they are open; all six are named, zeros too."""
+        """Their number by severity and whether they are open; all six combinations, even zeros."""
         counted = dict.fromkeys(product(_SEVERITIES, (True, False)), 0)
         for violation in self.list():
             counted[violation.severity, violation.resolution is None] += 1
@@ -178,12 +179,12 @@ class ViolationStore:
 
 
 def violations_place(settings: Settings) -> Place:
-    """Where the record of violations is, from the first one on."""
+    """Where violations are stored."""
     return shared_place_of(settings, STORE.file_name)
 
 
-def _one(connection: Connection, violation_id: int) -> Violation:
-    fits = 0 < violation_id <= _ID_MAX  # more than that a database cannot even be asked for
+def _get(connection: Connection, violation_id: int) -> Violation:
+    fits = 0 < violation_id <= _ID_MAX  # larger numbers do not fit into the column
     row = connection.execute(_FIND, {"id": violation_id}).one_or_none() if fits else None
     if row is None:
         raise BadInput(f"there is no violation {violation_id}: list them to see their numbers")

@@ -191,7 +191,7 @@ def _refuse_other_limits(rows: tuple[AuditRow, ...], settings: Settings) -> str:
             in_force, signed = limits_in_force(ledger), signed_changes(ledger)
             findings = list(compare_limits(rows, in_force, signed, known_books_id(ledger)))
             orders = order_findings(ledger, lambda: audit_rows(settings))
-            findings += [f"{order.where}: {order.what}: {order.found}; expected: {order.expected}" for order in orders]
+            findings += [f"{order.where}: {order.what}: {order.actual}; expected: {order.expected}" for order in orders]
         except LedgerBroken as damage:
             raise Refused(f"the log is whole, but the books are not: {damage}") from damage
     for finding in findings:

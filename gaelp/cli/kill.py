@@ -25,8 +25,8 @@ __all__ = ["kill"]
 
 _PATIENCE_SECONDS = 30.0
 _GLANCE_SECONDS = 0.1
-_BY_HAND = "Until that is mended, pause the campaigns on the platform by hand, now"
-# What no stop needs: it must not be what keeps a stop from the database and the platform.
+_BY_HAND = "Until that is fixed, pause the campaigns on the platform by hand, now"
+# Settings that no stop needs: an error in them must not keep a stop from the database and the platform.
 _NEEDLESS = ("alerts", "api")
 
 
@@ -39,26 +39,26 @@ def kill(
 ) -> None:
     """Stop all spending, now: latch file, fence in the ledger's database, pause on the platform.
 
-    None waits for the others, and the latch stops this machine within a second. It ends with 0 only if every part is
-    done (the pause where a platform is named), else with 1 and what to do by hand. `gaelp revive` undoes it, with a
-    signed approval.
+    None waits for the others, and the latch stops this machine within a second. Exits 0 only if every part is done
+    (the pause, if a platform is named), otherwise 1, with what to do by hand. `gaelp revive` releases the stop, with
+    signed approvals.
 
     **Example**: `gaelp kill cost per click is ten times what it was`
     """
-    # No check of the home, no logs, no tidy start: nothing that is not needed may stand between this and the latch.
+    # No check of the home, no logs, no startup: nothing unneeded may delay the latch.
     by, reason = machine_user(), plain_reason(" ".join([*(words or ()), reason])) or "pulled by hand"
     with only_noted() as pressed:
         try:
             settings, no_alerts = _settings_to_stop_with(config, overrides or ())
-            from gaelp.bootstrap import kill_switch  # noqa: PLC0415 - sqlalchemy takes its time
+            from gaelp.bootstrap import kill_switch  # noqa: PLC0415 - importing sqlalchemy takes long
 
             switch = kill_switch(settings)
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the latch can do without
+        except Exception as problem:  # noqa: BLE001 - on any error, the latch still works
             _latch_alone(problem, by, reason, lambda: probable_home(config, overrides or ()))
         report = switch.begin(by=by, reason=reason)
         if report.is_trying:
             report = _waited(switch, report, pressed)
-        from gaelp.cli.stop_report import report_stop  # noqa: PLC0415 - after the stop, for it takes its time
+        from gaelp.cli.stop_report import report_stop  # noqa: PLC0415 - after the stop, because the import takes long
 
         report_stop(settings, report, by=by, reason=reason, no_alerts=no_alerts, as_json=as_json)
         if not report.complete:
@@ -66,7 +66,7 @@ def kill(
 
 
 def _settings_to_stop_with(config: str | None, overrides: Sequence[str]) -> tuple[Settings, str]:
-    """The settings; where they cannot be used, those without what no stop needs, and the problem."""
+    """The settings; if they are invalid, those without the parts that no stop needs, and the problem."""
     try:
         return load_settings(config, overrides=overrides).settings, ""
     except BadInput as problem:
@@ -78,7 +78,7 @@ def _settings_to_stop_with(config: str | None, overrides: Sequence[str]) -> tupl
 
 
 def _waited(switch: "KillSwitch", first: "StopReport", pressed: Event) -> "StopReport":
-    """How the stop ends; Ctrl-C ends the waiting for it, not the stop."""
+    """Wait for the stop to finish; Ctrl-C ends the waiting, not the stop."""
     known = f"This machine is stopped ({first.stop_id})" if first.stopped else "NOT STOPPED yet"
     trying = " and ".join(part.name for part in first.parts if part.outcome == "still trying")
     say(f"{known}. Waiting up to {_PATIENCE_SECONDS:.0f} s for {trying} ...")
@@ -89,8 +89,8 @@ def _waited(switch: "KillSwitch", first: "StopReport", pressed: Event) -> "StopR
 
 
 def _latch_alone(problem: Exception, by: str, reason: str, find_home: Callable[[], Path]) -> NoReturn:
-    """Settings that cannot be read must not keep anybody from stopping: the latch needs none but the folder."""
-    from gaelp.budget.kill_switch import KillSwitch  # noqa: PLC0415 - sqlalchemy takes its time
+    """Stop without readable settings: the latch needs only the home folder."""
+    from gaelp.budget.kill_switch import KillSwitch  # noqa: PLC0415 - importing sqlalchemy takes long
 
     why = (str(problem) if isinstance(problem, GaelpError) else f"{type(problem).__name__}: {problem}").rstrip(".")
     try:
@@ -102,7 +102,7 @@ def _latch_alone(problem: Exception, by: str, reason: str, find_home: Callable[[
         trouble = report.parts[0].detail or report.parts[0].outcome
         raise GaelpError(f"NOT STOPPED: the settings cannot be read ({why}), and {trouble}. {_BY_HAND}") from problem
     raise GaelpError(
-        f"only the latch of {home} is set ({report.stop_id}), for the settings cannot be read: {why}. Neither fence nor"
-        " platform was reached, nor spenders that use another folder: mend the settings and repeat, or pause on the"
-        " platform by hand"
+        f"only the latch of {home} is set ({report.stop_id}), because the settings cannot be read: {why}. Neither"
+        " fence nor platform was reached, nor spenders that use another folder: fix the settings and repeat, or pause"
+        " on the platform by hand"
     ) from problem

@@ -1,4 +1,4 @@
-"""`gaelp ledger`: begin the books of an ad account, read and prove them, bring them in line with the platform."""
+"""`gaelp ledger`: create the books of an ad account, show and verify them, reconcile them with the platform."""
 
 from contextlib import closing
 from pathlib import Path
@@ -41,13 +41,13 @@ def create(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Begin the books of an ad account; where there is no ledger yet, make one.
+    """Create the books of an ad account, and the ledger if there is none yet.
 
     - `gaelp ledger create 123-456-7890 --currency USD --time-zone America/New_York`
 
     Then set its limits with `gaelp ledger limit`: without one, nothing may be spent. Currency and time zone never
-    change. Calling it again changes nothing. Refused where the ledger is gone and the audit log tells of signatures
-    that were used for it: put back a copy.
+    change. Running it again changes nothing. Refused if the ledger is missing but the audit log has signatures that
+    were used for it: restore a backup.
     """
     opened = AdAccount(account, currency, time_zone)
     settings = prepare(config, overrides).settings
@@ -61,7 +61,7 @@ def create(
 
 
 def _what_next(account: str, currency: str, settings: str) -> str:
-    """The commands that set every limit which an order is held against."""
+    """The commands that set every limit that an order needs."""
     words = {
         CapKind.TOTAL: f"all AMOUNT --currency {currency}",
         CapKind.CAMPAIGN: f"CAMPAIGN AMOUNT --account {account}",
@@ -78,48 +78,48 @@ def show(config: ConfigOption = None, overrides: SetOption = None, as_json: Json
     **Example**: `gaelp ledger show --json`
     """
     with closing(open_books(prepare_reading(config, overrides).settings)) as ledger:
-        found = overview(ledger)
+        current = overview(ledger)
     if as_json:
-        show_json(found.model_dump(mode="json"))
+        show_json(current.model_dump(mode="json"))
     else:
-        _show(found)
+        _show(current)
 
 
 @app.command()
 def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
-    """Recompute every balance; hold accounts, limits, caps, days and orders against each other; exit 1 if any differs.
+    """Recompute every balance; compare accounts, limits, caps, mandates, days and orders; exit 1 if any differs.
 
     **Example**: `gaelp ledger verify --json`
     """
     settings = prepare_reading(config, overrides).settings
     with closing(open_books(settings)) as ledger:
-        found = books.verify(ledger)
-        found = found.model_copy(
-            update={"findings": (*found.findings, *order_findings(ledger, lambda: audit_rows(settings)))}
-        )
+        result = books.verify(ledger)
+        # Both checks may find the same: a mandate that is open after a stop, for example.
+        findings = tuple(dict.fromkeys((*result.findings, *order_findings(ledger, lambda: audit_rows(settings)))))
+        result = result.model_copy(update={"findings": findings})
     if as_json:
-        show_json({"balances": found.balances, **found.model_dump(mode="json")})
+        show_json({"balances": result.balances, **result.model_dump(mode="json")})
     else:
-        rows = [(one.where, one.what, f"{one.expected}", f"{one.found}") for one in found.findings]
+        rows = [(finding.where, finding.what, f"{finding.expected}", f"{finding.actual}") for finding in findings]
         if rows:
-            show_table(("where", "what", "recomputed", "stands there"), rows)
+            show_table(("where", "what", "recomputed", "stored"), rows)
         show_text(
-            f"{found.transfers} transfers, {found.entries} journal entries, {found.adjustments} adjustments and"
-            f" {found.caps} caps: the books {'balance' if found.balances else 'do NOT balance'}."
+            f"{result.transfers} transfers, {result.entries} journal entries, {result.adjustments} adjustments and"
+            f" {result.caps} caps: the books {'balance' if result.balances else 'do NOT balance'}."
         )
-        say(f"Checked: {found.checked}.")
-        for cap in found.breached_caps:
+        say(f"Checked: {result.checked}.")
+        for cap in result.breached_caps:
             say(f"{cap} was breached by real cost and is closed until a person reopens it (`gaelp ledger reopen`).")
-    if not found.balances:
+    if not result.balances:
         raise GaelpError(
-            f"{len(found.findings)} records disagree with what they rest on: pull the kill switch (`gaelp kill`),"
+            f"{len(findings)} records contradict the others: pull the kill switch (`gaelp kill`),"
             " keep a copy of the database, and find out who wrote to it"
         )
 
 
 @app.command()
 def backup(
-    file: Annotated[Path, typer.Argument(help="The archive to write; one that is there is never replaced.")],
+    file: Annotated[Path, typer.Argument(help="The archive to write; an existing file is never replaced.")],
     config: ConfigOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
@@ -129,8 +129,8 @@ def backup(
     - `gaelp ledger backup /backups/gaelp-2026-11-17.tar`
 
     It holds ledger, orders, approvals, audit log, decisions, violations, reviews, the trusted approvers and a stop in
-    force, all as of one moment; not the runs. The archive is read back and checked before it gets its name. How to
-    restore: docs/ledger.md.
+    force, all as of one moment, but not the runs. The archive is read back and checked before it gets its name. How
+    to restore it: docs/ledger.md.
     """
     written = back_up(prepare_reading(config, overrides).settings, file)
     if as_json:
@@ -141,37 +141,37 @@ def backup(
 
 @app.command()
 def reconcile(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
-    """Bring books and platform together: unknown outcomes, budgets as they really are, costs, one more day.
+    """Reconcile books and platform: settle unknown outcomes, compare budgets, book costs, renew for today.
 
     - `gaelp ledger reconcile --config production`
 
-    The safety watch does the same every ten minutes; doing it twice changes nothing. What runs with a budget that it
-    was not given, or without room for its worst case, is paused. Exits 1 if a part could not be done.
+    The safety watch does the same every ten minutes; running it twice changes nothing. A campaign with a budget that
+    was not ordered, or without room for its worst case, is paused. Exits 1 if a part could not be done.
     """
     with opened_guard(prepare_reading(config, overrides).settings) as guard:
-        found = reconcile_once(guard)
+        result = reconcile_once(guard)
         currency = guard.account.currency
     if as_json:
-        show_json(found.model_dump(mode="json"))
+        show_json(result.model_dump(mode="json"))
     else:
-        _show_reconciled(found, currency)
-    if found.failures:
-        raise GaelpError(f"{len(found.failures)} parts could not be done: {'; '.join(found.failures)}")
+        _show_reconciled(result, currency)
+    if result.failures:
+        raise GaelpError(f"{len(result.failures)} parts could not be done: {'; '.join(result.failures)}")
 
 
-def _show_reconciled(found: Reconciliation, currency: str) -> None:
-    if found.resolved:
-        show_table(("order", "turned out to be"), sorted(found.resolved.items()))
-    for what, campaigns in (("Paused", found.paused), ("Renewed for today", found.renewed)):
+def _show_reconciled(result: Reconciliation, currency: str) -> None:
+    if result.resolved:
+        show_table(("order", "outcome"), sorted(result.resolved.items()))
+    for what, campaigns in (("Paused", result.paused), ("Renewed for today", result.renewed)):
         if campaigns:
             show_text(f"{what}: {', '.join(campaigns)}.")
-    posted, adjusted = Money(found.posted_micros, currency), Money(found.adjusted_micros, currency)
-    show_text(f"Posted {posted}, adjusted {adjusted}. {len(found.failures)} parts could not be done.")
-    for note in found.notes:
+    posted, adjusted = Money(result.posted_micros, currency), Money(result.adjusted_micros, currency)
+    show_text(f"Posted {posted}, adjusted {adjusted}. {len(result.failures)} parts could not be done.")
+    for note in result.notes:
         show_text(f"{note[0].upper()}{note[1:].rstrip('.')}.")
 
 
-def _show(found: Overview) -> None:
+def _show(current: Overview) -> None:
     rows = [
         (
             cap.id,
@@ -181,18 +181,18 @@ def _show(found: Overview) -> None:
             ),
             "breached" if cap.breached else "open",
         )
-        for cap in found.caps
+        for cap in current.caps
     ]
     show_table(("cap", "limit", "reserved", "spent", "left", "state"), rows)
     states = [
         (
-            one.state,
-            str(one.transfers),
-            str(Money(one.amount_micros, one.currency)),
-            str(Money(one.cost_micros, one.currency)),
+            total.state,
+            str(total.transfers),
+            str(Money(total.amount_micros, total.currency)),
+            str(Money(total.cost_micros, total.currency)),
         )
-        for one in found.states
+        for total in current.states
     ]
     show_table(("transfers", "number", "asked for", "cost"), states)
-    if found.stopped:
+    if current.stopped:
         show_text("The kill switch is set: nothing is granted.")

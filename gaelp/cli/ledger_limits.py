@@ -1,4 +1,4 @@
-"""`gaelp ledger limit` and `reopen`: how much may be spent, which takes signatures where real money can move."""
+"""`gaelp ledger limit` and `reopen`: set how much may be spent; takes signatures if real money can move."""
 
 import re
 from contextlib import closing
@@ -14,9 +14,9 @@ from gaelp.budget.ledger import (
     Bucket,
     Cap,
     CapKind,
+    ExpectedLimit,
     Ledger,
     LimitSet,
-    Seen,
     check_limit,
     check_reopen,
     known_account,
@@ -36,15 +36,15 @@ from gaelp.money import Money
 
 __all__ = ["LimitCommand", "limit", "reopen"]
 
-_TOTAL = "all"  # the one total that the door to money asks
+_TOTAL = "all"  # the only total that orders count against
 _NEGATIVE = re.compile(r"-[0-9.,]+")
 
 
 class LimitCommand(TyperCommand):
-    """Knows a negative amount as one; to the parser it is an option that there is not."""
+    """Recognises a negative amount, which the parser would take for an unknown option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse a negative amount in words that help."""
+        """Refuse a negative amount with a helpful message."""
         for given in args[: args.index("--") if "--" in args else None]:
             if _NEGATIVE.fullmatch(given):
                 raise BadInput(
@@ -72,7 +72,7 @@ def limit(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set how much may be spent, from today of the account on.
+    """Set how much may be spent, from the account's current day on.
 
     - `gaelp ledger limit account_day 123-456-7890 50`
 
@@ -80,9 +80,9 @@ def limit(
 
     - `gaelp ledger limit total all 1000 --currency USD`
 
-    Lowering one always passes. To set or raise one takes signatures where the policy (approvals.policy) asks for them,
-    and for ever after on the same books: everyone who approves runs the same command with `--key FILE --reason WHY`,
-    and the last one needed sets it.
+    Lowering a limit is always allowed. Setting or raising one takes signatures if the policy (approvals.policy) asks
+    for them, and from then on always in the same books: everyone who approves runs the same command with
+    `--key FILE --reason WHY`, and the last one needed sets it.
     """
     settings = prepare_reading(config, overrides).settings
     with closing(open_books(settings)) as ledger:
@@ -90,7 +90,7 @@ def limit(
         owner = _owner(cap, account, settings)
         given = _amount(ledger, amount, owner, currency)
         before = check_limit(ledger, cap, given, account_id=owner)
-        seen = Seen(before)
+        expected = ExpectedLimit(before)
         change = LimitChange(
             kind="limit.set",
             subject=f"limit {cap.kind} {cap.subject}: {before or 'none'} -> {given}",
@@ -98,10 +98,12 @@ def limit(
             most=given,
             cap=f"{cap.kind}:{cap.subject}",
             before=before,
-            still_wanted=lambda: check_limit(ledger, cap, given, account_id=owner, seen=seen),
+            still_wanted=lambda: check_limit(ledger, cap, given, account_id=owner, expected=expected),
         )
         if before is not None and given <= before:
-            done = lower(settings, ledger, change, lambda: set_limit(ledger, cap, given, account_id=owner, seen=seen))
+            done = lower(
+                settings, ledger, change, lambda: set_limit(ledger, cap, given, account_id=owner, expected=expected)
+            )
         else:
             done = change_with_authority(
                 settings,
@@ -109,7 +111,7 @@ def limit(
                 ledger,
                 change,
                 lambda: signer_from(settings, key, reason, passphrase_file, trust_file),
-                lambda signed: set_limit(ledger, cap, given, account_id=owner, seen=seen, signed=signed),
+                lambda signed: set_limit(ledger, cap, given, account_id=owner, expected=expected, signed=signed),
             )
     _show_limit(cap, given, done, as_json=as_json)
 
@@ -124,16 +126,16 @@ def reopen(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let a cap that real cost has breached grant again, after somebody has looked at it.
+    """Reopen a cap that real cost has breached, after somebody has reviewed it.
 
-    - `gaelp ledger reopen account_day:123-456-7890:2026-11-16 --key ann.key --reason "the refund has come"`
+    - `gaelp ledger reopen account_day:123-456-7890:2026-11-16 --key ann.key --reason "the refund arrived"`
 
-    Refused while its cost is above its limit. Takes signatures like raising a limit does.
+    Refused while its cost is above its limit. Takes signatures like raising a limit.
     """
     settings = prepare_reading(config, overrides).settings
     with closing(open_books(settings)) as ledger:
         if signed_changes(ledger):
-            record(settings, ledger)  # what a crash kept from being recorded; it cannot be reopened a second time
+            record(settings, ledger)  # what a crash left unrecorded; it cannot be reopened a second time
         bucket, account, most = _breached(ledger, cap)
         check_reopen(ledger, bucket)
         change = LimitChange(
@@ -162,7 +164,7 @@ def reopen(
 
 
 def _show_limit(cap: Cap, given: Money, done: LimitSet, *, as_json: bool) -> None:
-    # Of several who signed at the same moment one has set it, and somebody may have lowered it since.
+    # Of several concurrent signers one has set it, and somebody may have lowered it since.
     now = given if done.is_new else done.before or given
     if as_json:
         show_json({"kind": cap.kind, "subject": cap.subject, "limit_micros": now.micros, "currency": now.currency})
@@ -177,12 +179,12 @@ def _cap(kind: str, subject: str) -> Cap:
     if kind not in allowed:
         raise BadInput(f"KIND is {kind!r}; allowed: {', '.join(allowed)}")
     if kind == CapKind.TOTAL and subject != _TOTAL:
-        raise BadInput(f"the total is of {subject!r}; allowed: {_TOTAL}, for every order counts against that one alone")
+        raise BadInput(f"the total is of {subject!r}; allowed: {_TOTAL}, the only total that orders count against")
     return Cap(CapKind(kind), subject)
 
 
 def _owner(cap: Cap, account: str | None, settings: Settings) -> str:
-    """The account that a cap belongs to; none where it is a total."""
+    """The account that a cap belongs to; empty for a total."""
     if cap.kind is CapKind.TOTAL:
         return account or ""
     if cap.kind in (CapKind.ACCOUNT, CapKind.ACCOUNT_DAY):

@@ -6,7 +6,7 @@ from gaelp.authority.audit_records import open_approvals
 from gaelp.authority.signatures import Signer, require_signed
 from gaelp.bootstrap import kill_switch, should_have_books
 from gaelp.budget.kill_switch import StopState
-from gaelp.budget.stop_alerts import tell_released
+from gaelp.budget.stop_alerts import alert_released
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import show_json, show_text
 from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signer_from
@@ -17,7 +17,7 @@ from gaelp.errors import Refused
 
 __all__ = ["revive"]
 
-_NO_LEDGER_HERE = "No ledger was found here: where the books are elsewhere, their fence still stands."
+_NO_LEDGER_HERE = "No ledger was found here: if the books are elsewhere, their fence is still raised."
 
 
 def revive(
@@ -35,16 +35,16 @@ def revive(
 
     - `gaelp revive` shows which stop is in force and what its release needs
 
-    - `gaelp revive --key ~/.config/gaelp/keys/ann.key --reason "the bid was mended"`
+    - `gaelp revive --key ~/.config/gaelp/keys/ann.key --reason "the bid was fixed"`
 
-    An approval is for the stop in force alone: a stop that is made meanwhile needs approvals of its own. What is paused
-    on the platform stays paused.
+    An approval is only for the stop in force: a stop made meanwhile needs its own approvals. Campaigns that are paused
+    on the platform stay paused.
     """
     settings = load_settings(config, overrides=overrides or ()).settings
     signer = signer_from(settings, key, reason, passphrase_file, trust_file)
     released = kill_switch(settings).release(lambda state: _require_approval(state, settings, signer))
     elsewhere = "" if should_have_books(settings) else f" {_NO_LEDGER_HERE}"
-    report_problems(settings, lambda: tell_released(settings, released.stop_ids, f"{signer.reason}{elsewhere}"))
+    report_problems(settings, lambda: alert_released(settings, released.stop_ids, f"{signer.reason}{elsewhere}"))
     if as_json:
         show_json({"stopped": False, "released": list(released.stop_ids)})
     elif released.is_stopped:
@@ -57,23 +57,23 @@ def revive(
 
 
 def _require_approval(state: StopState, settings: Settings, signer: Signer) -> None:
-    """Raise unless the release of exactly these stops is approved; sign it first if there is a key to sign with."""
-    # Always as if real money could move: the switch does not know what it has stopped. Nobody in person is the one who
-    # asks, so that everyone may approve and all of them sign the same action.
+    """Raise unless the release of exactly these stops is approved; sign it first if a key is given."""
+    # Always the live policy: the switch does not know whether it stopped real money. The requester is not a person, so
+    # that everyone may approve and all sign the same action.
     policy, stops = load_policy(LIVE), ", ".join(state.stop_ids)
     action = SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject=stops)
     try:
         store = open_approvals(settings)
         require_signed(store, action, policy, signer, _what_is_needed(state, policy.quorum))
     except Refused as refusal:
-        refusal.add_note("To ask anew, pull the kill switch again: its new stop can be approved.")
+        refusal.add_note("To ask again, pull the kill switch again: its new stop can be approved.")
         raise
 
 
 def _what_is_needed(state: StopState, quorum: int) -> str:
     stops = [record for record in (state.latch, state.fence) if record is not None]
-    told = "; ".join(sorted({f"{one.id} by {one.by or 'unknown'} at {one.at}: {one.reason}" for one in stops}))
+    listed = "; ".join(sorted({f"{stop.id} by {stop.by or 'unknown'} at {stop.at}: {stop.reason}" for stop in stops}))
     return (
-        f"stopped ({told}): releasing it needs a signed approval of exactly {', '.join(state.stop_ids)} by {quorum}"
+        f"stopped ({listed}): releasing it needs a signed approval of exactly {', '.join(state.stop_ids)} by {quorum}"
         f" people: each runs `gaelp revive --key FILE --reason WHY`"
     )

@@ -1,4 +1,4 @@
-"""`gaelp violations`: what went wrong with money, and who settled it."""
+"""`gaelp violations`: violations of the money rules, and who resolved them."""
 
 from typing import Annotated
 
@@ -22,31 +22,31 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command("list")
 def list_(
-    everything: Annotated[bool, typer.Option("--all", help="Also what is settled.", show_default=False)] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Resolved ones too.", show_default=False)] = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show every violation that nobody has settled yet, the oldest first; long texts are whole in `--json`."""
-    found = violations(prepare_reading(config, overrides).settings).list(open_only=not everything)
+    """Show every open violation, oldest first; long texts are complete in `--json`."""
+    listed = violations(prepare_reading(config, overrides).settings).list(open_only=not everything)
     if as_json:
-        show_json({"violations": [one.model_dump(mode="json") for one in found]})
-    elif not found:
+        show_json({"violations": [violation.model_dump(mode="json") for violation in listed]})
+    elif not listed:
         show_text("No violations." if everything else "No open violations.")
     else:
-        show_table(("number", "at (UTC)", "severity", "what"), map(_row, found))
+        show_table(("number", "at (UTC)", "severity", "what"), map(_row, listed))
 
 
 @app.command()
 def resolve(
     number: Annotated[int, typer.Argument(help="As `gaelp violations list` shows it.")],
-    who: Annotated[str, typer.Option("--who", help="Who settles it.")],
+    who: Annotated[str, typer.Option("--who", help="Who resolves it.")],
     how: Annotated[str, typer.Option("--how", help="What was done about it, for those who read it later.")],
     config: ConfigOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Settle a violation, once and for good; it stays on record.
+    """Resolve a violation, for good; it stays on record.
 
     - `gaelp violations resolve 3 --who ann --how "the budget was set back on the platform"`
     """
@@ -54,20 +54,20 @@ def resolve(
     try:
         resolution = Resolution(text=how, by=who, at=SystemClock().now())
     except ValidationError:
-        raise BadInput("--who or --how is empty or too long: say in words who settles it, and how") from None
+        raise BadInput("--who or --how is empty or too long: say who resolves it, and how") from None
     settled = store.resolve(number, resolution)
     if as_json:
         show_json(settled.model_dump(mode="json"))
     else:
-        show_text(f"Violation {number} ({settled.rule}, {settled.scope}) is settled by {who}.")
+        show_text(f"Violation {number} ({settled.rule}, {settled.scope}) is resolved by {who}.")
 
 
-def _row(one: Violation) -> tuple[str, ...]:
-    """All the words below each other, in the one column that may be folded: so the table fits any terminal."""
-    lines = [f"{one.rule}: {one.scope}", _short(one.what)]
-    if one.resolution is not None:
-        lines.append(f"settled by {one.resolution.by}: {_short(one.resolution.text)}")
-    return str(one.id), f"{one.at:%Y-%m-%d %H:%M}", one.severity, "\n".join(lines)
+def _row(violation: Violation) -> tuple[str, ...]:
+    """All text goes into one column that can be folded, so that the table fits any terminal."""
+    lines = [f"{violation.rule}: {violation.scope}", _short(violation.what)]
+    if violation.resolution is not None:
+        lines.append(f"resolved by {violation.resolution.by}: {_short(violation.resolution.text)}")
+    return str(violation.id), f"{violation.at:%Y-%m-%d %H:%M}", violation.severity, "\n".join(lines)
 
 
 def _short(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The one door to money: the protocol of an ad platform, the checks before every call, and reconciliation."""
+"""The only door to money: the protocol of an ad platform, the checks before every call, and reconciliation."""
 
 from gaelp.platforms.guard import ALL_CAPS, Authority, Guard
 from gaelp.platforms.guarded import guarded

@@ -1,4 +1,4 @@
-"""A call to an ad platform: whatever comes back, or does not, is one of three outcomes, and holds no secrets."""
+"""Call an ad platform: any answer, or none, becomes one of three outcomes without secrets."""
 
 from collections.abc import Callable
 
@@ -6,23 +6,23 @@ from gaelp.checks.raised import ends_the_program, in_words, shown
 from gaelp.observability.redact import mask
 from gaelp.platforms.platform import CallResult, Done, Rejected, Unknown
 
-__all__ = ["attempt", "understood"]
+__all__ = ["as_outcome", "attempt"]
 
 _SHOWN_CHARACTERS = 500
 
 
 def attempt(call: Callable[[], object]) -> CallResult:
-    """The platform's answer; whatever it raises leaves the outcome unknown."""
+    """Make a call; any exception leaves the outcome unknown."""
     try:
-        return understood(call())
-    except BaseException as error:  # an error on the way says nothing about what has arrived
+        return as_outcome(call())
+    except BaseException as error:  # an error says nothing about whether the call arrived
         if ends_the_program(error):
             raise
         return Unknown(in_words(error))
 
 
-def understood(answer: object) -> CallResult:
-    """An answer as one of the three outcomes: one that makes no sense says nothing about what was done."""
+def as_outcome(answer: object) -> CallResult:
+    """Convert an answer to an outcome; an invalid answer is Unknown."""
     match answer:
         case Done():
             return answer
@@ -30,4 +30,4 @@ def understood(answer: object) -> CallResult:
             return Rejected(str(mask(reason)))
         case Unknown(detail):
             return Unknown(str(mask(detail)))
-    return Unknown(f"the answer is no outcome, it is {shown(answer)}"[:_SHOWN_CHARACTERS])
+    return Unknown(f"the answer is not an outcome but {shown(answer)}"[:_SHOWN_CHARACTERS])

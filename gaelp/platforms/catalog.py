@@ -1,7 +1,7 @@
-"""Every ad platform that can be asked for by name: a connector is an entry point in the group `gaelp.platforms`.
+"""Find ad platforms by name: a connector is an entry point in the group `gaelp.platforms`.
 
-It names a function that takes the settings and returns an `AdPlatform` of that name. It is called for every command
-that needs the platform, `gaelp kill` among them, so it connects on the first call and not before.
+It names a function that takes the settings and returns an `AdPlatform` of that name. Every command that needs the
+platform calls it, `gaelp kill` too, so it must connect on the first call and not before.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Connector = Callable[[Settings], AdPlatform]
 
 
 def platform_names() -> tuple[str, ...]:
-    """Every platform that is installed; none is loaded for this."""
+    """The names of all installed platforms, without loading them."""
     return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
 
 
@@ -41,7 +41,7 @@ def connect_platform(settings: Settings) -> AdPlatform:
 
 
 def find_platform(name: str) -> EntryPoint:
-    """Where the platform of this name is, without loading it; ConfigError if it is not installed."""
+    """The entry point of a platform, without loading it; ConfigError if it is not installed."""
     offered = [point for point in entry_points(group=GROUP) if point.name == name]
     if not offered:
         known = platform_names()
@@ -58,15 +58,15 @@ def _connected(point: EntryPoint, settings: Settings) -> AdPlatform:
     source = f"platform {point.name!r} ({point.value})"
     try:
         platform = point.load()(settings)
-    except BaseException as problem:  # whatever it is, it is told; as the cause it would show its secrets
+    except BaseException as problem:  # reported as text: the exception itself may contain secrets
         if ends_the_program(problem):
             raise
         raise ComponentMissing(
-            f"{source} cannot be used, {in_words(problem)}; mend its settings or reinstall it"
+            f"{source} cannot be used, {in_words(problem)}; fix its settings or reinstall it"
         ) from None
     if not isinstance(platform, AdPlatform) or platform.name != point.name:
         raise ComponentMissing(
-            f"{source} gave a {type(platform).__name__} called {getattr(platform, 'name', None)!r}; allowed: an"
+            f"{source} returned a {type(platform).__name__} called {getattr(platform, 'name', None)!r}; allowed: an"
             f" AdPlatform called {point.name!r}"
         )
     return platform

@@ -1,7 +1,7 @@
-"""What GAELP asks of every ad platform, as checks that anyone can run on a connector of their own.
+"""What GAELP expects of every ad platform, as checks for your own connector.
 
-In a test module, say how to make a platform with an empty account, and the same platform where no answer comes, which
-must be Unknown and never a failure; each property becomes one test:
+Subclass `PlatformConformance` in a test module. `make` returns a platform with an empty account, `disconnected` one
+without a connection, whose calls must be Unknown. Each property becomes a test:
 
     class TestMine(PlatformConformance):
         def make(self):
@@ -49,20 +49,20 @@ _ADVERT = Creative(id="conformance-1", headline="Fresh Bread", landing_url="http
 
 
 def check_platform(make: Callable[[], AdPlatform]) -> None:
-    """Run every check, each on a platform of its own; AssertionError on the first that fails."""
+    """Run every check, each on a new platform; raise AssertionError on the first that fails."""
     for check in CHECKS:
         check(make())
 
 
 def it_has_the_shape_of_a_platform(platform: AdPlatform) -> None:
-    """Every call is there, and it says what it is and whether real money can move."""
+    """Every call exists, and the platform has a name and a world."""
     _expect(isinstance(platform, AdPlatform), f"{type(platform).__name__} lacks calls of AdPlatform")
     _expect(platform.world in ("live", "sandbox"), f"world is {platform.world!r}")
     _expect(bool(platform.name), "the name is empty")
 
 
 def a_new_campaign_is_paused(platform: AdPlatform) -> None:
-    """Setting a budget makes a campaign that does not deliver."""
+    """Setting a budget creates a campaign that does not deliver."""
     _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
     _expect(_state(platform).status == "paused", "a new campaign is enabled")
 
@@ -71,9 +71,9 @@ def a_budget_is_read_back_as_it_was_written(platform: AdPlatform) -> None:
     """The daily budget and its last day, after the first write and after the second."""
     for key, micros, through in (("k1", _FIRST, _today()), ("k2", _SECOND, _today() + timedelta(days=1))):
         _done(platform.set_budget("one", micros, through, key=key))
-        seen = _state(platform)
+        state = _state(platform)
         _expect(
-            (seen.daily_micros, seen.through) == (micros, through), f"wrote {micros} through {through}, read {seen}"
+            (state.daily_micros, state.through) == (micros, through), f"wrote {micros} through {through}, read {state}"
         )
 
 
@@ -87,7 +87,7 @@ def a_budget_is_kept_to_the_micro_or_rejected(platform: AdPlatform) -> None:
 
 
 def enable_and_pause_change_the_status_alone(platform: AdPlatform) -> None:
-    """And pausing what is paused is done as well."""
+    """Pausing a paused campaign is Done too."""
     _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
     before = _state(platform)
     _done(platform.enable("one", key="k2"))
@@ -107,16 +107,16 @@ def several_are_paused_at_once(platform: AdPlatform) -> None:
     with ThreadPoolExecutor(len(names)) as pool:
         for outcome in pool.map(lambda name: platform.pause(name, key=f"{name}-pause"), names):
             _done(outcome)
-    seen = {state.campaign: state.status for state in platform.read_campaigns()}
-    _expect(seen == dict.fromkeys(names, "paused"), f"paused side by side, they are {seen}")
+    statuses = {state.campaign: state.status for state in platform.read_campaigns()}
+    _expect(statuses == dict.fromkeys(names, "paused"), f"paused in parallel, they are {statuses}")
 
 
 def publishing_leaves_the_status_alone(platform: AdPlatform) -> None:
-    """An advert is there after it was published, and the campaign stays paused."""
+    """A published advert is listed, and the campaign stays paused."""
     _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
     _done(platform.publish("one", _ADVERT, key="k2"))
-    seen = _state(platform)
-    _expect((seen.creatives, seen.status) == ((creative_hash(_ADVERT),), "paused"), f"published, it is {seen}")
+    state = _state(platform)
+    _expect((state.creatives, state.status) == ((creative_hash(_ADVERT),), "paused"), f"published, it is {state}")
 
 
 def bids_are_read_back_and_change_nothing_else(platform: AdPlatform) -> None:
@@ -126,14 +126,14 @@ def bids_are_read_back_and_change_nothing_else(platform: AdPlatform) -> None:
     for key, bids in (("k2", _BIDS), ("k3", _OTHER_BIDS), ("k2", _BIDS)):  # the last is a repetition
         _done(platform.set_bids("one", bids, key=key))
     expected = tuple(sorted({**_BIDS, **_OTHER_BIDS}.items()))
-    seen = _state(platform)
-    _expect(seen.bids == expected, f"bid {expected}, read {seen.bids}")
-    _expect(replace(seen, bids=before.bids) == before, f"bids alone were changed, it is {seen}, before it was {before}")
+    state = _state(platform)
+    _expect(state.bids == expected, f"bid {expected}, read {state.bids}")
+    _expect(replace(state, bids=before.bids) == before, f"only bids were changed, it is {state}, it was {before}")
     _expect(platform.look_up("k3") == Done(), f"k3 was done and is looked up as {platform.look_up('k3')}")
 
 
 def a_key_has_one_effect(platform: AdPlatform) -> None:
-    """A call that is repeated after another one does not undo that one."""
+    """A repeated call does not undo a later call."""
     _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
     _done(platform.set_budget("one", _SECOND, _today(), key="k2"))
     _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
@@ -141,7 +141,7 @@ def a_key_has_one_effect(platform: AdPlatform) -> None:
 
 
 def what_was_done_is_found_by_its_key(platform: AdPlatform) -> None:
-    """And what was never asked for leaves no trace."""
+    """A key that was never used is not found."""
     _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
     _done(platform.publish("one", _ADVERT, key="k2"))
     _done(platform.enable("one", key="k3"))
@@ -151,17 +151,17 @@ def what_was_done_is_found_by_its_key(platform: AdPlatform) -> None:
 
 
 def a_rejected_call_has_no_effect(platform: AdPlatform) -> None:
-    """A campaign that is not there can be neither enabled nor filled, and is not made by trying."""
-    tried = {"k1": platform.enable("none", key="k1"), "k2": platform.publish("none", _ADVERT, key="k2")}
-    tried["k3"] = platform.set_bids("none", _BIDS, key="k3")
-    for key, outcome in tried.items():
+    """Calls on a missing campaign are rejected, and do not create it."""
+    outcomes = {"k1": platform.enable("none", key="k1"), "k2": platform.publish("none", _ADVERT, key="k2")}
+    outcomes["k3"] = platform.set_bids("none", _BIDS, key="k3")
+    for key, outcome in outcomes.items():
         _expect(isinstance(outcome, Rejected), f"a call on a campaign that is not there is {outcome}")
         _expect(not isinstance(platform.look_up(key), Done), f"{key} was rejected and is looked up as done")
     _expect(platform.read_campaigns() == (), f"there are campaigns: {platform.read_campaigns()}")
 
 
 def costs_are_a_dated_report(platform: AdPlatform) -> None:
-    """The report says when it was made, and holds only days that were asked for and amounts that can be."""
+    """The report says when it was made, and has only the requested days and valid amounts."""
     first, last = _today() - timedelta(days=2), _today()
     report = platform.read_costs(first, last)
     _expect(report.as_of.utcoffset() is not None, f"as_of={report.as_of} has no time zone")
@@ -170,17 +170,17 @@ def costs_are_a_dated_report(platform: AdPlatform) -> None:
 
 
 def hours_are_a_dated_report(platform: AdPlatform) -> None:
-    """The report says when it was made, and holds each hour once, none before those asked for, and whole counts."""
+    """The report says when it was made, and has each hour once, none before the requested time, with whole counts."""
     since = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=3)
     report = platform.read_hours(since)
     _expect(report.as_of.utcoffset() is not None, f"as_of={report.as_of} has no time zone")
-    _expect(report.as_of <= datetime.now(UTC) + timedelta(minutes=1), f"as_of={report.as_of} is yet to come")
+    _expect(report.as_of <= datetime.now(UTC) + timedelta(minutes=1), f"as_of={report.as_of} is in the future")
     for hour in report.hours:
         counts = (hour.cost_micros, hour.impressions, hour.clicks, hour.conversions)
-        _expect(all(type(count) is int and count >= 0 for count in counts), f"counts that cannot be: {hour}")
+        _expect(all(type(count) is int and count >= 0 for count in counts), f"invalid counts: {hour}")
         _expect(hour.start.utcoffset() is not None and hour.start >= since, f"asked since {since}, got {hour}")
     names = [(hour.campaign, hour.start) for hour in report.hours]
-    _expect(len(names) == len(set(names)), f"an hour stands twice among {names}")
+    _expect(len(names) == len(set(names)), f"an hour is listed twice among {names}")
 
 
 CHECKS: tuple[PlatformCheck, ...] = (
@@ -201,15 +201,15 @@ CHECKS: tuple[PlatformCheck, ...] = (
 
 
 class PlatformConformance:
-    """The checks as tests; subclass it in a test module and say how a platform is made."""
+    """The checks as tests; subclass it in a test module."""
 
     def make(self) -> AdPlatform:
         """A platform with an empty account."""
-        raise NotImplementedError("say how a platform with an empty account is made")
+        raise NotImplementedError("return a platform with an empty account")
 
     def disconnected(self) -> AdPlatform:
-        """The same platform where no answer comes."""
-        raise NotImplementedError("say how a platform that gets no answers is made")
+        """The same platform without a connection."""
+        raise NotImplementedError("return a platform whose calls get no answer")
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     def test_the_platform_keeps_its_promise(self, check: PlatformCheck) -> None:
@@ -217,7 +217,7 @@ class PlatformConformance:
         check(self.make())
 
     def test_no_answer_is_unknown_and_never_a_failure(self) -> None:
-        """Whatever the line does, nobody may conclude that nothing happened."""
+        """Without an answer, nobody may conclude that nothing happened."""
         platform = self.disconnected()
         for outcome in (
             platform.set_budget("one", _FIRST, _today(), key="k1"),
@@ -235,7 +235,7 @@ def _today() -> date:
 
 def _state(platform: AdPlatform) -> CampaignState:
     states = platform.read_campaigns()
-    _expect([state.campaign for state in states] == ["one"], f"wanted the campaign `one` alone, read {states}")
+    _expect([state.campaign for state in states] == ["one"], f"expected only the campaign `one`, read {states}")
     return states[0]
 
 

@@ -1,7 +1,7 @@
-"""What a report of costs says for each campaign-day, and in words where it makes no sense.
+"""Read a cost report: the cost of each campaign-day, and a description of each invalid entry.
 
-A report is believed as far as it can be: one cost that is none keeps its own campaign-day from being booked, and no
-other. Nothing is concluded from what is missing where it may be what was garbled.
+An invalid cost keeps only its own campaign-day from being booked. A missing entry counts as zero only if no invalid
+entry could have been that one.
 """
 
 from collections.abc import Collection
@@ -20,10 +20,10 @@ _SHOWN_CHARACTERS = 300
 
 @dataclass(slots=True)
 class Costs:
-    """The costs that make sense, by campaign and day; `problems` are those that do not, in words.
+    """Valid costs by campaign and day; `problems` describes the invalid ones.
 
-    `doubtful` are the campaign-days that a problem is about, without a day where that cannot be told. `nameless` says
-    that a cost may belong to any campaign.
+    `doubtful` are the campaign-days of the problems, with None for an unknown day. `nameless` says that an invalid
+    cost may belong to any campaign.
     """
 
     micros: dict[tuple[str, date], Micros] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Costs:
     nameless: bool = False
 
     def of(self, campaign: str, day: date) -> Micros | None:
-        """What a campaign cost on a day; what is not listed cost nothing, and nothing is the answer if in doubt."""
+        """What a campaign cost on a day: 0 if it is not listed, None if in doubt."""
         if {(campaign, day), (campaign, None)} & self.doubtful:
             return None
         return self.micros.get((campaign, day), None if self.nameless else 0)
@@ -44,7 +44,7 @@ def read_report(report: CostReport, days: Collection[date]) -> Costs:
     for cost in report.costs:
         try:
             _read(costs, (cost.campaign, cost.day, cost.micros), days)
-        except BaseException as error:  # whatever an entry is, the others are read
+        except BaseException as error:  # one bad entry must not hide the others
             if ends_the_program(error):
                 raise
             costs.nameless = True
@@ -58,15 +58,15 @@ def _read(costs: Costs, entry: tuple[object, object, object], days: Collection[d
         costs.nameless = True
         costs.problems.append(f"a cost without a campaign: {shown(entry)}"[:_SHOWN_CHARACTERS])
         return
-    known_day = day if type(day) is date else None  # a datetime is a date to Python, and equals none
+    known_day = day if type(day) is date else None  # a datetime is a date too, but never equals one
     at = (campaign, known_day)
     if known_day is None or known_day not in days:
-        wrong = f"{campaign} has a cost on {shown(day)}, which is no day that was asked for"
+        wrong = f"{campaign} has a cost on {shown(day)}, a day that was not requested"
     elif type(micros) is not int or not 0 <= micros <= MAX_AMOUNT_MICROS:
         wrong = f"{campaign} cost {shown(micros)} on {day}; allowed: whole micros, 0 to {MAX_AMOUNT_MICROS}"
     elif at in costs.doubtful or (campaign, known_day) in costs.micros:
-        # The second may revise the first or add to it: either guess may free what was spent.
-        wrong = f"{campaign} stands more than once in the costs of {day}"
+        # The second may revise the first or add to it: a wrong guess could free money that was spent.
+        wrong = f"{campaign} is listed more than once in the costs of {day}"
     else:
         costs.micros[campaign, known_day] = micros
         return

@@ -1,4 +1,4 @@
-"""What the door to money is made of: the parts that are asked, in one value, and the words for what they refuse."""
+"""The parts of the door to money in one value, and how it alerts people and records violations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,27 +18,36 @@ from gaelp.money import Micros
 from gaelp.observability.alerts import Alert, Dispatcher, Severity
 from gaelp.platforms.platform import AdPlatform
 
-__all__ = ["ALL_CAPS", "Authority", "CreativeJudge", "Guard", "on_record", "record_violation", "tell", "tell_violation"]
+__all__ = [
+    "ALL_CAPS",
+    "Authority",
+    "CreativeJudge",
+    "Guard",
+    "on_record",
+    "record_violation",
+    "report_violation",
+    "send_alert",
+]
 
 ALL_CAPS = (CapKind.CAMPAIGN_DAY, CapKind.CAMPAIGN, CapKind.ACCOUNT_DAY, CapKind.ACCOUNT, CapKind.TOTAL)
 _SOURCE = "guarded"
 
 
 def _pass(_step: str) -> None:
-    """Nothing happens between two steps unless a test says so."""
+    """Do nothing; tests inject crashes here."""
 
 
 class CreativeJudge(Protocol):
-    """Whoever judges creatives, such as a ContentChecker."""
+    """Judges creatives, such as a ContentChecker."""
 
     def check(self, creative: Creative) -> ContentVerdict:
-        """The verdict on one creative."""
+        """The verdict on a creative."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Who may approve; the trusted keys are read anew for each order, so that a key revoked a moment ago counts."""
+    """Who may approve; trusted keys are read again for each order, so that a revocation counts at once."""
 
     store: ApprovalStore
     policy: ApprovalPolicy
@@ -47,11 +56,10 @@ class Authority:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Everything between a wish and the platform, for one account.
+    """Everything between an order and the platform, for one account.
 
-    `day_cap_micros` is the account's cap for a day, as it is set in the ledger. A call that has left no trace
-    `trace_within` after it was sent has had no effect; costs are booked as final `final_after` a day has ended,
-    and revised for `cost_days`.
+    `day_cap_micros` is the account's cap for a day, as set in the ledger. A call without a trace `trace_within` after
+    it was sent had no effect. Costs are final `final_after` the end of their day, and revised for `cost_days`.
     """
 
     platform: AdPlatform
@@ -74,27 +82,29 @@ class Guard:
 
     def __post_init__(self) -> None:
         if not self.caps:
-            raise BadInput("a guard without caps guards nothing: name those that the ledger has limits for")
+            raise BadInput("a guard without caps guards nothing: name the caps that have limits in the ledger")
         if self.trace_within <= timedelta(0) or not timedelta(0) <= self.final_after < timedelta(days=self.cost_days):
             raise BadInput(
                 f"trace_within={self.trace_within}, final_after={self.final_after}, cost_days={self.cost_days};"
-                " allowed: a positive time for traces, and costs that are final before they are no longer looked at"
+                " allowed: trace_within above 0, and final_after below cost_days"
             )
 
     def today(self) -> date:
-        """The account's day."""
+        """The account's current day."""
         return account_day(self.ledger.clock.now(), self.account.time_zone)
 
     def caps_of(self, campaign: str) -> tuple[Cap, ...]:
-        """Every cap that counts for a campaign."""
+        """Every cap that applies to a campaign."""
         subjects = {CapKind.TOTAL: self.total, CapKind.CAMPAIGN: campaign, CapKind.CAMPAIGN_DAY: campaign}
         return tuple(Cap(kind, subjects.get(kind, self.account.id)) for kind in self.caps)
 
 
-def tell(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str, lasting: bool = False) -> str | None:
-    """Alert somebody; the answer is what went wrong with that, which must not hide what it was about.
+def send_alert(
+    guard: Guard, severity: Severity, *, scope: str, rule: str, what: str, lasting: bool = False
+) -> str | None:
+    """Alert people; return what went wrong with that instead of raising, so that it cannot hide the cause.
 
-    `lasting` is for a trouble that is seen at every look: it is repeated at growing intervals, and counted.
+    `lasting` is for a problem that every pass finds again: it is repeated at growing intervals, and counted.
     """
     try:
         sent = guard.alerts.send(
@@ -108,7 +118,7 @@ def tell(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str, 
             ),
             lasting=lasting,
         )
-    except Exception as error:  # noqa: BLE001 - whatever it is, the caller is about to raise something that matters more
+    except Exception as error:  # noqa: BLE001 - the caller is about to raise something more important
         return f"the alert about {rule} could not be sent ({in_words(error)})"
     return None if sent.outcome != "failed" else f"the alert about {rule} reached nobody ({sent.failed})"
 
@@ -116,32 +126,32 @@ def tell(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str, 
 def record_violation(
     guard: Guard, severity: Severity, *, scope: str, rule: str, what: str, once: bool = False
 ) -> str | None:
-    """Put a violation on record; the answer is what went wrong with that.
+    """Record a violation; return what went wrong with that.
 
-    `once` is for what is looked at again and again: the very same words are not recorded anew while they stand open.
+    `once` is for what every pass finds again: it is not recorded again while the same text is open.
     """
     try:
-        found = Violation(severity=severity, scope=scope, rule=rule, what=what[:4000], at=guard.ledger.clock.now())
-        if not (once and on_record(guard, scope, rule, found.what, open_only=True)):
-            guard.violations.add(found)
+        violation = Violation(severity=severity, scope=scope, rule=rule, what=what[:4000], at=guard.ledger.clock.now())
+        if not (once and on_record(guard, scope, rule, violation.what, open_only=True)):
+            guard.violations.add(violation)
     except Exception as error:  # noqa: BLE001 - as above
         return f"the violation {rule} could not be recorded ({in_words(error)})"
     return None
 
 
-def tell_violation(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str) -> str | None:
-    """Put a violation on record and alert somebody; the answer is what went wrong with either."""
+def report_violation(guard: Guard, severity: Severity, *, scope: str, rule: str, what: str) -> str | None:
+    """Record a violation and alert people; return what went wrong with either."""
     problems = (
         record_violation(guard, severity, scope=scope, rule=rule, what=what),
-        tell(guard, severity, scope=scope, rule=rule, what=what),
+        send_alert(guard, severity, scope=scope, rule=rule, what=what),
     )
     return "; ".join(filter(None, problems)) or None
 
 
 def on_record(guard: Guard, scope: str, rule: str, what: str, *, open_only: bool = False) -> bool:
-    """Whether a violation with these words is on record, settled ones too unless `open_only`; not if unreadable."""
+    """Whether a violation with this text is recorded (resolved ones too unless `open_only`); False if unreadable."""
     try:
         recorded = guard.violations.list(scope=scope, open_only=open_only)
-        return any((one.rule, one.what) == (rule, what[:4000]) for one in recorded)
+        return any((violation.rule, violation.what) == (rule, what[:4000]) for violation in recorded)
     except GaelpError:
         return False

@@ -1,9 +1,9 @@
-"""The one door to money: every call that lets money move passes the same checks in the same order, or is refused.
+"""The only door to money: every call that lets money move passes the same checks in the same order, or is refused.
 
-    kill switch -> approval -> content -> reservation -> in flight -> last look -> the call -> settled -> read back
+    kill switch -> approval -> content -> reservation -> in flight -> last check -> the call -> settled -> read back
 
-What stands first is cheapest and hardest; nothing is sent before its worst case is set aside; nothing is given back
-before it is certain. A retry with the same key goes on where the last attempt ended, and never sends twice.
+The cheapest and strictest checks come first. Nothing is sent before its worst case is reserved, and no reservation is
+freed before the outcome is certain. A retry with the same key resumes the last attempt and never sends twice.
 """
 
 from dataclasses import dataclass, field
@@ -30,8 +30,8 @@ from gaelp.errors import BadInput, Refused, WaitingForPerson
 from gaelp.money import Micros, Money
 from gaelp.platforms.calling import attempt
 from gaelp.platforms.cost_booking import reserved_micros
-from gaelp.platforms.findings import ReconcileFinding, pause_and_tell
-from gaelp.platforms.guard import Guard, tell
+from gaelp.platforms.findings import ReconcileFinding, pause_and_alert
+from gaelp.platforms.guard import Guard, send_alert
 from gaelp.platforms.mandate_check import check_budget_holds, check_mandate
 from gaelp.platforms.order import Order, action_of, checked_order
 from gaelp.platforms.order_book import (
@@ -44,7 +44,7 @@ from gaelp.platforms.order_book import (
 )
 from gaelp.platforms.platform import CallResult, Done, Rejected, Unknown
 from gaelp.platforms.read_back import check_again, check_written
-from gaelp.platforms.refusals import Stage, tell_refusal
+from gaelp.platforms.refusals import Stage, report_refusal
 from gaelp.platforms.renewal import check_renewal
 from gaelp.platforms.unknown_outcomes import conclude, held_transfer, resolve, transfer_of
 
@@ -53,7 +53,7 @@ __all__ = ["guarded"]
 
 @dataclass(slots=True)
 class _Passage:
-    """One order on its way through the door."""
+    """An order on its way through the checks."""
 
     guard: Guard
     order: Order
@@ -62,7 +62,7 @@ class _Passage:
     room: MandateRoom | None = None
 
     def enter(self, stage: Stage) -> None:
-        """Go on; a test may stop the world between two stages."""
+        """Start a stage; tests inject crashes between stages."""
         self.guard.at_step(f"before {stage}")
         self.stage = stage
 
@@ -72,13 +72,13 @@ class _Passage:
 
 
 def guarded(guard: Guard, order: Order) -> CallResult:
-    """Carry out an order, or refuse and leave the platform as it is; Unknown keeps its reservation until reconciled."""
+    """Carry out an order, or refuse it and change nothing; an Unknown one keeps its reservation until reconciled."""
     passage = _Passage(guard, order)
     try:
         passage.order = checked_order(order)
         return _pass_through(passage)
     except Exception as refusal:
-        if problem := tell_refusal(guard, order, passage.stage, refusal):
+        if problem := report_refusal(guard, order, passage.stage, refusal):
             refusal.add_note(problem)
         raise
 
@@ -103,7 +103,7 @@ def _pass_through(passage: _Passage) -> CallResult:
     row = _reserve(passage)
     guard.at_step("reserved")
     if not _mark(passage):
-        return _answer_again(passage, resolve(guard, row) or Unknown("another attempt with the same key is under way"))
+        return _answer_again(passage, resolve(guard, row) or Unknown("another attempt with this key is in progress"))
     passage.enter("send")
     outcome = _send(passage, date.fromisoformat(row.day))
     guard.at_step("sent")
@@ -125,19 +125,19 @@ def _check_order(guard: Guard, order: Order) -> None:
         raise BadInput(f"{order.key} may run until {order.until}, today is {guard.today()}: order it for later days")
     if order.daily_micros % guard.terms.step_micros:
         raise BadInput(
-            f"{order.key} has a daily budget of {order.daily_micros} micros; {guard.terms.platform} takes multiples of"
-            f" {guard.terms.step_micros}: round it down"
+            f"{order.key} has a daily budget of {order.daily_micros} micros; {guard.terms.platform} accepts multiples"
+            f" of {guard.terms.step_micros}: round it down"
         )
     if guard.platform.name != guard.terms.platform:
         raise BadInput(
-            f"the platform is {guard.platform.name}, the worst case is that of {guard.terms.platform}: give its own"
+            f"the platform is {guard.platform.name}, but the terms are of {guard.terms.platform}: give its own"
         )
 
 
 def _authorise(passage: _Passage) -> Authorisation | None:
-    """Use up the approval of exactly this order; a renewal lives on that of the order it renews.
+    """Use up the approval of exactly this order; a renewal relies on the approval of the order it renews.
 
-    An order under a mandate uses up none: the mandate replaces the signature, and nothing else.
+    An order under a mandate uses up no approval: the mandate replaces the signature, and nothing else.
     """
     guard, order, authority = passage.guard, passage.order, passage.guard.authority
     passage.room = check_mandate(guard, order)
@@ -153,7 +153,7 @@ def _authorise(passage: _Passage) -> Authorisation | None:
 
 
 def _check_content(guard: Guard, creative: Creative) -> None:
-    """Only what is allowed, by the rules or by a person, and only this very creative."""
+    """Accept exactly this creative, if the rules or a person allow it."""
     verdict = guard.reviews.settle(guard.judge.check(creative))
     if verdict.creative_hash != creative_hash(creative):
         raise Refused(f"the verdict is on creative {verdict.creative_hash[:12]}, not on {creative.id}: check it again")
@@ -165,7 +165,7 @@ def _check_content(guard: Guard, creative: Creative) -> None:
         raise WaitingForPerson(
             f"creative {creative.id} needs a person ({rules}): `gaelp content decide {verdict.case[:12]}`, then repeat"
         )
-    raise Refused(f"creative {creative.id} is not allowed ({rules}): edit it, and have the new one approved")
+    raise Refused(f"creative {creative.id} is not allowed ({rules}): edit it, and have the new version approved")
 
 
 # Room for the worst case
@@ -189,10 +189,10 @@ def _reserve(passage: _Passage) -> OrderRow:
 
 
 def _worst_case(guard: Guard, order: Order, day: date) -> Micros:
-    """What the order may cost today beyond what its campaign has reserved for certain; zero if that is enough.
+    """What the order may cost today beyond what its campaign has certainly reserved; zero if that is enough.
 
-    Only orders that are done count as reserved already: one that is still unknown may give its room back. And only as
-    far as the ledger holds it: the order book alone proves no room.
+    Only orders that are done count as reserved: the room of an unknown one may still be freed. And they count only as
+    far as the ledger holds their room: the order book alone proves none.
     """
     earlier, held, others = [], 0, dict[str, Micros]()
     for row in orders_of_day(guard.ledger, guard.account.id, day.isoformat()):
@@ -212,23 +212,23 @@ def _worst_case(guard: Guard, order: Order, day: date) -> Micros:
 
 
 def _held_micros(guard: Guard, row: OrderRow) -> Micros:
-    """What the ledger set aside for an order; LedgerBroken if the order book says another amount."""
+    """What the ledger reserved for an order; LedgerBroken if the order book has a different amount."""
     transfer = transfer_of(guard, row.key)
     if transfer is None or transfer.amount_micros != row.amount_micros:
-        seen = "nothing" if transfer is None else transfer.amount_micros
+        in_ledger = "nothing" if transfer is None else transfer.amount_micros
         raise LedgerBroken(
-            f"the order {row.key!r} has reserved {row.amount_micros} micros by the order book, {seen} by the ledger:"
-            " somebody has changed one of them; run `gaelp ledger verify`, and go back to a copy that is in order"
+            f"the order {row.key!r} has reserved {row.amount_micros} micros by the order book, {in_ledger} by the"
+            " ledger: somebody has changed one of them; run `gaelp ledger verify`, and restore a copy that verifies"
         )
     return reserved_micros([transfer])
 
 
 def _mark(passage: _Passage) -> bool:
-    """Say that it is being sent; False if an earlier attempt did."""
+    """Mark it as being sent; False if an earlier attempt did."""
     try:
         return mark_in_flight(passage.guard.ledger, passage.order.key).is_new
     except SpendingStopped as refusal:
-        _give_back(passage, refusal)  # it may be marked all the same, and was not sent
+        _give_back(passage, refusal)  # it may have been marked, but was not sent
         raise
 
 
@@ -236,28 +236,28 @@ def _mark(passage: _Passage) -> bool:
 
 
 def _send(passage: _Passage, day: date) -> CallResult:
-    """Look once more, then call; there is no step between the two."""
+    """Check once more, then call; nothing happens between the two."""
     guard, order = passage.guard, passage.order
     try:
-        _last_look(passage, day)
+        _last_check(passage, day)
     except Exception as refusal:
         _give_back(passage, refusal)
         raise
     return attempt(partial(_call, guard, order, day))
 
 
-def _last_look(passage: _Passage, day: date) -> None:
-    """What was true when it was checked may have changed while the ledger was busy."""
+def _last_check(passage: _Passage, day: date) -> None:
+    """Check again what may have changed while the ledger was busy."""
     guard = passage.guard
     transfer = find_transfer(guard.ledger, passage.order.key)
     if not transfer.day == day.isoformat() == guard.today().isoformat():
         raise Refused(
             f"{transfer.key} was reserved for {transfer.day}, computed for {day}, and today is {guard.today()}:"
-            " order it anew"
+            " order it again"
         )
-    # Reconciliation counts the time in which a trace may be missing from the end of the time to send.
+    # Reconciliation waits for a trace from the end of the time to send.
     if transfer.state is not TransferState.IN_FLIGHT or guard.ledger.now_ms() >= transfer.expires_at_ms:
-        raise Refused(f"{transfer.key} is {transfer.state} and its time to send is over: order it anew")
+        raise Refused(f"{transfer.key} is {transfer.state} and its time to send is over: order it again")
     check_mandate(guard, passage.order)
     if passage.authorisation is not None:
         passage.authorisation.check(passage.action, guard.ledger.clock.now())
@@ -281,7 +281,7 @@ def _call(guard: Guard, order: Order, day: date) -> CallResult:
 
 
 def _give_back(passage: _Passage, refusal: Exception) -> None:
-    """Free the room of what was certainly not sent; if the ledger is away, reconciliation does it later."""
+    """Free the room of an order that was certainly not sent; if the ledger is away, reconciliation does it later."""
     try:
         void(passage.guard.ledger, passage.order.key)
         record_outcome(passage.guard.ledger, passage.order.key, "rejected", f"not sent: {refusal}")
@@ -290,26 +290,26 @@ def _give_back(passage: _Passage, refusal: Exception) -> None:
 
 
 def _settle(passage: _Passage, row: OrderRow, outcome: CallResult) -> CallResult:
-    """Write down the answer; what the stop or the platform made of it in the meantime is found by reading it back."""
+    """Record the answer, then read the campaign back: a stop or the platform may have changed the result."""
     guard, order = passage.guard, passage.order
     if not isinstance(outcome, Rejected) and guard.switch.is_stopped():
-        why = f"{order.campaign}: {order.key} was under way when the kill switch was set"
-        landed = pause_and_tell(guard, ReconcileFinding(order.campaign, "landed-after-stop", why, violation=None))
-        if isinstance(outcome, Unknown):  # there is nothing to read back yet that would say so
+        why = f"{order.campaign}: {order.key} was being sent when the kill switch was set"
+        landed = pause_and_alert(guard, ReconcileFinding(order.campaign, "landed-after-stop", why, violation=None))
+        if isinstance(outcome, Unknown):  # nothing can be read back yet
             outcome = Unknown(f"{outcome.detail}; {landed}")
     conclude(guard, order.key, outcome)
     passage.enter("read back")
     if isinstance(outcome, Unknown):
         call = f"{order.kind} of {order.campaign} as {order.key}"
-        what = f"{call}: {outcome.detail}. Its reservation stays until `reconcile` has found out."
-        tell(guard, "warning", scope=order.key, rule="outcome-unknown", what=what)
+        what = f"{call}: {outcome.detail}. Its reservation stays until `reconcile` settles it."
+        send_alert(guard, "warning", scope=order.key, rule="outcome-unknown", what=what)
     elif isinstance(outcome, Done):
         check_written(guard, row)
     return outcome
 
 
 def _answer_again(passage: _Passage, earlier: CallResult) -> CallResult:
-    """What became of an order that was sent before; what is done is read back again if it was not right then."""
+    """The outcome of an order that was sent before; a done one is read back again if it was wrong then."""
     row = find_order(passage.guard.ledger, passage.order.key)
     if isinstance(earlier, Done) and row is not None:
         passage.enter("read back")

@@ -1,7 +1,7 @@
-"""What was taken in of each campaign's hours; a table in the ledger's database, one row for a campaign.
+"""The stored hours of each campaign: a table in the ledger's database with one row per campaign.
 
-A row is replaced whole and in one transaction, by who has read it as it stands: whoever is killed leaves it as it was,
-and two at the same time do not take an hour in twice.
+A row is replaced as a whole, in one transaction, if nobody has changed it since it was read: a crash leaves it as it
+was, and two processes cannot count an hour twice.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sqlalchemy import CheckConstraint, Column, Integer, MetaData, Table, Text, 
 from gaelp.budget.ledger import Ledger
 from gaelp.database import Schema, big_integer
 from gaelp.errors import GaelpError
-from gaelp.platforms.campaign_hours import HoursSeen
+from gaelp.platforms.campaign_hours import ObservedHours
 
 __all__ = ["HourRow", "create_hour_book", "find_hours", "store_hours", "watched_campaigns"]
 
@@ -51,40 +51,40 @@ _CAMPAIGNS = text(
 
 @dataclass(frozen=True, slots=True)
 class HourRow:
-    """What is stored of one campaign, and which version of it; 0 is none yet."""
+    """The stored state of a campaign and its version; version 0 is not stored yet."""
 
-    seen: HoursSeen
+    observed: ObservedHours
     version: int = 0
 
 
 def create_hour_book(ledger: Ledger) -> None:
-    """Make the table where it is missing."""
+    """Create the table if it is missing."""
     ledger.database.install(_SCHEMA)
 
 
 def find_hours(ledger: Ledger, account_id: str, campaign: str) -> HourRow | None:
-    """What is stored of a campaign, nothing if it was never seen running; one that makes no sense is an error."""
+    """The stored state of a campaign, None if it was never seen running; raise if it cannot be read."""
     with ledger.snapshot() as connection:
         row = connection.execute(_FIND, {"account_id": account_id, "campaign": campaign}).one_or_none()
     if row is None:
         return None
     try:
-        return HourRow(HoursSeen.model_validate_json(row.body), row.version)
+        return HourRow(ObservedHours.model_validate_json(row.body), row.version)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         raise GaelpError(
-            f"what was kept of the hours of {campaign} cannot be read ({first['msg']}): find out who wrote to the table"
-            f" {_TABLE}, then delete its row of account {account_id} and campaign {campaign}; its hours begin anew then"
+            f"the stored hours of {campaign} cannot be read ({first['msg']}): find out who wrote to the table {_TABLE},"
+            f" then delete its row of account {account_id} and campaign {campaign}; its hours start again then"
         ) from None
 
 
 def store_hours(ledger: Ledger, account_id: str, campaign: str, row: HourRow) -> bool:
-    """Replace what is stored if it is still the version that `row` goes on from; the answer is whether it was."""
+    """Store a state if the version has not changed since `row` was read; return whether it was stored."""
     values = {
         "account_id": account_id,
         "campaign": campaign,
-        "running": int(row.seen.running_since is not None),
-        "body": row.seen.model_dump_json(),
+        "running": int(row.observed.running_since is not None),
+        "body": row.observed.model_dump_json(),
     }
     with ledger.transaction() as connection:
         if row.version == 0:
@@ -93,7 +93,7 @@ def store_hours(ledger: Ledger, account_id: str, campaign: str, row: HourRow) ->
 
 
 def watched_campaigns(ledger: Ledger, account_id: str, *, running: bool = False) -> tuple[str, ...]:
-    """Every campaign that was seen running, or only those that were running when they were seen last."""
+    """Every campaign that was ever seen running, or only those that were running when last seen."""
     with ledger.snapshot() as connection:
         values = {"account_id": account_id, "running": int(running)}
         return tuple(connection.execute(_CAMPAIGNS, values).scalars())

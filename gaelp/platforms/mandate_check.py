@@ -1,10 +1,10 @@
-"""Whether an order is inside its mandate: what is outside is refused with the number seen and the number allowed."""
+"""Check an order against its mandate; a refusal names the actual and the allowed value."""
 
 from collections.abc import Iterator
 from datetime import date
 
 from gaelp.approvals import Mandate, SignedAction
-from gaelp.budget.ledger import MandateClosed, MandateRoom, close_mandate, mandate_use
+from gaelp.budget.ledger import MandateClosed, MandateRoom, close_mandate, mandate_use, signed_before_release
 from gaelp.budget.platform_budget import day_worst_micros
 from gaelp.content import creative_hash
 from gaelp.errors import Refused
@@ -13,7 +13,7 @@ from gaelp.platforms.cost_booking import reserved_micros
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order import Order
 from gaelp.platforms.order_book import budgets_of_campaign, orders_of_campaign, orders_of_day
-from gaelp.platforms.unknown_outcomes import transfer_of, was_sent
+from gaelp.platforms.unknown_outcomes import transfers_of, was_sent
 
 __all__ = [
     "check_budget_holds",
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def check_mandate(guard: Guard, order: Order) -> MandateRoom | None:
-    """The ceilings under which an order reserves its room; None if it has no mandate, Refused if it is outside it."""
+    """The ceilings for an order's reservation; None without a mandate, Refused if the order is outside its mandate."""
     if order.mandate is None:
         return None
     mandate = require_mandate(guard, order.mandate)
@@ -38,29 +38,36 @@ def check_mandate(guard: Guard, order: Order) -> MandateRoom | None:
 
 
 def require_mandate(guard: Guard, mandate_id: str) -> Mandate:
-    """The mandate with this id, if it is signed, in force today and for this account; Refused otherwise."""
+    """The mandate with this id; Refused unless it is signed, in force today and for this account."""
     authority = guard.authority
     action = authority.store.in_force(mandate_id, authority.policy, authority.trust())
     mandate = _mandate_of(action)
-    seen = (guard.account.id, guard.account.currency, guard.platform.world)
+    actual = (guard.account.id, guard.account.currency, guard.platform.world)
     signed = (mandate.account, mandate.currency, action.world)
-    if seen != signed:
-        raise Refused(f"the mandate {mandate.name} is for {' '.join(signed)}, this is {' '.join(seen)}: sign another")
+    if actual != signed:
+        raise Refused(f"the mandate {mandate.name} is for {' '.join(signed)}, not {' '.join(actual)}: sign another")
     if guard.today() > mandate.last_day:
         raise Refused(
             f"the mandate {mandate.name} ended with {mandate.last_day}, today is {guard.today()}: sign another"
         )
     use = mandate_use(guard.ledger, mandate_id)
     if use is None or use.closed:
-        seen_there = "was never opened in these books" if use is None else "has ended in these books"
-        raise MandateClosed(f"the mandate {mandate.name} ({mandate_id[:12]}) {seen_there}: have a new one signed")
+        state = "was never opened in these books" if use is None else "has ended in these books"
+        raise MandateClosed(f"the mandate {mandate.name} ({mandate_id[:12]}) {state}: have a new one signed")
+    # The books say open, but anybody may have edited them: the signatures must be newer than the last release too.
+    signed_at = (approval.statement.issued_at for approval in authority.store.approvals(action))
+    if signed_before_release(guard.ledger, signed_at):
+        raise MandateClosed(
+            f"the mandate {mandate.name} ({mandate_id[:12]}) was signed before the kill switch was released: have a"
+            " new one signed, and run `gaelp ledger verify`, for somebody has reopened this one in the database"
+        )
     return mandate
 
 
 def excesses(mandate: Mandate, order: Order, today: date, before_micros: Micros | None) -> Iterator[str]:
-    """Everything in an order that its mandate does not allow.
+    """List everything in an order that its mandate does not allow.
 
-    `before_micros` is the highest daily budget of the campaign on the last day before today on which it had one.
+    `before_micros` is the highest daily budget of the campaign on its last day with a budget before today.
     """
     money = mandate.money
     if order.model_hash != mandate.model_hash:
@@ -83,9 +90,9 @@ def excesses(mandate: Mandate, order: Order, today: date, before_micros: Micros 
 
 
 def check_budget_holds(guard: Guard, order: Order) -> None:
-    """Refuse what counts on a budget that is not in force today with room for its worst case.
+    """Refuse an order unless its campaign has this budget today, with its worst case reserved.
 
-    It is what lets a bid, or anything under a mandate that is no budget, be sent without more room.
+    That is why bids, and orders under a mandate other than budgets, need no room of their own.
     """
     rows = [
         row
@@ -97,37 +104,36 @@ def check_budget_holds(guard: Guard, order: Order) -> None:
         raise Refused(f"{order.key}: {order.campaign} has no budget for {guard.today()}: order one first")
     daily_micros = budgets[-1].daily_micros
     if order.daily_micros != daily_micros:
-        raise Refused(
-            f"{order.key} counts on a daily budget of {order.daily_micros} micros, in force is {daily_micros}"
-        )
-    held = reserved_micros(found for row in rows if (found := transfer_of(guard, row.key)) is not None)
+        raise Refused(f"{order.key} expects a daily budget of {order.daily_micros} micros, in force is {daily_micros}")
+    held = reserved_micros(transfers_of(guard, rows))
     worst = day_worst_micros(daily_micros, guard.terms)
     if held < worst:
         raise Refused(f"{order.key}: {order.campaign} may cost {worst} micros today and {held} are reserved")
 
 
 def highest_before_micros(guard: Guard, campaign: str, day: date) -> Micros | None:
-    """The highest daily budget of a campaign on the last day before `day` on which it had one."""
+    """The highest daily budget of a campaign on its last day with a budget before `day`."""
     budgets = budgets_of_campaign(guard.ledger, guard.account.id, campaign, before=day.isoformat())
     last = max((row.day for row in budgets), default=None)
     return max((row.daily_micros for row in budgets if row.day == last), default=None)
 
 
 def close_overspent(guard: Guard, campaign: str, day: date) -> tuple[str, ...]:
-    """Close the mandates of a campaign that cost more on a day than was reserved; the answer is those that were open.
+    """Close the mandates of a campaign that cost more on a day than was reserved; return those that were open.
 
-    Nobody can say whose order the excess belongs to, so each that had the campaign ordered by that day is closed.
+    The excess cannot be attributed to an order, so every mandate with an order for the campaign by that day is closed.
     """
     rows = orders_of_campaign(guard.ledger, guard.account.id, campaign)
     sent = [row.order.mandate for row in rows if row.day <= day.isoformat() and was_sent(guard, row)]
-    uses = {one: mandate_use(guard.ledger, one) for one in sent if one is not None}
-    return tuple(one for one, use in uses.items() if use and not use.closed and close_mandate(guard.ledger, one))
+    uses = {mandate_id: mandate_use(guard.ledger, mandate_id) for mandate_id in sent if mandate_id is not None}
+    still_open = [mandate_id for mandate_id, use in uses.items() if use and not use.closed]
+    return tuple(mandate_id for mandate_id in still_open if close_mandate(guard.ledger, mandate_id))
 
 
 def mandates_behind(guard: Guard, campaign: str) -> tuple[str, ...]:
-    """The mandates that a campaign's budget and bids live on: those of the newest orders that were sent.
+    """The mandates behind a campaign's budget and bids: those of the newest orders that were sent.
 
-    What is unknown may be in force, and so may what it was to replace.
+    An order with an unknown outcome may be in force, and so may the one it was to replace.
     """
     behind: dict[str, None] = {}
     replaced: set[str | None] = set()  # targets of bids; None is the budget
@@ -145,5 +151,5 @@ def mandates_behind(guard: Guard, campaign: str) -> tuple[str, ...]:
 
 def _mandate_of(action: SignedAction) -> Mandate:
     if action.mandate is None:
-        raise Refused(f"what was signed is a {action.kind}, no mandate: name the mandate that the order lives on")
+        raise Refused(f"what was signed is a {action.kind}, not a mandate: name the mandate that the order is under")
     return action.mandate

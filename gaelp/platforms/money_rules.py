@@ -1,7 +1,7 @@
-"""Hold every running campaign of an account against the money rules, and act: allow tells, hold pauses, kill stops.
+"""Judge every running campaign of an account by the money rules, and act: allow may alert, hold pauses, kill stops.
 
-One pass. What cannot be known counts as the rules say, which is never to allow it. It may run beside itself and be
-killed anywhere: what was judged is judged again from what is stored.
+A figure that is unknown is never allowed: each rule says whether it holds or kills. Passes may run concurrently and be
+killed anywhere: the next one judges again from what is stored.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,18 +17,18 @@ from gaelp.budget.rule_judge import RuleVerdict, judge_rules
 from gaelp.budget.rule_reports import alerts_of, violations_of
 from gaelp.budget.rules import RuleDecision, RuleReading
 from gaelp.budget.signals import CampaignWatch
-from gaelp.budget.stop_report_text import shortfall, told_parts
+from gaelp.budget.stop_report_text import shortfall
 from gaelp.budget.violations import Violation
 from gaelp.checks import CheckPass
 from gaelp.checks.raised import in_words
 from gaelp.clock import account_day
 from gaelp.config.base import Frozen
 from gaelp.config.settings import BudgetSettings
-from gaelp.platforms.campaign_hours import HoursSeen
-from gaelp.platforms.findings import Paused, ReconcileFinding, pause_and_record, tell_paused
-from gaelp.platforms.guard import Guard, tell
+from gaelp.platforms.campaign_hours import ObservedHours
+from gaelp.platforms.findings import Paused, ReconcileFinding, alert_paused, pause_and_record
+from gaelp.platforms.guard import Guard, send_alert
 from gaelp.platforms.hour_book import create_hour_book, watched_campaigns
-from gaelp.platforms.hour_keeping import AccountHours, tried
+from gaelp.platforms.hour_keeping import AccountHours, with_retries
 from gaelp.platforms.pausing import running
 from gaelp.platforms.rule_inputs import MoneyRules, caps_of_campaign, load_money_rules
 
@@ -36,37 +36,37 @@ __all__ = ["UNKNOWN", "MoneyRulesReport", "apply_money_rules"]
 
 UNKNOWN = "money-rules-unknown"
 _BY = "money-rules"
-_STOP_SECONDS = 30.0  # for the parts of a stop that take longer than the stop itself
+_STOP_SECONDS = 30.0  # for the slower parts of a stop
 
 
 class MoneyRulesReport(Frozen):
-    """What one pass found and did; `failures` are what could not be known or done, each told to somebody."""
+    """The result of a pass; `failures` are what could not be determined or done, each with an alert."""
 
-    verdicts: dict[str, str] = Field(default_factory=dict, description="what the rules say of each running campaign")
+    verdicts: dict[str, str] = Field(default_factory=dict, description="the decision for each running campaign")
     paused: tuple[str, ...] = ()
     stopped: bool = Field(default=False, description="whether this pass has set the kill switch")
     failures: tuple[str, ...] = ()
 
 
 def apply_money_rules(guard: Guard, settings: BudgetSettings) -> MoneyRulesReport:
-    """One pass over the account of a guard; run it every few minutes, after reconciliation."""
-    one = _Pass(guard, settings)
+    """Judge the account of a guard once; run it every few minutes, after reconciliation."""
+    rules_pass = _Pass(guard, settings)
     try:
-        one.look()
-        one.act()
+        rules_pass.look()
+        rules_pass.act()
     finally:
-        one.report_all()
+        rules_pass.report_all()
     return MoneyRulesReport(
-        verdicts=one.verdicts | {found.campaign: found.in_words for found in one.judged},
-        paused=tuple(one.paused),
-        stopped=one.stopped,
-        failures=tuple(one.failures),
+        verdicts=rules_pass.verdicts | {judged.campaign: judged.in_words for judged in rules_pass.judged},
+        paused=tuple(rules_pass.paused),
+        stopped=rules_pass.stopped,
+        failures=tuple(rules_pass.failures),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What the rules say of a campaign; `doubt` is why its figures are not known, empty if they are."""
+    """The decision for a campaign; `doubt` is why its figures are unknown, empty if they are known."""
 
     campaign: str
     decision: RuleDecision
@@ -81,16 +81,16 @@ class _Judged:
 
     @property
     def finding(self) -> ReconcileFinding:
-        """Why it has to stand still; what is told of it is told once each time it runs."""
-        decisive = (
-            [one.rule_id for one in self.verdict.results if one.decision == self.decision] if self.verdict else []
-        )
-        told_of = f"{self.campaign}/{self.since:%Y%m%dT%H%M}" if self.since else ""
+        """Why it must be paused; `alert_scope` makes one alert for each time it runs."""
+        results = self.verdict.results if self.verdict else ()
+        decisive = [result.rule_id for result in results if result.decision == self.decision]
+        alert_scope = f"{self.campaign}/{self.since:%Y%m%dT%H%M}" if self.since else ""
         rule = UNKNOWN if self.doubt or not decisive else decisive[0]
-        return ReconcileFinding(self.campaign, rule, f"{self.campaign}: {self.reason}", violation=None, told_of=told_of)
+        why = f"{self.campaign}: {self.reason}"
+        return ReconcileFinding(self.campaign, rule, why, violation=None, alert_scope=alert_scope)
 
     def violations(self, now: datetime) -> tuple[Violation, ...]:
-        """For the record: one for each rule that is broken, one in all if nothing is known."""
+        """What to record: a violation for each broken rule, or a single one if nothing is known."""
         if not self.doubt and self.verdict is not None:
             return violations_of(self.verdict, self.campaign)
         severity = "critical" if self.decision == "kill" else "warning"
@@ -98,7 +98,7 @@ class _Judged:
 
 
 class _Pass(CheckPass):
-    """One pass over an account: look at everything, then stop and pause, then put it on record, then tell people."""
+    """A pass over an account: judge everything, then stop and pause, then record it, then alert people."""
 
     def __init__(self, guard: Guard, settings: BudgetSettings) -> None:
         super().__init__(self._report, failure_text="{part} could not be done ({problem}): fix that")
@@ -117,22 +117,22 @@ class _Pass(CheckPass):
         try:
             create_hour_book(self._guard.ledger)
             rules = load_money_rules(self._settings)
-            found = tried(partial(running, self._guard.platform))
-        except Exception as error:  # noqa: BLE001 - whatever it is, nothing is known, and that is not allowed
+            listed = with_retries(partial(running, self._guard.platform))
+        except Exception as error:  # noqa: BLE001 - on any error nothing is known, so everything is held
             self._hold_all(in_words(error))
             return
-        self.failures += [f"{what}: mend the connector, and see whether it runs" for what in found.nameless]
+        self.failures += [f"{what}: fix the connector, and check whether it runs" for what in listed.nameless]
         hours = AccountHours(self._guard, rules, self._now, self._zone)
-        for state in found.states:
+        for state in listed.states:
             hours.add_running(state.campaign)
-        for state in found.paused:
+        for state in listed.paused:
             hours.add_paused(state.campaign)
-        hours.take_in()
-        for state in found.states:
+        hours.update()
+        for state in listed.states:
             self._judge(hours, rules, state.campaign)
 
     def _hold_all(self, why: str) -> None:
-        """Without rules or a list, whatever runs as far as anybody knows must stand still."""
+        """Without rules or a list of campaigns, hold every campaign that may be running."""
         names: set[str] = set()
         lists: tuple[Callable[[], Iterable[str]], ...] = (
             lambda: watched_campaigns(self._guard.ledger, self._guard.account.id, running=True),
@@ -141,115 +141,117 @@ class _Pass(CheckPass):
         for known in lists:
             with self.part("reading a list of campaigns"):
                 names.update(known())
-        doubt = f"the money rules could not be judged ({why}): mend that"
+        doubt = f"the money rules could not be judged ({why}): fix that"
         self.fail(doubt)
         self.judged += [_Judged(name, "hold", doubt, doubt=doubt) for name in sorted(names)]
 
     def _judge(self, hours: AccountHours, rules: MoneyRules, campaign: str) -> None:
-        """Hold one campaign against the rules; a failure with it keeps no other from being judged."""
+        """Judge a campaign; a failure does not affect the others."""
         readings: dict[str, RuleReading] = {}
-        doubt, seen = hours.doubts.get(campaign, ""), hours.seen(campaign)
-        if seen is not None and not doubt:
+        doubt, observed = hours.doubts.get(campaign, ""), hours.observed(campaign)
+        if observed is not None and not doubt:
             try:
-                readings = _readings(self._guard, rules, campaign, seen, self._now)
-                doubt = hours.why_unknown(seen)
-            except Exception as error:  # noqa: BLE001 - whatever it is, what is not known is not allowed
+                readings = _readings(self._guard, rules, campaign, observed, self._now)
+                doubt = hours.why_unknown(observed)
+            except Exception as error:  # noqa: BLE001 - on any error the figures are unknown, which is never allowed
                 doubt = in_words(error)
             else:
-                if doubt and hours.may_wait(seen):
+                if doubt and hours.may_wait(observed):
                     self.verdicts[campaign] = f"not judged yet: {doubt}"
                     return
         verdict = judge_rules(rules.rules, readings, self._now)
-        reason = f"what it spends is not known ({doubt})" if doubt else verdict.reason
+        reason = f"its spend is unknown ({doubt})" if doubt else verdict.reason
         if doubt:
             self.failures.append(f"{campaign}: {reason}")
-        since = seen.running_since if seen else None
+        since = observed.running_since if observed else None
         self.judged.append(_Judged(campaign, verdict.decision, reason, since, verdict, doubt))
 
     # Acting
 
     def act(self) -> None:
-        """Stop what must be stopped, pause what must be paused, and put it on record; nobody is told yet."""
-        kills = [found for found in self.judged if found.decision == "kill"]
+        """Stop, pause and record what the rules demand; alerts are sent later."""
+        kills = [judged for judged in self.judged if judged.decision == "kill"]
         if kills:
             self._stop(kills)
-        stands = [found for found in self.judged if found.decision != "allow"]
-        for done in pause_and_record(self._guard, [found.finding for found in stands]):
-            if done.stands_still:
+        to_pause = [judged for judged in self.judged if judged.decision != "allow"]
+        for done in pause_and_record(self._guard, [judged.finding for judged in to_pause]):
+            if done.is_paused:
                 self.paused.append(done.finding.campaign)
-            self.report_later(partial(self._tell_paused, done))
-        for found in stands:
-            self._record(found)
-        for found in self.judged:
-            self.report_later(partial(self._tell_rules, found))
+            self.report_later(partial(self._alert_paused, done))
+        for judged in to_pause:
+            self._record(judged)
+        for judged in self.judged:
+            self.report_later(partial(self._alert_rules, judged))
         if self.stopped:
-            self._see_stop_through()
+            self._wait_for_stop()
 
     def _stop(self, kills: list[_Judged]) -> None:
-        reason = "; ".join(f"{found.campaign}: {found.reason}" for found in kills)
+        reason = "; ".join(f"{judged.campaign}: {judged.reason}" for judged in kills)
         try:
             if not _is_known_to_be_stopped(self._guard):
                 self._guard.switch.stop(by=_BY, reason=reason)
                 self.stopped = True
-        except Exception as error:  # noqa: BLE001 - whatever it is, all that runs is paused instead
+        except Exception as error:  # noqa: BLE001 - on any error everything that runs is paused instead
             self.fail(f"THE KILL SWITCH COULD NOT BE SET ({in_words(error)}): run `gaelp kill` now. {reason}")
             why = "a campaign must be stopped with everything else, and the kill switch could not be set"
             self.judged = [
-                found if found.decision != "allow" else _Judged(found.campaign, "hold", why, found.since, doubt=why)
-                for found in self.judged
+                judged if judged.decision != "allow" else _Judged(judged.campaign, "hold", why, judged.since, doubt=why)
+                for judged in self.judged
             ]
 
-    def _see_stop_through(self) -> None:
+    def _wait_for_stop(self) -> None:
         report = self._guard.switch.wait(_STOP_SECONDS)
         if short := shortfall(report):
             self.failures.append(short)
-        kills = "; ".join(found.in_words for found in self.judged if found.decision == "kill")
-        what = f"The money rules have stopped all spending. {kills}. {short or told_parts(report)}"
-        stop = partial(tell, self._guard, "critical", scope=report.stop_id, rule="stopped-by-rules", what=what)
+        kills = "; ".join(judged.in_words for judged in self.judged if judged.decision == "kill")
+        what = f"The money rules have stopped all spending. {kills}. {short or report.describe_parts()}"
+        stop = partial(send_alert, self._guard, "critical", scope=report.stop_id, rule="stopped-by-rules", what=what)
         self.report_later(stop, first=True)
 
-    def _record(self, found: _Judged) -> None:
-        """Put on record what is not on it already; settled, it counts anew."""
-        with self.part(f"{found.campaign}: putting on record what was found"):
-            standing = self._guard.violations.list(scope=found.campaign, open_only=True)
-            on_record = {violation.rule for violation in standing}
-            for violation in found.violations(self._now):
+    def _record(self, judged: _Judged) -> None:
+        """Record violations of rules that have no open one; a resolved violation does not count."""
+        with self.part(f"{judged.campaign}: recording violations"):
+            open_now = self._guard.violations.list(scope=judged.campaign, open_only=True)
+            on_record = {violation.rule for violation in open_now}
+            for violation in judged.violations(self._now):
                 if violation.rule not in on_record:
                     self._guard.violations.add(violation)
 
-    # Telling
+    # Alerting
 
     def _report(self, _part: str, what: str) -> str | None:
-        return tell(self._guard, "critical", scope=self._guard.account.id, rule="money-rules-failed", what=what)
+        return send_alert(self._guard, "critical", scope=self._guard.account.id, rule="money-rules-failed", what=what)
 
-    def _tell_paused(self, done: Paused) -> str | None:
-        what = tell_paused(self._guard, done)
-        return None if done.stands_still else what
+    def _alert_paused(self, done: Paused) -> str | None:
+        what = alert_paused(self._guard, done)
+        return None if done.is_paused else what
 
-    def _tell_rules(self, found: _Judged) -> str | None:
-        """Kills and notices; a hold is told with the pause, and where nothing is known that says it all."""
-        if found.verdict is None or found.doubt:
+    def _alert_rules(self, judged: _Judged) -> str | None:
+        """Alert about kills and notices; a hold, or unknown figures, are in the alert about the pause."""
+        if judged.verdict is None or judged.doubt:
             return None
-        said = {result.rule_id for result in found.verdict.results if result.decision != "hold"}
+        rules = {result.rule_id for result in judged.verdict.results if result.decision != "hold"}
         try:
             alerts = [
-                alert for alert in alerts_of(found.verdict, found.campaign) if alert.key.partition("/")[0] in said
+                alert for alert in alerts_of(judged.verdict, judged.campaign) if alert.key.partition("/")[0] in rules
             ]
             unsent = [sent.failed for sent in map(self._guard.alerts.send, alerts) if sent.outcome == "failed"]
-        except Exception as error:  # noqa: BLE001 - what had to be stopped stands still; this is told as a failure
-            return f"the alerts about {found.campaign} could not be sent ({in_words(error)})"
-        return f"alerts about {found.campaign} reached nobody ({unsent})" if unsent else None
+        except Exception as error:  # noqa: BLE001 - the stop is done; this is reported as a failure
+            return f"the alerts about {judged.campaign} could not be sent ({in_words(error)})"
+        return f"alerts about {judged.campaign} reached nobody ({unsent})" if unsent else None
 
 
 def _is_known_to_be_stopped(guard: Guard) -> bool:
-    """Whether a stop is in force; one that cannot be read may be none once it can."""
+    """Whether a stop is certainly in force; an unreadable state is not certain."""
     try:
         return guard.switch.state().is_stopped
-    except Exception:  # noqa: BLE001 - whatever it is, a stop is made
+    except Exception:  # noqa: BLE001 - on any error, stop again
         return False
 
 
-def _readings(guard: Guard, rules: MoneyRules, campaign: str, seen: HoursSeen, now: datetime) -> dict[str, RuleReading]:
-    day = seen.window.day or account_day(now, guard.account.time_zone)
+def _readings(
+    guard: Guard, rules: MoneyRules, campaign: str, observed: ObservedHours, now: datetime
+) -> dict[str, RuleReading]:
+    day = observed.window.day or account_day(now, guard.account.time_zone)
     caps = caps_of_campaign(guard, rules, campaign, day)
-    return SpendWindow(caps, seen.window).readings() | CampaignWatch(rules.signals, seen.watch).readings()
+    return SpendWindow(caps, observed.window).readings() | CampaignWatch(rules.signals, observed.watch).readings()

@@ -1,6 +1,6 @@
-"""An order: one call that lets money move, as it is asked for; and the action that people sign for exactly it.
+"""An order: the request for a call that lets money move, and the action that people sign for exactly that order.
 
-An order under a mandate is not signed by itself: it names the mandate and the model that decided it.
+An order under a mandate has no signature: it names the mandate and the model that decided it.
 """
 
 from datetime import date
@@ -30,32 +30,32 @@ __all__ = [
 ]
 
 OrderKind = Literal["bid", "budget", "enable", "publish"]
-# Short enough to stand in the subject of an action beside the campaign.
+# Short enough to fit into the subject of an action beside the campaign.
 OrderKey = Annotated[Label, Field(max_length=100)]
-# Strict, because True, 5000000.0 and "5000000" are no amounts, whoever made them of one.
+# Strict, because True, 5000000.0 and "5000000" are not amounts.
 WholeMicros = Annotated[int, Field(strict=True, gt=0)]
 
-RENEWAL = "renew/"  # begins the keys of renewals
-STORED = "stored"  # the context in which an order is read from the order book, where older keys may be any
-_SYSTEM_KEYS = (UNRESERVED, "pause/")  # begin keys that the system makes itself, and no order has
+RENEWAL = "renew/"  # prefix of the keys of renewals
+STORED = "stored"  # validation context for orders from the order book, where older keys may have any form
+_SYSTEM_KEYS = (UNRESERVED, "pause/")  # prefixes of keys that only the system creates
 
 _BIDS_MAX = 1000
-_ADDED_LATER = ("bids", "mandate", "model_hash")  # left out of the body where empty, so that older orders keep theirs
+_ADDED_LATER = ("bids", "mandate", "model_hash")  # not in the body if empty: older orders keep theirs
 
 
 class Bid(Frozen):
-    """The highest price for one target of a campaign, such as an ad group, per click or whatever the platform bills."""
+    """The highest price for a target of a campaign, such as an ad group, per click or other billing event."""
 
     target: Label
     micros: WholeMicros
 
 
 class Order(Frozen):
-    """What is to be done once under `key`; the same key with anything else in it is refused for ever.
+    """A call to make once under `key`; a different order with the same key is always refused.
 
-    `daily_micros` is the daily budget the campaign has, or gets, and `until` the last day on which it may run.
-    `renews` names the order whose approval this one lives on: the same budget, for one more day. `mandate` is the hash
-    of the action by which people signed the mandate it lives on, and `model_hash` the model that decided it.
+    `daily_micros` is the daily budget that the campaign has or gets, and `until` the last day on which it may run.
+    `renews` names the order whose approval this one uses: the same budget, for one more day. `mandate` is the action
+    hash of the mandate that the order is under, and `model_hash` the model that decided it.
     """
 
     key: OrderKey
@@ -75,7 +75,7 @@ class Order(Frozen):
     @classmethod
     def _each_target_once(cls, bids: tuple[Bid, ...]) -> tuple[Bid, ...]:
         if len({bid.target for bid in bids}) != len(bids):
-            raise ValueError("a target has two bids: give each one")
+            raise ValueError("a target has two bids: give one bid per target")
         return tuple(sorted(bids, key=lambda bid: bid.target))
 
     @model_validator(mode="after")
@@ -84,17 +84,17 @@ class Order(Frozen):
             return self
         for prefix in _SYSTEM_KEYS if self.renews else (*_SYSTEM_KEYS, RENEWAL):
             if self.key.startswith(prefix):
-                raise ValueError(f"the key {self.key!r} begins with {prefix!r}, as keys of the system do: take another")
+                raise ValueError(f"the key {self.key!r} begins with {prefix!r}, reserved for the system: use another")
         return self
 
     @model_validator(mode="after")
     def _says_all_it_must(self) -> Self:
         if (self.creative is not None) != (self.kind == "publish"):
             raise ValueError(f"an order of kind {self.kind} {'lacks' if self.creative is None else 'has'} a creative:"
-                             " to publish needs one, nothing else takes one")  # fmt: skip
+                             " publish needs one, other kinds must not have one")  # fmt: skip
         if bool(self.bids) != (self.kind == "bid"):
             raise ValueError(f"an order of kind {self.kind} {'has' if self.bids else 'lacks'} bids:"
-                             " a bid needs them, nothing else takes any")  # fmt: skip
+                             " a bid needs them, other kinds must not have any")  # fmt: skip
         if (self.mandate is None) != (self.model_hash is None):
             raise ValueError("a mandate and the hash of the model that decided go together: give both or neither")
         if self.renews and self.kind != "budget":
@@ -103,23 +103,24 @@ class Order(Frozen):
 
     @property
     def body(self) -> str:
-        """Everything that makes it this order and no other."""
+        """The canonical form of the order."""
         return self.model_dump_json(exclude={name for name in _ADDED_LATER if not getattr(self, name)})
 
 
 def checked_order(order: Order) -> Order:
-    """The order with every value checked again: a copy is not checked when it is made. BadInput says what is wrong."""
+    """Validate an order again, because `model_copy` does not; raise BadInput if it is wrong."""
     try:
         return Order.model_validate(order.model_dump(warnings=False))
     except ValidationError as problem:
         wrong = "; ".join(
-            f"{'.'.join(map(str, one['loc'])) or 'order'}: {one['msg']}" for one in problem.errors(include_url=False)
+            f"{'.'.join(map(str, error['loc'])) or 'order'}: {error['msg']}"
+            for error in problem.errors(include_url=False)
         )
-        raise BadInput(f"the order {order.key!r} is refused ({wrong}): give whole micros and values it takes") from None
+        raise BadInput(f"the order {order.key!r} is refused ({wrong}): give whole micros and allowed values") from None
 
 
 def action_of(order: Order, account: AdAccount, world: Literal["live", "sandbox"]) -> SignedAction:
-    """What people approve: the order's key is in it, so that an approval fits one order and is used up by it."""
+    """The action that people approve; it contains the order's key, so that an approval fits exactly one order."""
     return SignedAction(
         kind="budget",
         run_id=order.run_id,
@@ -139,7 +140,7 @@ def _highest_bid(order: Order) -> dict[str, int]:
 
 
 def _content_hash(order: Order) -> str | None:
-    """What an approval is bound to beside the amounts: the advert, or each bid."""
+    """What an approval covers beside the amounts: the advert, or each bid."""
     if order.creative is not None:
         return creative_hash(order.creative)
     return digest("bids", [bid.model_dump() for bid in order.bids]) if order.bids else None

@@ -1,7 +1,7 @@
-"""Every order that was ever let as far as a reservation, and how it ended; a table in the ledger's database.
+"""Every order that ever reached its reservation, and its outcome; a table in the ledger's database.
 
-The ledger says what an order may cost, this table what it was. An order is written before its room is reserved, so that
-whatever a crash leaves in the ledger can be told from here.
+The ledger records what an order may cost, this table what it was. An order is stored before its room is reserved, so
+that every transfer a crash leaves behind can be explained.
 """
 
 from dataclasses import dataclass
@@ -36,11 +36,11 @@ __all__ = [
 
 OrderEnding = Literal["done", "rejected"]
 
-NOT_READ_BACK = "it was not read back yet"  # the detail of what is done, until somebody has looked
+NOT_READ_BACK = "it was not read back yet"  # the detail of a done order until it has been read back
 
 ORDER_TABLE = "platform_order"
-_SAID_TWICE = ("key", "campaign", "kind", "renews", "daily_micros")  # in the order, and in columns to search by
-_MEND = "somebody has changed the order book; go back to a copy that `gaelp ledger verify` finds in order"
+_SAID_TWICE = ("key", "campaign", "kind", "renews", "daily_micros")  # in the body, and again in columns for queries
+_REMEDY = "somebody has changed the order book; restore a copy that `gaelp ledger verify` accepts"
 
 _metadata = MetaData()
 _COLUMNS = "key, account_id, campaign, kind, body, renews, daily_micros, day, amount_micros, outcome, detail"
@@ -59,19 +59,19 @@ _ORDERS = Table(
 
 
 def _allow_zero(connection: Connection) -> None:
-    """Version 2 has orders that need no more room than their campaign has."""
+    """Version 2 allows orders that need no more room than their campaign already has."""
     replace_checks(connection, _ORDERS)
 
 
 _SCHEMA = Schema("orders", _metadata, old_tables=(ORDER_TABLE,), upgrades=(_allow_zero,))
 
-# Orders are numbered as they come, for two may come within one tick of the clock.
+# Orders are numbered, because two may arrive within one tick of the clock.
 _NEXT = "(SELECT COALESCE(MAX(number), 0) + 1 FROM platform_order)"
 _INSERT = text(
     f"INSERT INTO platform_order ({_COLUMNS}, number) VALUES (:key, :account_id, :campaign, :kind, :body, :renews,"  # noqa: S608
     f" :daily_micros, :day, :amount_micros, '', '', {_NEXT}) ON CONFLICT (key) DO NOTHING"
 )
-# An order that never got its room is written anew: its day and its extra cost are those of the new attempt.
+# An order that never got its room is updated: day and amount are those of the new attempt.
 _REWRITE = text(
     f"UPDATE platform_order SET day = :day, amount_micros = :amount_micros, number = {_NEXT}"  # noqa: S608 - as above
     " WHERE key = :key AND body = :body AND outcome = ''"
@@ -94,9 +94,9 @@ _OF_CAMPAIGN = text(f"{_SELECT} WHERE account_id = :account_id AND campaign = :c
 
 @dataclass(frozen=True, slots=True)
 class OrderRow:
-    """An order as it is stored; `day` is the account's day its room belongs to, `outcome` is empty while unknown.
+    """An order as stored; `day` is the account's day of its reservation, `outcome` is empty while unknown.
 
-    `detail` says why it was rejected; of what is done, what was wrong when it was read back, empty if it was right.
+    `detail` is why it was rejected or, for a done order, what was wrong when it was read back (empty if nothing).
     """
 
     key: str
@@ -113,17 +113,17 @@ class OrderRow:
 
     @property
     def order(self) -> Order:
-        """What was asked for."""
+        """The order itself."""
         return Order.model_validate_json(self.body, context=STORED)
 
 
 def create_order_book(ledger: Ledger) -> None:
-    """Make the table where it is missing, and bring an older one up to date."""
+    """Create the table if it is missing, and upgrade an older one."""
     ledger.database.install(_SCHEMA)
 
 
 def record_order(ledger: Ledger, order: Order, *, account_id: str, day: str, amount_micros: Micros) -> OrderRow:
-    """Write down what is about to be reserved; where room was taken under the key already, that stands."""
+    """Store an order before its reservation; if its key has room already, the stored order is kept."""
     values = {
         **order.model_dump(include=set(_SAID_TWICE)),
         "account_id": account_id,
@@ -140,7 +140,7 @@ def record_order(ledger: Ledger, order: Order, *, account_id: str, day: str, amo
 
 
 def refuse_other_body(row: OrderRow, order: Order) -> None:
-    """A key stands for one order, for ever."""
+    """Refuse a key that was used for a different order."""
     if row.body != order.body:
         raise KeyReused(
             f"the key {order.key!r} was used for {row.kind} of {row.campaign} at {row.daily_micros} micros a day, now"
@@ -149,18 +149,18 @@ def refuse_other_body(row: OrderRow, order: Order) -> None:
 
 
 def record_outcome(ledger: Ledger, key: str, outcome: OrderEnding, detail: str = "") -> None:
-    """Write down how an order ended; it ends once, and the same again changes nothing."""
+    """Store the outcome of an order, once; the same outcome again changes nothing."""
     with ledger.transaction() as connection:
         if connection.execute(_END, {"key": key, "outcome": outcome, "detail": detail[:500]}).rowcount == 1:
             return
         row = connection.execute(_FIND, {"key": key}).one_or_none()
     if row is None or row.outcome != outcome:
-        seen = "is not known" if row is None else f"ended as {row.outcome}"
-        raise GaelpError(f"order {key!r} {seen} and cannot end as {outcome}: look at it on the platform by hand")
+        state = "is unknown" if row is None else f"ended as {row.outcome}"
+        raise GaelpError(f"order {key!r} {state} and cannot end as {outcome}: check it on the platform by hand")
 
 
 def note_read_back(ledger: Ledger, key: str, finding: str) -> None:
-    """Write down what reading back what was done has shown: what is wrong with it, nothing if it is right."""
+    """Store the result of reading a done order back: what is wrong, empty if nothing."""
     with ledger.transaction() as connection:
         connection.execute(_NOTE, {"key": key, "detail": finding[:500]})
 
@@ -173,12 +173,12 @@ def find_order(ledger: Ledger, key: str) -> OrderRow | None:
 
 
 def all_orders(connection: Connection) -> list[OrderRow]:
-    """Every order, oldest first, inside a transaction; as it stands there, for who looks for contradictions."""
+    """Every order as stored, oldest first, inside a transaction; unchecked, for verification."""
     return [OrderRow(*row) for row in connection.execute(_ALL)]
 
 
 def open_orders(ledger: Ledger, account_id: str) -> list[OrderRow]:
-    """The orders whose outcome is not known, oldest first."""
+    """The orders without an outcome, oldest first."""
     with ledger.snapshot() as connection:
         return [_row(row) for row in connection.execute(_OPEN, {"account_id": account_id})]
 
@@ -190,37 +190,37 @@ def known_campaigns(ledger: Ledger, account_id: str) -> tuple[str, ...]:
 
 
 def orders_of_day(ledger: Ledger, account_id: str, day: str) -> list[OrderRow]:
-    """The orders whose room belongs to one day of the account, oldest first."""
+    """The orders of a day of the account, oldest first."""
     with ledger.snapshot() as connection:
         return [_row(row) for row in connection.execute(_OF_DAY, {"account_id": account_id, "day": day})]
 
 
 def orders_of_campaign(ledger: Ledger, account_id: str, campaign: str) -> list[OrderRow]:
-    """The orders of one campaign, newest first."""
+    """The orders of a campaign, newest first."""
     values = {"account_id": account_id, "campaign": campaign}
     with ledger.snapshot() as connection:
         return [_row(row) for row in connection.execute(_OF_CAMPAIGN, values)]
 
 
 def budgets_of_campaign(ledger: Ledger, account_id: str, campaign: str, *, before: str) -> list[OrderRow]:
-    """The budgets that a campaign was given on days before one, oldest first."""
+    """The done budget orders of a campaign on days before `before`, oldest first."""
     values = {"account_id": account_id, "campaign": campaign, "before": before}
     with ledger.snapshot() as connection:
         return [_row(row) for row in connection.execute(_BUDGETS_BEFORE, values)]
 
 
 def _row(row: Row[Any]) -> OrderRow:
-    """A row whose columns say what its order says; the columns can be edited by hand, the order is what people signed.
+    """Read a row and check that its columns match its body: columns can be edited by hand, the body was signed.
 
-    What is refused here neither counts as reserved nor is sent, and `reconcile` pauses what it cannot compare.
+    A row refused here neither counts as reserved nor is sent, and `reconcile` pauses what it cannot compare.
     """
     read = OrderRow(*row)
     try:
         order = read.order
     except ValueError:
-        raise LedgerBroken(f"the order {read.key!r} of the order book holds no order: {_MEND}") from None
+        raise LedgerBroken(f"the order {read.key!r} of the order book contains no order: {_REMEDY}") from None
     for name in _SAID_TWICE:
         said, stored = getattr(order, name), getattr(read, name)
         if said != stored:
-            raise LedgerBroken(f"the order {read.key!r} says {name}={said!r}, its row says {stored!r}: {_MEND}")
+            raise LedgerBroken(f"the order {read.key!r} says {name}={said!r}, its row says {stored!r}: {_REMEDY}")
     return read

@@ -1,4 +1,4 @@
-"""Pausing, which always passes: no approval, no reservation, no ledger, no kill switch stands before it."""
+"""Pausing is never refused: it needs no approval, reservation, ledger or kill switch."""
 
 import uuid
 from collections import Counter
@@ -21,9 +21,9 @@ _SHOWN_CHARACTERS = 300
 
 
 class Running(NamedTuple):
-    """The campaigns that are not known to be paused, and in words what cannot be paused for want of a name.
+    """Campaigns that are not known to be paused, entries without a name (as text), and paused campaigns.
 
-    Beside them those that are paused; `repeated` are the names that stand more than once in the whole list.
+    `repeated` are the names that occur more than once in the whole list.
     """
 
     states: tuple[CampaignState, ...]
@@ -33,7 +33,7 @@ class Running(NamedTuple):
 
 
 def pause(platform: AdPlatform, campaign: str) -> CallResult:
-    """Pause one campaign; tried again with a new key while the outcome is unknown, for pausing twice does no harm."""
+    """Pause a campaign; retry with a new key while the outcome is unknown, because pausing twice is harmless."""
     outcome: CallResult = Unknown("not tried")
     for _ in range(_ATTEMPTS):
         key = f"pause/{campaign}/{uuid.uuid4().hex}"
@@ -44,18 +44,18 @@ def pause(platform: AdPlatform, campaign: str) -> CallResult:
 
 
 def pause_all(platform: AdPlatform, known: Iterable[str] = ()) -> None:
-    """Pause every campaign, those on the platform and those known here; raises if any may still be running.
+    """Pause every campaign on the platform and those in `known`; raise if any may still be running.
 
-    Several are paused at a time: a slow one keeps none of the others running. A list that cannot be read keeps none of
-    the known ones from being paused.
+    Several are paused at a time, so that a slow one does not delay the others. If the list cannot be read, the known
+    ones are paused all the same.
     """
     names = dict.fromkeys(known)
     trouble: list[str] = []
     try:
-        found = running(platform)
-        names |= dict.fromkeys(state.campaign for state in found.states)
-        trouble += found.nameless
-    except BaseException as error:  # whatever it is, the known ones are paused first and then it is told
+        listed = running(platform)
+        names |= dict.fromkeys(state.campaign for state in listed.states)
+        trouble += listed.nameless
+    except BaseException as error:  # pause the known ones first, then report any error
         if ends_the_program(error):
             raise
         trouble.append(f"the list of campaigns could not be read ({in_words(error)})")
@@ -67,31 +67,31 @@ def pause_all(platform: AdPlatform, known: Iterable[str] = ()) -> None:
 
 
 def is_paused(state: CampaignState) -> bool:
-    """Whether a campaign is known to stand still; any other word for its status, or none, says nothing of the kind."""
+    """Whether a campaign is known to be paused; any other status, or none, counts as running."""
     return getattr(state, "status", None) == "paused"
 
 
 def running(platform: AdPlatform) -> Running:
-    """What may be spending: every campaign that is not known to be paused."""
+    """List what may be spending: every campaign that is not known to be paused."""
     states: list[CampaignState] = []
     nameless: list[str] = []
     paused: list[CampaignState] = []
     names: Counter[str] = Counter()
     for state in platform.read_campaigns():
-        name, stands_still = _seen(state)
+        name, paused_there = _name_and_pause(state)
         names.update([name])
-        if stands_still:
+        if paused_there:
             paused.append(state)
         elif name:
             states.append(state)
         else:
-            nameless.append(f"the list holds what is no campaign with a name, {shown(state)}"[:_SHOWN_CHARACTERS])
+            nameless.append(f"the list has an entry without a campaign's name, {shown(state)}"[:_SHOWN_CHARACTERS])
     repeated = frozenset(name for name, count in names.items() if count > 1)
     return Running(tuple(states), tuple(nameless), tuple(paused), repeated)
 
 
-def _seen(state: CampaignState) -> tuple[str, bool]:
-    """The name of an entry, empty if it has none, and whether it is paused; an entry that cannot be asked is not."""
+def _name_and_pause(state: CampaignState) -> tuple[str, bool]:
+    """The name of an entry, empty if it has none, and whether it is paused; an unreadable entry is not."""
     name = ""
     try:
         given = getattr(state, "campaign", None)
@@ -104,8 +104,8 @@ def _seen(state: CampaignState) -> tuple[str, bool]:
 
 
 def pause_each(platform: AdPlatform, campaigns: tuple[str, ...]) -> dict[str, CallResult]:
-    """Pause these side by side; the answer is what became of each."""
-    outcomes: dict[str, CallResult] = dict.fromkeys(campaigns, Unknown("the call did not come back"))
+    """Pause campaigns in parallel; return the outcome of each."""
+    outcomes: dict[str, CallResult] = dict.fromkeys(campaigns, Unknown("the call did not return"))
     waiting: SimpleQueue[str] = SimpleQueue()
     for campaign in campaigns:
         waiting.put(campaign)
@@ -126,13 +126,13 @@ def pause_each(platform: AdPlatform, campaigns: tuple[str, ...]) -> dict[str, Ca
 
 
 def _helpers(work: Callable[[], None], count: int) -> list[Thread]:
-    """Threads that do the same work; the end of the process does not wait for a call that hangs in one."""
+    """Start threads for the same work; they are daemons, so that a hanging call does not block the exit."""
     started: list[Thread] = []
     for number in range(count):
         helper = Thread(target=work, name=f"gaelp-pause-{number}", daemon=True)
         try:
             helper.start()
-        except RuntimeError:  # a machine out of threads pauses all the same, with fewer at a time
+        except RuntimeError:  # a machine that cannot start threads still pauses, with fewer at a time
             break
         started.append(helper)
     return started

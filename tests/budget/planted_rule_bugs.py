@@ -1,6 +1,6 @@
 """Bugs to plant one by one: in a copy of the tree, replace `old` by `new` in `file`; the named test must then fail.
 
-`old` stands exactly once in its file. The list is data, for whatever runs it.
+`old` occurs exactly once in its file. The list is data, for whatever runs it.
 """
 
 from typing import NamedTuple
@@ -119,9 +119,9 @@ PLANTED = (
     PlantedBug(
         "a violation can be resolved again",
         "gaelp/budget/violations.py",
-        "            if found.resolution is not None:",
-        "            if found.resolution is not None and found.id < 0:",
-        "tests/budget/test_violations.py::test_the_first_resolution_stands",
+        "            if (before := violation.resolution) is not None:",
+        "            if (before := violation.resolution) is not None and violation.id < 0:",
+        "tests/budget/test_violations.py::test_the_first_resolution_is_final",
     ),
     PlantedBug(
         "violations can be deleted",
@@ -138,7 +138,7 @@ PLANTED = (
         "tests/observability/test_alerts.py::test_a_critical_alert_is_never_held_back_by_the_rate",
     ),
     PlantedBug(
-        "an alert nobody got counts as told",
+        "an alert nobody got counts as sent",
         "gaelp/observability/alerts.py",
         '        if delivery.outcome == "sent":\n            self._forget(state, now)',
         "        if True:\n            self._forget(state, now)",

@@ -1,4 +1,4 @@
-"""A robust score that a spike cannot hide from, and a drift detector; both go on exactly from a stored state."""
+"""A robust score that a spike cannot hide from, and a drift detector; both resume exactly from a stored state."""
 
 import math
 
@@ -58,7 +58,7 @@ def test_only_the_window_is_remembered():
 
 
 @given(POINTS, st.integers(0, 80))
-def test_a_stored_score_goes_on_as_if_nothing_had_happened(points, cut):
+def test_a_stored_score_resumes_as_if_nothing_had_happened(points, cut):
     whole = RobustZ(Z)
     before = fed(whole, points[:cut])
     state = RobustZState.model_validate_json(whole.state().model_dump_json())
@@ -86,13 +86,13 @@ def test_a_steady_stream_shows_no_drift_and_a_moved_one_does_with_its_size():
     assert any(move > 0.3 for move in moved)
 
 
-def test_the_direction_of_a_drift_is_told():
+def test_the_direction_of_a_drift_is_reported():
     detector = Drift(DRIFT)
     fed(detector, normal(100))
     assert min(fed(detector, normal(60, seed=2, mean=-2.0))) < -0.3
 
 
-def test_a_stored_drift_goes_on_as_if_nothing_had_happened():
+def test_a_stored_drift_resumes_as_if_nothing_had_happened():
     points = [*normal(100), *normal(100, 2, 2.0), *normal(300, 3, -1.0)]
     for cut in (0, 5, 100, 130, 260, 480):
         whole = Drift(DRIFT)

@@ -35,18 +35,18 @@ def figures(window):
     return {name: reading.value for name, reading in window.readings().items()}
 
 
-def test_the_day_starts_anew_and_the_episode_does_not():
-    seen = figures(observe(SpendWindow(CAPS), [(100, 0)] * 30))
-    assert (seen["day_spend_micros"], seen["episode_spend_micros"]) == (600, 3000)
+def test_the_day_starts_again_and_the_episode_does_not():
+    actual = figures(observe(SpendWindow(CAPS), [(100, 0)] * 30))
+    assert (actual["day_spend_micros"], actual["episode_spend_micros"]) == (600, 3000)
 
 
 def test_the_last_hours_are_compared_with_their_plan():
-    seen = figures(observe(SpendWindow(CAPS), [(100, 0)] * 12 + [(700, 0)] * 3))
-    assert (seen["spend_3h_micros"], seen["planned_3h_micros"]) == (2100, 300)
-    assert (seen["spend_6h_micros"], seen["spend_12h_micros"]) == (2400, 3000)
-    assert seen["known_hours"] == 15
-    assert seen["ahead_of_plan_micros"] == 1800
-    assert seen["projected_day_micros"] == 3300 + 9 * 700
+    actual = figures(observe(SpendWindow(CAPS), [(100, 0)] * 12 + [(700, 0)] * 3))
+    assert (actual["spend_3h_micros"], actual["planned_3h_micros"]) == (2100, 300)
+    assert (actual["spend_6h_micros"], actual["spend_12h_micros"]) == (2400, 3000)
+    assert actual["known_hours"] == 15
+    assert actual["ahead_of_plan_micros"] == 1800
+    assert actual["projected_day_micros"] == 3300 + 9 * 700
 
 
 def test_at_night_two_average_hours_are_granted():
@@ -57,11 +57,11 @@ def test_at_night_two_average_hours_are_granted():
 
 
 def test_loss_and_return_are_those_of_seven_days():
-    seen = figures(observe(SpendWindow(CAPS), [(1000, 5)] * 24 + [(100, 0)] * 168))
-    assert seen["week_loss_micros"] == 16_800
-    assert seen["week_roi"] == -1
-    seen = figures(observe(SpendWindow(CAPS), [(100, 1)] * 10))
-    assert (seen["week_loss_micros"], seen["week_roi"]) == (-4000, 4)
+    actual = figures(observe(SpendWindow(CAPS), [(1000, 5)] * 24 + [(100, 0)] * 168))
+    assert actual["week_loss_micros"] == 16_800
+    assert actual["week_roi"] == -1
+    actual = figures(observe(SpendWindow(CAPS), [(100, 1)] * 10))
+    assert (actual["week_loss_micros"], actual["week_roi"]) == (-4000, 4)
 
 
 def test_money_of_the_last_day_is_no_evidence_yet():
@@ -79,7 +79,7 @@ def test_a_reading_is_as_old_as_its_hour():
 
 
 @given(st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 3)), max_size=200), st.integers(0, 200))
-def test_a_stored_window_goes_on_as_if_nothing_had_happened(hours, cut):
+def test_a_stored_window_resumes_as_if_nothing_had_happened(hours, cut):
     whole = observe(SpendWindow(CAPS), hours[:cut])
     state = SpendWindowState.model_validate_json(whole.state().model_dump_json())
     again = SpendWindow(CAPS, state)
@@ -96,15 +96,16 @@ def test_a_day_without_plan_projects_what_was_spent(plan):
 
 
 def test_after_a_pause_pace_and_return_are_new_and_what_was_spent_and_lost_is_not():
-    state = observe(SpendWindow(CAPS), [(1000, 0)] * 10).state().anew()
+    state = observe(SpendWindow(CAPS), [(1000, 0)] * 10).state().after_pause()
     assert figures(SpendWindow(CAPS, state))["known_hours"] == 0
-    seen = figures(observe(SpendWindow(CAPS, state), [(100, 1)] * 2, first=12))
-    assert (seen["known_hours"], seen["spend_12h_micros"], seen["week_roi"]) == (2, 200, 4)
-    assert (seen["week_loss_micros"], seen["episode_spend_micros"], seen["day_spend_micros"]) == (9200, 10_200, 10_200)
+    actual = figures(observe(SpendWindow(CAPS, state), [(100, 1)] * 2, first=12))
+    assert (actual["known_hours"], actual["spend_12h_micros"], actual["week_roi"]) == (2, 200, 4)
+    assert actual["week_loss_micros"] == 9200
+    assert actual["episode_spend_micros"] == actual["day_spend_micros"] == 10_200
     later = figures(observe(SpendWindow(CAPS, state), [(100, 0)] * 168, first=12))
     assert (later["known_hours"], later["week_loss_micros"]) == (168, 16_800)
 
 
 def test_money_spent_before_a_pause_does_not_count_towards_the_sample():
-    state = observe(SpendWindow(CAPS), [(500, 0)] * 30).state().anew()
+    state = observe(SpendWindow(CAPS), [(500, 0)] * 30).state().after_pause()
     assert figures(observe(SpendWindow(CAPS, state), [(500, 0)] * 20, first=30))["break_even_conversions"] == 0

@@ -59,7 +59,7 @@ def outcomes(report):
     return {part.name: part.outcome for part in report.parts}
 
 
-def test_a_stop_sets_all_three_and_tells_who_and_why(switch, latch, fence, paused):
+def test_a_stop_sets_all_three_and_records_who_and_why(switch, latch, fence, paused):
     report = switch.stop(by="ops", reason="drill")
     assert outcomes(report) == {"latch": "done", "fence": "done", "pause": "done"}
     assert latch.read() == fence.record == StopRecord(report.stop_id, "2026-01-01T00:00:00+00:00", "ops", "drill")
@@ -126,10 +126,10 @@ def test_a_disk_that_hangs_holds_up_neither_the_report_nor_the_fence(latch, fenc
 
     monkeypatch.setattr(os, "open", hang)
     monkeypatch.setattr(os, "lstat", hang)
-    switch = KillSwitch(latch, fence=Fence(lambda: None, lambda _: time.sleep(1), fence.lower))
+    switch = KillSwitch(latch, fence=Fence(lambda: None, lambda _: time.sleep(0.5), fence.lower))
     first = switch.begin(by="ops", reason="drill")
     assert (first.stopped, first.outcome("latch")) == (False, "still trying")
-    later = switch.wait(2)
+    later = switch.wait(0.8)
     monkeypatch.undo()
     held.set()
     assert (later.stopped, later.complete, later.outcome("fence")) == (True, False, "done")
@@ -145,7 +145,7 @@ def test_a_stop_is_complete_only_if_every_part_that_is_connected_is_done(latch, 
     assert not switch.stop(by="ops", reason="drill").complete
 
 
-def test_a_database_that_is_away_is_not_told_as_if_nothing_were_granted(latch):
+def test_a_database_that_is_away_is_not_reported_as_if_nothing_were_granted(latch):
     nobody = "postgresql://gaelp@127.0.0.1:1/gaelp"
     switch = KillSwitch(latch, fence=fence_at(lambda: open_ledger(nobody, latch)))
     switch.begin(by="ops", reason="drill")
@@ -183,9 +183,9 @@ def test_a_part_that_hangs_holds_up_neither_the_stop_nor_the_others(latch, fence
     report = switch.stop(by="ops", reason="drill")
     assert time.monotonic() - began < 1
     assert report.outcome(stuck) == "still trying"
-    assert {one for name, one in outcomes(report).items() if name != stuck} == {"done"}
+    assert {each for name, each in outcomes(report).items() if name != stuck} == {"done"}
     held.set()
-    later = switch.wait(10)  # it goes on in the background
+    later = switch.wait(10)  # it continues in the background
     assert (set(outcomes(later).values()), later.complete, report.complete) == ({"done"}, True, False)
 
 
@@ -194,10 +194,10 @@ def test_a_fence_that_cannot_be_read_counts_as_stopped(latch):
     assert not KillSwitch(latch).is_stopped()
 
 
-def test_a_release_is_shown_the_stop_and_lets_spending_go_on(switch, latch, fence):
-    report, seen = switch.stop(by="ops", reason="drill"), []
-    switch.release(seen.append)
-    assert [state.stop_ids for state in seen] == [(report.stop_id,)]
+def test_a_release_is_shown_the_stop_and_allows_spending_again(switch, latch, fence):
+    report, actual = switch.stop(by="ops", reason="drill"), []
+    switch.release(actual.append)
+    assert [state.stop_ids for state in actual] == [(report.stop_id,)]
     assert not switch.is_stopped()
     assert (latch.is_set(), fence.record) == (False, None)
 
@@ -228,7 +228,7 @@ def test_a_stop_made_while_another_is_released_stays_in_force(switch, latch, fen
 def test_a_stop_that_only_reached_the_latch_stays_in_force_too(latch, fence):
     switch = KillSwitch(latch, fence=fence.as_fence())
     switch.stop(by="ops", reason="first")
-    with pytest.raises(GaelpError, match="approve the release of that"):
+    with pytest.raises(GaelpError, match="approve its release"):
         switch.release(lambda _: KillSwitch(latch).stop(by="rules", reason="second"))
     assert latch.is_set()
 

@@ -25,7 +25,7 @@ def test_a_folder_without_the_file_means_go(latch):
     assert latch.read() is None
 
 
-def test_setting_it_stops_and_tells_who_and_why(latch):
+def test_setting_it_stops_and_records_who_and_why(latch):
     latch.path.parent.mkdir()
     latch.set(RECORD)
     assert latch.is_set()
@@ -78,7 +78,7 @@ def test_it_is_never_set_in_a_folder_that_is_not_there(latch, state):
 
 def test_a_folder_that_cannot_exist_is_not_taken_for_a_stop(latch):
     link_in_a_circle(latch)
-    with pytest.raises(GaelpError, match="cannot be made"):
+    with pytest.raises(GaelpError, match="cannot be created"):
         latch.set(RECORD)
 
 
@@ -89,12 +89,12 @@ def test_whatever_stands_at_its_place_is_a_stop_that_is_done(latch, state):
     assert latch.is_there()
 
 
-def test_a_missing_folder_is_told_as_such(latch):
-    with pytest.raises(GaelpError, match=r"there is no folder .*home, so nobody can tell"):
+def test_a_missing_folder_is_reported_as_such(latch):
+    with pytest.raises(GaelpError, match=r"there is no folder .*home, so the state of the latch is unknown"):
         latch.read()
 
 
-def test_of_a_folder_in_its_place_it_is_told_what_to_remove(latch):
+def test_a_folder_in_its_place_is_reported_with_what_to_remove(latch):
     a_folder(latch)
     with pytest.raises(GaelpError, match=f"rm -r {latch.path}; gaelp kill"):
         latch.read()
@@ -131,7 +131,7 @@ def test_a_latch_without_a_record_stays_set_until_it_has_one(latch, text):
 def test_only_the_stop_that_was_released_is_taken_away(latch):
     latch.path.parent.mkdir()
     latch.set(RECORD)
-    with pytest.raises(GaelpError, match="now stands for the stop one"):
+    with pytest.raises(GaelpError, match="belongs to the stop one"):
         latch.clear("an earlier one")
     assert latch.is_set()
 

@@ -15,8 +15,6 @@ from gaelp.budget.pacing import (
     allowed_by_now_micros,
     plan_share,
     planned_between_micros,
-    projected_day_micros,
-    rate_micros_per_hour,
 )
 from gaelp.errors import BadInput, MoneyError
 
@@ -83,29 +81,6 @@ def test_the_parts_of_a_day_add_up_exactly(plan, first, second):
 
 def test_what_a_span_is_planned_to_cost():
     assert planned_between_micros(3000, MORNING, at(6), at(8), UTC) == 600
-
-
-def test_a_rate_is_per_hour_and_rounds_up():
-    assert rate_micros_per_hour(100, at(0), at(3)) == 34
-    with pytest.raises(BadInput, match="no rate"):
-        rate_micros_per_hour(1, at(1), at(1))
-
-
-def test_the_day_is_projected_from_the_recent_pace_relative_to_plan():
-    assert projected_day_micros(500, 500, EVEN, at(0), at(6), UTC) == 2000
-    assert projected_day_micros(500, 300, EVEN, at(5), at(6), UTC) == 500 + 300 * 18
-    assert projected_day_micros(1800, 300, MORNING, at(11), at(12), UTC) == 1800 + 1200
-
-
-def test_a_span_without_a_plan_projects_nothing():
-    assert projected_day_micros(10, 10, MORNING, at(2), at(4), UTC) is None
-
-
-@given(PLANS, st.integers(0, 10**12), st.integers(0, 10**12), st.integers(1, 23))
-def test_a_projection_never_lies_below_what_is_spent_and_grows_with_the_pace(plan, spent, recent, hour):
-    projected = projected_day_micros(spent, recent, plan, at(hour - 1), at(hour), UTC)
-    faster = projected_day_micros(spent, recent + 1, plan, at(hour - 1), at(hour), UTC)
-    assert projected is None or spent <= projected <= faster
 
 
 @pytest.mark.parametrize("weights", [(0,) * 24, (1,) * 23, (-1,) + (1,) * 23])

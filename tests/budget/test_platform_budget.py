@@ -14,7 +14,6 @@ from gaelp.budget.platform_budget import (
     day_worst_micros,
     largest_budget_micros,
     load_platform_terms,
-    share_cap,
     span_worst_micros,
     total_worst_micros,
 )
@@ -111,15 +110,6 @@ def test_a_refusal_names_the_largest_budget_that_fits():
     other = PlatformBudget(terms=META, daily_micros=10_000_000)
     with pytest.raises(Refused, match="largest budget that fits is 41250000"):
         change_budget(new, earlier_today=[], others=[other], cap_micros=100_000_000)
-
-
-@given(AMOUNTS, st.lists(st.tuples(ANY_TERMS, st.integers(0, 100)), min_size=1, max_size=6))
-def test_a_shared_cap_is_never_exceeded(cap, campaigns):
-    if not any(weight for _, weight in campaigns):
-        campaigns = [(terms, 1) for terms, _ in campaigns]
-    shares = share_cap(cap, {str(number): campaign for number, campaign in enumerate(campaigns)})
-    assert total_worst_micros(shares.values()) <= cap
-    assert len(shares) == len(campaigns)
 
 
 @pytest.mark.parametrize("micros", [1.0, True, -1, "1", 2**63, None, float("nan")])

@@ -176,7 +176,7 @@ def test_no_readings_at_all_hold():
     assert judge_rules(CAMPAIGN, {}, NOW).decision == "hold"
 
 
-def test_where_told_what_is_not_known_kills():
+def test_where_reported_what_is_not_known_kills():
     assert judged(rule(unknown="kill"), day_spend_micros=None).decision == "kill"
 
 

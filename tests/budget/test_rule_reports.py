@@ -34,7 +34,7 @@ VERDICT = RuleVerdict(
 )
 
 
-def test_each_rule_with_something_to_say_is_an_alert_of_its_own():
+def test_each_rule_with_something_to_say_is_its_own_alert():
     alerts = alerts_of(VERDICT, "campaign-7")
     assert [(alert.severity, alert.key) for alert in alerts] == [
         ("critical", "day-limit/campaign-7"),
@@ -47,8 +47,8 @@ def test_each_rule_with_something_to_say_is_an_alert_of_its_own():
 
 def test_what_holds_or_kills_is_a_violation_and_a_notice_is_none():
     violations = violations_of(VERDICT, "campaign-7")
-    assert [(found.severity, found.rule) for found in violations] == [
+    assert [(outcome.severity, outcome.rule) for outcome in violations] == [
         ("critical", "day-limit"),
         ("warning", "roi-floor"),
     ]
-    assert {found.at for found in violations} == {NOW}
+    assert {outcome.at for outcome in violations} == {NOW}

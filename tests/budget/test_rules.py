@@ -24,19 +24,19 @@ BASE = {
 
 
 @pytest.mark.parametrize(
-    ("change", "seen"),
+    ("change", "actual"),
     [
         ({"why": ""}, "why"),
         ({"at_least": 5}, "exactly one of at_least and at_most"),
         ({"at_most": None}, "exactly one of at_least and at_most"),
         ({"at_most": {"percent": 50, "of": 5}}, "at_most.ShareOf.of"),
         ({"at_most": {"percent": 0, "of": "day_cap_micros"}}, "at_most.ShareOf.percent"),
-        ({"sample_figure": "known_hours"}, "belong together"),
-        ({"minimum_sample": 3}, "belong together"),
+        ({"sample_figure": "known_hours"}, "go together"),
+        ({"minimum_sample": 3}, "go together"),
         ({"breach": "allow"}, "breach"),
         ({"unknown": "allow"}, "unknown"),
         ({"unknown": "alert"}, "unknown"),
-        ({"at_most": None, "at_least": 5}, "spending more would lift the kill"),
+        ({"at_most": None, "at_least": 5}, "more spending would end the kill"),
         ({"maximum_age_minutes": 0}, "maximum_age_minutes"),
         ({"at_most": {"percent": 12.5, "of": "day_cap_micros"}}, "at_most.ShareOf.percent"),
         ({"at_most": float("nan")}, "at_most"),
@@ -44,14 +44,14 @@ BASE = {
         ({"figure": "Day Spend"}, "figure"),
     ],
 )
-def test_a_rule_that_could_not_guard_is_refused_when_read(change, seen):
-    with pytest.raises(ValidationError, match=re.escape(seen)):
+def test_a_rule_that_could_not_guard_is_refused_when_read(change, actual):
+    with pytest.raises(ValidationError, match=re.escape(actual)):
         BudgetRule.model_validate({**BASE, **change})
 
 
 def test_a_rule_set_has_rules_and_each_its_own_id():
     rule = BudgetRule.model_validate(BASE)
-    with pytest.raises(ValidationError, match="two rules with one id"):
+    with pytest.raises(ValidationError, match="two rules share an id"):
         RuleSet(name="twice", rules=(rule, rule))
     with pytest.raises(ValidationError):
         RuleSet(name="empty", rules=())

@@ -35,8 +35,8 @@ def watched(given, watch=None, first=0):
     """Feed hours; returns the watch and every figure it showed, hour by hour."""
     watch = watch or CampaignWatch(SETTINGS)
     shown = []
-    for number, one in enumerate(given, start=first):
-        watch.observe(one, START + timedelta(hours=number + 1))
+    for number, each in enumerate(given, start=first):
+        watch.observe(each, START + timedelta(hours=number + 1))
         shown.append({name: reading.value for name, reading in watch.readings().items()})
     return watch, shown
 
@@ -88,7 +88,7 @@ def test_a_conversion_ends_the_count_of_missed_ones():
     assert missed == [*sorted(missed[:-1]), 0.0]
 
 
-def test_a_stored_watch_goes_on_as_if_nothing_had_happened():
+def test_a_stored_watch_resumes_as_if_nothing_had_happened():
     given = [*hours(200), *hours(100, seed=5, ctr=0.06, spend=2.0)]
     for cut in (0, 1, 61, 200, 230):
         watch, _ = watched(given[:cut])
@@ -123,13 +123,13 @@ def test_hours_in_which_nothing_was_planned_and_nothing_happened_leave_the_scale
 
 def test_after_a_pause_what_was_found_is_settled_and_what_is_usual_is_known():
     watch, _ = watched(hours(336))
-    _, found = watched(hours(24, seed=4, ctr=0.1, conversion_rate=0.0), watch, first=336)
-    assert (found[-1]["ctr_z"] > 4, found[-1]["expected_conversions_missed"] > 1) == (True, True)
-    anew = CampaignWatch(SETTINGS, watch.state().anew())
-    figures = {name: reading.value for name, reading in anew.readings().items()}
+    _, result = watched(hours(24, seed=4, ctr=0.1, conversion_rate=0.0), watch, first=336)
+    assert (result[-1]["ctr_z"] > 4, result[-1]["expected_conversions_missed"] > 1) == (True, True)
+    resumed = CampaignWatch(SETTINGS, watch.state().after_pause())
+    figures = {name: reading.value for name, reading in resumed.readings().items()}
     assert (figures["ctr_z"], figures["expected_conversions_missed"], figures["ctr_drift"]) == (0, 0, 0)
-    assert figures["ctr_points"] == found[-1]["ctr_points"]
-    _, again = watched(hours(24, seed=5, ctr=0.1, conversion_rate=0.0), anew, first=360)
+    assert figures["ctr_points"] == result[-1]["ctr_points"]
+    _, again = watched(hours(24, seed=5, ctr=0.1, conversion_rate=0.0), resumed, first=360)
     assert max(figures["ctr_z"] for figures in again) > 2
 
 
@@ -143,5 +143,5 @@ def test_clicks_without_any_impression_are_no_rate():
         clicks=50,
         conversions=0,
     )
-    _, seen = watched([odd] * 5)
-    assert seen[-1]["ctr_points"] == 0
+    _, actual = watched([odd] * 5)
+    assert actual[-1]["ctr_points"] == 0

@@ -1,9 +1,9 @@
-"""People are told of a stop, of what became of it and of its release; and telling them undoes no stop."""
+"""People are alerted of a stop, its outcome and its release; a failed alert never undoes a stop."""
 
 import pytest
 
 from gaelp.bootstrap import kill_switch
-from gaelp.budget.stop_alerts import tell_end, tell_released, tell_stopped
+from gaelp.budget.stop_alerts import alert_followup, alert_released, alert_stopped
 from gaelp.config import load_settings
 from gaelp.observability.alert_memory import FileMemory
 
@@ -17,7 +17,7 @@ def settings(tmp_path):
 
 def waiting(settings):
     pending = FileMemory(settings.home / "alerts.json").look().pending
-    return {key: one.alert for (_, key), one in pending.items()}
+    return {key: each.alert for (_, key), each in pending.items()}
 
 
 def stopped(settings):
@@ -26,21 +26,21 @@ def stopped(settings):
     return switch.wait(20)
 
 
-def test_a_stop_that_is_not_complete_is_told_as_such_with_what_to_do(settings):
+def test_a_stop_that_is_not_complete_is_reported_as_such_with_what_to_do(settings):
     report = stopped(settings)
-    assert tell_stopped(settings, report, by="ann", reason="a drill") == ()
-    told = waiting(settings)[report.stop_id]
-    assert told.title == "Spending is stopped in part: fence failed and pause failed"
-    assert told.body.startswith("a drill (by ann). STOPPED IN PART")
-    assert "pause them on the platform by hand, now" in told.body
+    assert alert_stopped(settings, report, by="ann", reason="a drill") == ()
+    message = waiting(settings)[report.stop_id]
+    assert message.title == "Spending is stopped in part: fence failed and pause failed"
+    assert message.body.startswith("a drill (by ann). STOPPED IN PART")
+    assert "pause them on the platform by hand, now" in message.body
 
 
 def test_a_release_lets_all_alerts_about_its_stop_rest(settings):
     report = stopped(settings)
-    tell_stopped(settings, report, by="ann", reason="a drill")
-    tell_end(settings, report, is_good=False)
+    alert_stopped(settings, report, by="ann", reason="a drill")
+    alert_followup(settings, report, is_good=False)
     assert len(waiting(settings)) == 2
-    assert tell_released(settings, [report.stop_id], "mended") == ()
+    assert alert_released(settings, [report.stop_id], "fixed") == ()
     assert waiting(settings) == {}
 
 
@@ -48,6 +48,6 @@ def test_an_alert_never_makes_the_home_which_without_a_latch_would_mean_go(setti
     settings.home.rmdir()
     report = stopped(settings)
     assert not report.stopped
-    assert tell_stopped(settings, report, by="ann", reason="a drill") == ()
+    assert alert_stopped(settings, report, by="ann", reason="a drill") == ()
     assert "Spending could NOT be stopped" in caplog.text
     assert not settings.home.exists()

@@ -45,7 +45,7 @@ def test_a_resolution_says_how_and_by_whom(store):
     assert store.get(1) == resolved
 
 
-def test_the_first_resolution_stands(store):
+def test_the_first_resolution_is_final(store):
     store.add(violation())
     store.resolve(1, DONE)
     with pytest.raises(Refused, match="resolved by finance"):
@@ -57,10 +57,10 @@ def test_lists_are_in_order_and_filtered(store):
     for severity, scope in (("info", "a"), ("critical", "b"), ("critical", "a")):
         store.add(violation(severity=severity, scope=scope))
     store.resolve(2, DONE)
-    assert [found.id for found in store.list()] == [1, 2, 3]
-    assert [found.id for found in store.list(open_only=True)] == [1, 3]
-    assert [found.id for found in store.list(severity="critical", scope="a")] == [3]
-    assert [found.id for found in store.list(severity="critical", open_only=True)] == [3]
+    assert [result.id for result in store.list()] == [1, 2, 3]
+    assert [result.id for result in store.list(open_only=True)] == [1, 3]
+    assert [result.id for result in store.list(severity="critical", scope="a")] == [3]
+    assert [result.id for result in store.list(severity="critical", open_only=True)] == [3]
 
 
 def test_counts_name_every_severity(store):
@@ -162,7 +162,7 @@ def test_processes_that_add_at_once_lose_nothing(store, place):
     command = [sys.executable, "-c", ADDING, str(place)]
     workers = [subprocess.Popen(command) for _ in range(2)]
     assert [worker.wait(60) for worker in workers] == [0, 0]
-    assert [found.id for found in store.list()] == list(range(1, 41))
+    assert [result.id for result in store.list()] == list(range(1, 41))
 
 
 KILLED = """
@@ -173,7 +173,7 @@ from gaelp.budget import violations
 def die(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
 store = violations.ViolationStore(sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1]))
-violations._one = die
+violations._get = die
 now = datetime(2026, 11, 16, tzinfo=UTC)
 store.add(violations.Violation(severity="info", scope="s", rule="r", what="half written", at=now))
 """

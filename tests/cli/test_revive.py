@@ -23,7 +23,7 @@ def ledger(home):
 
 
 def revive(gaelp, keys, name, *more):
-    return gaelp("revive", "--key", keys / f"{name}.key", "--reason", "mended", *more)
+    return gaelp("revive", "--key", keys / f"{name}.key", "--reason", "fixed", *more)
 
 
 def test_two_people_release_the_stop_and_one_does_not(gaelp, keys, ledger, home):
@@ -78,4 +78,4 @@ def test_a_release_that_found_no_ledger_does_not_speak_for_the_fence(gaelp, keys
     (home / LEDGER_NAME).unlink()
     revive(gaelp, keys, "ann")
     released = revive(gaelp, keys, "bob")
-    assert (released.exit_code, "their fence still stands" in released.stdout) == (0, True)
+    assert (released.exit_code, "their fence is still raised" in released.stdout) == (0, True)

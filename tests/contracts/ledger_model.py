@@ -56,7 +56,7 @@ def usd(micros):
 
 
 class Model:
-    """What the ledger should hold, kept the plain way: every sum is computed anew from the transfers."""
+    """What the ledger should hold: every sum is computed again from the transfers."""
 
     def __init__(self):
         self.limits = dict(LIMITS)  # of new buckets
@@ -67,9 +67,9 @@ class Model:
 
     def used(self, bucket):
         return sum(
-            (one["amount"] if one["state"] in ("reserved", "in_flight") else one["cost"])
-            for one in self.transfers.values()
-            if bucket in one["buckets"]
+            (each["amount"] if each["state"] in ("reserved", "in_flight") else each["cost"])
+            for each in self.transfers.values()
+            if bucket in each["buckets"]
         )
 
     def booked(self, transfer):
@@ -89,7 +89,7 @@ def outcome(act):
 
 
 class LedgerMachine(RuleBasedStateMachine):
-    """Steps on the real ledger and the model; `fresh` gives (ledger, clock), emptied, `count` is told each step."""
+    """Steps on the real ledger and the model; `fresh` returns an empty (ledger, clock), `count` gets each step."""
 
     fresh = None
     count = None
@@ -203,8 +203,8 @@ class LedgerMachine(RuleBasedStateMachine):
         self.clock.advance(timedelta(minutes=minutes))
         due = {
             key
-            for key, one in self.model.transfers.items()
-            if one["state"] == "reserved" and one["until"] <= self.clock.now()
+            for key, each in self.model.transfers.items()
+            if each["state"] == "reserved" and each["until"] <= self.clock.now()
         }
         for key in due:
             self.model.transfers[key]["state"] = "expired"
@@ -259,14 +259,14 @@ class LedgerMachine(RuleBasedStateMachine):
         opened = {bucket.id for bucket in self.model.buckets}
         assert opened <= set(real)
         for untouched in set(real) - opened:
-            one = real[untouched]
-            assert (one.reserved_micros, one.posted_micros, one.breached) == (0, 0, False)
-            assert one.limit_micros == self.model.limits[Cap(CapKind(one.kind), one.subject)]
-            assert one.day in ("", self.day())
+            each = real[untouched]
+            assert (each.reserved_micros, each.posted_micros, each.breached) == (0, 0, False)
+            assert each.limit_micros == self.model.limits[Cap(CapKind(each.kind), each.subject)]
+            assert each.day in ("", self.day())
         for bucket, (limit, breached) in self.model.buckets.items():
-            one = real[bucket.id]
-            assert (one.limit_micros, one.breached) == (limit, breached)
-            assert one.reserved_micros + one.posted_micros == self.model.used(bucket)
+            each = real[bucket.id]
+            assert (each.limit_micros, each.breached) == (limit, breached)
+            assert each.reserved_micros + each.posted_micros == self.model.used(bucket)
             assert breached or self.model.used(bucket) <= limit
 
     @invariant()
@@ -274,5 +274,5 @@ class LedgerMachine(RuleBasedStateMachine):
         with self.ledger.snapshot() as connection:
             rows = connection.execute(STORED).all()
         assert {row.key: (row.state, row.cost) for row in rows} == {
-            key: (one["state"], one["cost"]) for key, one in self.model.transfers.items()
+            key: (each["state"], each["cost"]) for key, each in self.model.transfers.items()
         }

@@ -1,4 +1,4 @@
-"""Thousands of random steps: after each, the ledger says and holds exactly what a plain model does."""
+"""Random steps: after each, the ledger returns and holds exactly what a plain model does."""
 
 import importlib.util
 from datetime import UTC, datetime
@@ -48,17 +48,18 @@ def walk(model, random_walks, place, tmp_path):
             set_limit(ledger, cap, Money(micros, "USD"), account_id=owner)
         return ledger, clock
 
-    def run(at_least, first_seed):
+    def run(at_least, first_seed, examples=20):
         methods = {"fresh": staticmethod(fresh), "count": staticmethod(steps.make)}
         machine = type("Machine", (model.LedgerMachine,), methods)
-        return random_walks.walk(machine, steps, at_least, first_seed=first_seed, examples=20, length=50)
+        return random_walks.walk(machine, steps, at_least, first_seed=first_seed, examples=examples, length=50)
 
     yield run
     shared.close()
 
 
-def test_2000_random_steps_agree_with_the_model(walk):
-    assert walk(2000, first_seed=0) >= 2000
+def test_random_steps_agree_with_the_model(walk, database_kind):
+    at_least = {"sqlite": 500, "postgres": 200}[database_kind]
+    assert walk(at_least, first_seed=0, examples=10) >= at_least
 
 
 @pytest.mark.slow
@@ -67,7 +68,7 @@ def test_25000_different_random_steps_agree_with_the_model(walk, random_walks):
     assert walk(25_000, first_seed=random_walks.new_seed()) >= 25_000
 
 
-def test_a_walk_that_repeats_steps_is_told_and_a_failure_names_its_seed(random_walks):
+def test_a_walk_that_repeats_steps_fails_and_names_its_seed(random_walks):
     steps = random_walks.Steps()
     machine = small_machine(lambda _: steps.make("the same"), steps.begin)
     with pytest.raises(AssertionError, match="the walk with the seed 8 only repeated"):

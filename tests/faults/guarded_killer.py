@@ -71,11 +71,11 @@ def opened(folder, place, *, later=timedelta(0), at=""):
     clock = ManualClock(double.NOW + later)
     platform = Deadly(clock, path=folder / "platform")
     platform.at = at
-    seen = []
+    actual = []
 
     def at_point(point):
-        seen.append(point)
-        if at == f"point {len(seen)}":
+        actual.append(point)
+        if at == f"point {len(actual)}":
             die()
 
     door = double.open_door(folder, place=place, clock=clock, platform=platform, at_point=at_point)
@@ -91,7 +91,7 @@ def ended(work, *args, **options):
     try:
         work(*args, **options)
         os._exit(0)
-    except BaseException:  # noqa: BLE001 - a child must not go on as its parent
+    except BaseException:  # noqa: BLE001 - a child must not continue as its parent
         traceback.print_exc()
         os._exit(1)
 
@@ -113,7 +113,7 @@ def one_point(folder, place, step):
     held_while_unknown = find_order(door.ledger, "b1").outcome != "" or before.state is TransferState.IN_FLIGHT
     failures = reconcile(door.guard).failures
     reserved = {cap.id: cap.reserved_micros for cap in overview(door.ledger).caps}
-    told = {
+    text = {
         "step": step,
         "killed": killed == -signal.SIGKILL,
         "retried": retried,
@@ -126,17 +126,17 @@ def one_point(folder, place, step):
         "failures": failures,
     }
     door.ledger.close()
-    return told
+    return text
 
 
 def main(folder, which, url=None):
-    told = []
+    text = []
     for number, step in enumerate(STEPS if which == "steps" else (f"point {n}" for n in range(1, 200))):
         place = databases.fresh_schema(url) if url else None
-        told.append(one_point(folder / str(number), place, step))
-        if not told[-1]["killed"]:
+        text.append(one_point(folder / str(number), place, step))
+        if not text[-1]["killed"]:
             break  # there are no more points on the way
-    sys.stdout.write(json.dumps(told))
+    sys.stdout.write(json.dumps(text))
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def forked(work, *args):
     try:
         work(*args)
         os._exit(0)
-    except BaseException:  # noqa: BLE001 - a child must not go on as its parent
+    except BaseException:  # noqa: BLE001 - a child must not continue as its parent
         traceback.print_exc()
         os._exit(1)
 
@@ -107,12 +107,12 @@ def whole_life(ledger, key):
 
 
 def killed_at(place, latch, key, nth):
-    seen = 0
+    actual = 0
 
     def die(_point):
-        nonlocal seen
-        seen += 1
-        if seen == nth:
+        nonlocal actual
+        actual += 1
+        if actual == nth:
             os.kill(os.getpid(), signal.SIGKILL)
 
     whole_life(open_ledger(place, latch, at_point=die), key)
@@ -281,7 +281,7 @@ def stop_round(place, latch, round_, database, spenders):
     codes = [ended(pid) for pid in pids + held]
     os.close(answer)
     with os.fdopen(answers) as lines:
-        told = [line.split() for line in lines]
+        text = [line.split() for line in lines]
     if opened:
         deadline = time.monotonic() + 10
         while not fence_of(opened).read():  # a fence that had to wait comes up later
@@ -289,9 +289,9 @@ def stop_round(place, latch, round_, database, spenders):
                 raise AssertionError("the fence did not come up")
             time.sleep(0.05)
         opened.close()
-    if any(codes) or len(told) != spenders:
+    if any(codes) or len(text) != spenders:
         raise AssertionError(codes)
-    last, grants = max(float(last) for last, _ in told), sum(int(grants) for _, grants in told)
+    last, grants = max(float(last) for last, _ in text), sum(int(grants) for _, grants in text)
     fence = report.outcome("fence")
     return {"seconds": seconds, "last_grant": last - returned, "grants": grants, "fence": fence}
 
@@ -300,18 +300,18 @@ def stops(place, latch, rounds, database="reachable", spenders=16):
     """Rounds of stop and release; no grant may come back to its caller after the stop came back to its own."""
     ledger = create_ledger(place, latch)
     fill(ledger, 10**12)
-    seen = []
+    actual = []
     for round_ in range(rounds):
         ledger.close()
-        seen.append(stop_round(place, latch, round_, database, spenders))
+        actual.append(stop_round(place, latch, round_, database, spenders))
         KillSwitch(latch, fence=fence_of(ledger)).release(lambda _: None)
         balanced(ledger)
     return {
         "rounds": rounds,
-        "grants": sum(one["grants"] for one in seen),
-        "slowest_stop_s": max(one["seconds"] for one in seen),
-        "last_grant_after_stop_s": max(one["last_grant"] for one in seen),
-        "fences": sorted({one["fence"] for one in seen}),
+        "grants": sum(each["grants"] for each in actual),
+        "slowest_stop_s": max(each["seconds"] for each in actual),
+        "last_grant_after_stop_s": max(each["last_grant"] for each in actual),
+        "fences": sorted({each["fence"] for each in actual}),
     }
 
 
@@ -337,10 +337,10 @@ EXPERIMENTS = {"points": points, "kills": kills, "race": race, "stops": stops, "
 
 def main(experiment, place, folder, *options):
     latch = Latch(Path(folder) / "STOPPED")
-    values = {key: int(value) if value.isdigit() else value for key, value in (one.split("=") for one in options)}
-    places = [one if "://" in one else Path(one) for one in place.split(" ")]
-    found = EXPERIMENTS[experiment](places if experiment == "race" else places[0], latch, **values)
-    sys.stdout.write(json.dumps(found))
+    values = {key: int(value) if value.isdigit() else value for key, value in (each.split("=") for each in options)}
+    places = [each if "://" in each else Path(each) for each in place.split(" ")]
+    result = EXPERIMENTS[experiment](places if experiment == "race" else places[0], latch, **values)
+    sys.stdout.write(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ def make_door(double, tmp_path):
         return doors[-1]
 
     yield make
-    for one in doors:
-        one.ledger.close()
+    for each in doors:
+        each.ledger.close()
 
 
 @pytest.fixture

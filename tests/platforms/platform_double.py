@@ -13,7 +13,17 @@ from types import SimpleNamespace
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gaelp.approvals import ApprovalPolicy, ApprovalStore, Approver, Mandate, SigningKey, Trust, action_hash, sign  # noqa: F401
+from gaelp.approvals import (
+    ApprovalPolicy,
+    ApprovalStore,
+    Approver,
+    Mandate,
+    SignedAction,
+    SigningKey,
+    Trust,
+    action_hash,
+    sign,
+)
 from gaelp.authority.mandates import mandate_action
 from gaelp.budget.kill_switch import KillSwitch, fence_of
 from gaelp.budget.latch import Latch
@@ -247,7 +257,7 @@ class PlatformDouble:
 
 
 class StubJudge:
-    """Finds what it is told to find."""
+    """Returns the findings it was given."""
 
     def __init__(self):
         self.findings = ()
@@ -355,7 +365,7 @@ def open_door(folder, *, place=None, clock=None, limits=None, at_point=lambda _:
 
 def assemble(folder, ledger, account, clock, heard, judge, limits, *, place=None, platform=None, **changes):
     platform = platform or PlatformDouble(clock)
-    # As in production: in PostgreSQL approvals stand beside the ledger, otherwise in a file of their own.
+    # As in production: in PostgreSQL approvals are beside the ledger, otherwise in their own file.
     store = ApprovalStore(place if isinstance(place, str) else folder / "approvals.db", clock)
     switch = KillSwitch(ledger.latch, fence=fence_of(ledger), pause=lambda: pause_all(platform, CAMPAIGNS), clock=clock)
     guard = Guard(
@@ -401,26 +411,45 @@ def mandate(**changes):
     return Mandate(**values | changes)
 
 
-def propose(door, one, who=("ann", "bob")):
+def propose(door, wanted, who=("ann", "bob")):
     """Have people sign a mandate; the answer is its action."""
-    authority = door.guard.authority
-    action = mandate_action(one, door.platform.world)
-    authority.store.request(action)
-    for name in who:
-        at, hours = door.clock.now(), timedelta(hours=8)
-        signed = sign(action, key_of(name), decision="approve", reason="seen", at=at, valid_for=hours)
-        authority.store.submit(signed, authority.policy, authority.trust())
+    action = mandate_action(wanted, door.platform.world)
+    door.guard.authority.store.request(action)
+    submit(door, action, who)
     return action
 
 
-def grant(door, one, who=("ann", "bob")):
+def submit(door, action, who, at=None):
+    """Have people sign an action that was requested."""
+    authority = door.guard.authority
+    for name in who:
+        at, hours = at or door.clock.now(), timedelta(hours=8)
+        signed = sign(action, key_of(name), decision="approve", reason="seen", at=at, valid_for=hours)
+        authority.store.submit(signed, authority.policy, authority.trust())
+
+
+def grant(door, wanted, who=("ann", "bob")):
     """Put a mandate in force; the answer is its id."""
     authority = door.guard.authority
-    action = propose(door, one, who)
-    used = authority.store.consume(action, authority.policy, authority.trust(), consumer=f"mandate {one.name}")
-    room = MandateRoom(used.action_hash, one.total_micros, one.account_daily_micros)
+    action = propose(door, wanted, who)
+    used = authority.store.consume(action, authority.policy, authority.trust(), consumer=f"mandate {wanted.name}")
+    room = MandateRoom(used.action_hash, wanted.total_micros, wanted.account_daily_micros)
     open_mandate(door.ledger, room, door.guard.account, None, first_signed_at=door.clock.now())
     return used.action_hash
+
+
+def release(door, who=("ann", "bob")):
+    """Release the stop in force with signatures."""
+    authority = door.guard.authority
+
+    def authorise(state):
+        stops = ", ".join(state.stop_ids)
+        action = SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject=stops)
+        authority.store.request(action)
+        submit(door, action, who)
+        authority.store.consume(action, authority.policy, authority.trust(), consumer=action_hash(action))
+
+    door.guard.switch.release(authorise)
 
 
 def under(mandate_id, key="b1", kind="budget", model=MODEL, bid=None, **more):
@@ -431,18 +460,8 @@ def under(mandate_id, key="b1", kind="budget", model=MODEL, bid=None, **more):
 
 def approve(door, *orders, who=("ann", "bob"), at=None):
     """Have people sign exactly these orders; the last is the answer."""
-    authority = door.guard.authority
-    for one in orders:
-        action = action_of(one, door.guard.account, door.platform.world)
-        authority.store.request(action)
-        for name in who:
-            signed = sign(
-                action,
-                key_of(name),
-                decision="approve",
-                reason="seen",
-                at=at or door.clock.now(),
-                valid_for=timedelta(hours=8),
-            )
-            authority.store.submit(signed, authority.policy, authority.trust())
+    for wanted in orders:
+        action = action_of(wanted, door.guard.account, door.platform.world)
+        door.guard.authority.store.request(action)
+        submit(door, action, who, at)
     return orders[-1]

@@ -13,7 +13,7 @@ SECRET = "https://hooks.example/T0/B1/planted-in-a-platform"
 def test_an_answer_that_makes_no_sense_is_unknown(answer):
     outcome = attempt(lambda: answer)
     assert isinstance(outcome, Unknown)
-    assert "no outcome" in outcome.detail
+    assert "not an outcome" in outcome.detail
 
 
 @pytest.mark.parametrize("answer", [Done(), Rejected("policy"), Unknown("no answer in time")])
@@ -35,7 +35,7 @@ def test_what_is_raised_is_unknown_and_holds_no_secret():
     assert attempt(call) == Unknown(f"OSError: no route to {MASK}")
 
 
-def test_an_order_that_is_answered_with_nonsense_keeps_its_room_and_is_told(door, double):
+def test_an_order_that_is_answered_with_nonsense_keeps_its_room_and_is_reported(door, double):
     assert guarded(door.guard, double.approve(door, double.order())) == Done()
     door.platform.publish = lambda *_, **__: None
     outcome = guarded(door.guard, double.approve(door, double.order("p1", "publish")))
@@ -46,10 +46,10 @@ def test_an_order_that_is_answered_with_nonsense_keeps_its_room_and_is_told(door
 
 def test_an_order_that_is_looked_up_with_nonsense_stays_unknown(door, double):
     door.platform.faults.append("lose answer")
-    one = double.approve(door, double.order())
-    guarded(door.guard, one)
+    each = double.approve(door, double.order())
+    guarded(door.guard, each)
     door.platform.look_up = lambda _: "done"
-    assert isinstance(guarded(door.guard, one), Unknown)
+    assert isinstance(guarded(door.guard, each), Unknown)
     assert find_order(door.ledger, "b1").outcome == ""
 
 

@@ -1,4 +1,4 @@
-"""Whatever a platform reports, real cost gets into the books, and what makes no sense is told and frees nothing."""
+"""Whatever a platform reports, real cost gets into the books, and an invalid report is a failure and frees nothing."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -14,8 +14,8 @@ OWN = "unreserved/2026-11-16/acc/"
 
 def running(door, double, campaign="spring", number=1):
     for key, kind in ((f"b{number}", "budget"), (f"e{number}", "enable")):
-        one = double.order(key, kind, campaign=campaign, until=DAY)
-        assert guarded(door.guard, double.approve(door, one)) == Done()
+        each = double.order(key, kind, campaign=campaign, until=DAY)
+        assert guarded(door.guard, double.approve(door, each)) == Done()
 
 
 def report(door, *costs, as_of=None):
@@ -40,7 +40,7 @@ def test_cost_that_nobody_ordered_is_a_violation_and_booked_once(door, campaign,
     report(door, DayCost(campaign, DAY, 7))
     assert [reconcile(door.guard).adjusted_micros for _ in range(2)] == [7, 0]
     assert (booked(door), reconcile(door.guard).failures) == ((0, 7), ())
-    assert [found.rule for found in door.guard.violations.list()] == ["cost-beyond-reservation"]
+    assert [result.rule for result in door.guard.violations.list()] == ["cost-beyond-reservation"]
     assert caps(door)["account_day:acc:2026-11-16"].posted_micros == 7
     assert verify(door.ledger).findings == ()
 
@@ -83,16 +83,16 @@ def test_cost_beyond_the_room_of_an_unknown_outcome_is_booked(door, double):
     assert booked(door) == (10_000_000, 12_000_000)
 
 
-def test_cost_that_no_cap_can_count_is_told_with_each_pass(make_door):
+def test_cost_that_no_cap_can_count_is_reported_with_each_pass(make_door):
     door = make_door(caps=(CapKind.CAMPAIGN,))
     door.platform.set_budget("stray", 1_000_000, DAY, key="by hand")
     report(door, DayCost("stray", DAY, 7))
     for _ in range(2):
         assert ["not booked" in failure for failure in reconcile(door.guard).failures] == [True]
-    assert [found.rule for found in door.guard.violations.list()] == ["cost-beyond-reservation"]
+    assert [result.rule for result in door.guard.violations.list()] == ["cost-beyond-reservation"]
 
 
-def test_a_name_too_long_for_a_key_is_booked_all_the_same(door):
+def test_a_name_too_long_for_a_key_is_still_booked(door):
     report(door, DayCost("s" * 150, DAY, 7))
     reconcile(door.guard)
     assert booked(door) == (0, 7)
@@ -102,24 +102,24 @@ NONSENSE = [-5, 1.5, float("nan"), True, "7", None, 2**61]
 
 
 @pytest.mark.parametrize("micros", NONSENSE, ids=repr)
-def test_a_cost_that_is_none_is_told_frees_nothing_and_keeps_no_other_from_being_booked(door, double, micros):
+def test_a_cost_that_is_none_is_reported_frees_nothing_and_keeps_no_other_from_being_booked(door, double, micros):
     running(door, double)
     running(door, double, "summer", 2)
     door.clock.advance(timedelta(days=5))
     report(door, DayCost("spring", DAY, micros), DayCost("summer", DAY, 4_000_000))
-    found = reconcile(door.guard)
-    assert (found.posted_micros, ["spring cost" in one for one in found.failures]) == (4_000_000, [True])
+    result = reconcile(door.guard)
+    assert (result.posted_micros, ["spring cost" in each for each in result.failures]) == (4_000_000, [True])
     assert find_transfer(door.ledger, "b1").state is TransferState.IN_FLIGHT
     assert booked(door) == (10_000_000, 4_000_000)
     assert door.heard.rules == ["not-reconciled"]
 
 
-def test_a_campaign_day_that_stands_twice_is_not_booked_and_told(door, double):
+def test_a_campaign_day_that_is_listed_twice_is_a_failure_and_not_booked(door, double):
     running(door, double)
     door.clock.advance(timedelta(days=5))
     report(door, DayCost("spring", DAY, 3_000_000), DayCost("spring", DAY, 4_000_000))
-    found = reconcile(door.guard)
-    assert (found.posted_micros, ["more than once" in one for one in found.failures]) == (0, [True])
+    result = reconcile(door.guard)
+    assert (result.posted_micros, ["more than once" in each for each in result.failures]) == (0, [True])
     assert booked(door) == (10_000_000, 0)
 
 
@@ -132,12 +132,12 @@ def test_a_cost_that_may_be_of_any_campaign_or_day_frees_no_room_that_it_may_bel
     running(door, double, "summer", 2)
     door.clock.advance(timedelta(days=5))
     report(door, entry, DayCost("summer", DAY, 4_000_000))
-    found = reconcile(door.guard)
-    assert (found.posted_micros, len(found.failures)) == (4_000_000, 1)
+    result = reconcile(door.guard)
+    assert (result.posted_micros, len(result.failures)) == (4_000_000, 1)
     assert find_transfer(door.ledger, "b1").state is TransferState.IN_FLIGHT
 
 
-def test_reports_of_one_instant_that_differ_are_followed_and_told_as_they_are_booked(door, double):
+def test_reports_of_one_instant_that_differ_are_followed_and_reported_as_they_are_booked(door, double):
     running(door, double)
     door.clock.advance(timedelta(days=5))
     as_of = door.clock.now()

@@ -40,8 +40,8 @@ STEPS = (
 
 
 def done(door, double, *orders):
-    for one in orders:
-        assert guarded(door.guard, double.approve(door, one)) == Done()
+    for each in orders:
+        assert guarded(door.guard, double.approve(door, each)) == Done()
 
 
 def held(door, key):
@@ -91,9 +91,9 @@ def test_a_budget_is_leased_for_today_only(door, double):
 
 
 def test_the_same_order_again_is_not_sent_again(door, double):
-    one = double.order()
-    done(door, double, one)
-    assert guarded(door.guard, one) == Done()
+    each = double.order()
+    done(door, double, each)
+    assert guarded(door.guard, each) == Done()
     assert len(door.platform.sent("set_budget")) == 1
 
 
@@ -110,22 +110,22 @@ def test_an_order_whose_outcome_is_unknown_does_not_count_as_reserved_for_the_ne
 
 
 def test_the_worst_case_is_in_flight_in_the_ledger_when_the_platform_is_called(door, double):
-    seen = []
+    actual = []
     real = door.platform.set_budget
 
     def spy(*args, key, **options):
-        seen.append((held(door, key).state, held(door, key).amount_micros))
+        actual.append((held(door, key).state, held(door, key).amount_micros))
         return real(*args, key=key, **options)
 
     door.platform.set_budget = spy
     done(door, double, double.order())
-    assert seen == [(TransferState.IN_FLIGHT, 10_000_000)]
+    assert actual == [(TransferState.IN_FLIGHT, 10_000_000)]
 
 
 def test_attempts_with_one_key_at_the_same_moment_send_once(door, double):
-    one = double.approve(door, double.order())
+    each = double.approve(door, double.order())
     with ThreadPoolExecutor(8) as pool:
-        outcomes = [attempt.result() for attempt in [pool.submit(guarded, door.guard, one) for _ in range(8)]]
+        outcomes = [attempt.result() for attempt in [pool.submit(guarded, door.guard, each) for _ in range(8)]]
     assert len(door.platform.sent("set_budget")) == 1
     assert all(isinstance(outcome, Done | Unknown) for outcome in outcomes)
     assert held(door, "b1").state is TransferState.IN_FLIGHT
@@ -153,23 +153,23 @@ def test_orders_that_race_for_one_cap_never_get_more_than_it_holds(make_door, do
 
 
 def test_nothing_is_sent_reserved_or_used_up_while_stopped(door, double):
-    one = double.approve(door, double.order())
+    each = double.approve(door, double.order())
     door.guard.switch.stop(by="ann", reason="drill")
     with pytest.raises(SpendingStopped, match="release is approved"):
-        guarded(door.guard, one)
+        guarded(door.guard, each)
     assert door.platform.sent(*MONEY_CALLS) == []
     assert uses(door) == []
-    assert find_order(door.ledger, one.key) is None
+    assert find_order(door.ledger, each.key) is None
     assert door.heard.rules == ["stopped"]
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_stop_between_any_two_steps_keeps_the_call_from_being_made(door, double, step):
     done(door, double, double.order())
-    one = double.approve(door, double.order("e1", "enable"))
+    each = double.approve(door, double.order("e1", "enable"))
     guard = at(door, step, lambda: door.guard.switch.stop(by="ann", reason="drill"))
     with pytest.raises(SpendingStopped):
-        guarded(guard, one)
+        guarded(guard, each)
     assert door.platform.sent("enable") == []
     assert ("pause", "spring") in [call[:2] for call in door.platform.sent("pause")]
     assert pause(door.platform, "spring") == Done()
@@ -202,10 +202,10 @@ def test_a_call_that_lands_after_the_stops_pause_is_paused_again(door, double):
 
 
 def test_a_latch_that_cannot_be_read_refuses(door, double):
-    one = double.approve(door, double.order())
+    each = double.approve(door, double.order())
     door.ledger.latch.path.symlink_to("/nowhere")
     with pytest.raises(SpendingStopped):
-        guarded(door.guard, one)
+        guarded(door.guard, each)
     assert door.platform.calls == []
 
 
@@ -213,14 +213,14 @@ def test_a_latch_that_cannot_be_read_refuses(door, double):
 
 
 def test_without_an_approval_nothing_is_sent_and_a_violation_is_on_record(door, double):
-    one = double.order()
+    each = double.order()
     with pytest.raises(GaelpError):
-        guarded(door.guard, one)
-    double.approve(door, one, who=("ann",))
+        guarded(door.guard, each)
+    double.approve(door, each, who=("ann",))
     with pytest.raises(Refused, match="more of 2 approvers"):
-        guarded(door.guard, one)
+        guarded(door.guard, each)
     assert door.platform.calls == []
-    assert [found.rule for found in door.guard.violations.list()] == ["not-approved"] * 2
+    assert [results.rule for results in door.guard.violations.list()] == ["not-approved"] * 2
 
 
 @pytest.mark.parametrize(
@@ -243,18 +243,18 @@ def test_another_creative_needs_another_approval(door, double):
 
 
 def test_an_approval_that_has_run_out_is_refused(door, double):
-    one = double.approve(door, double.order())
+    each = double.approve(door, double.order())
     door.clock.advance(timedelta(hours=9))
     with pytest.raises(Refused):
-        guarded(door.guard, one)
+        guarded(door.guard, each)
     assert door.platform.calls == []
 
 
 def test_an_approval_that_runs_out_on_the_way_is_refused_and_the_room_given_back(door, double):
-    one = double.approve(door, double.order(), at=double.NOW - timedelta(hours=7, minutes=59))
+    each = double.approve(door, double.order(), at=double.NOW - timedelta(hours=7, minutes=59))
     guard = at(door, "before send", lambda: door.clock.advance(timedelta(minutes=2)))
     with pytest.raises(Refused, match="authorisation holds"):
-        guarded(guard, one)
+        guarded(guard, each)
     assert door.platform.calls == []
     assert held(door, "b1").state is TransferState.VOIDED
 
@@ -278,19 +278,19 @@ def test_a_blocked_creative_is_not_published_and_no_room_is_taken(door, double):
     assert door.platform.sent("publish") == []
     with pytest.raises(UnknownTransfer):
         held(door, "p1")
-    assert [found.rule for found in door.guard.violations.list()] == ["content-refused"]
+    assert [results.rule for results in door.guard.violations.list()] == ["content-refused"]
 
 
 def test_a_doubtful_creative_waits_for_a_person_and_passes_when_approved(door, double):
     done(door, double, double.order())
     door.judge.find("review")
-    one = double.approve(door, double.order("p1", "publish"))
+    each = double.approve(door, double.order("p1", "publish"))
     with pytest.raises(WaitingForPerson, match="gaelp content decide"):
-        guarded(door.guard, one)
+        guarded(door.guard, each)
     assert door.platform.sent("publish") == []
     (case,) = door.guard.reviews.cases()
     door.guard.reviews.decide(case.case, "approve", who="ann", why="study attached")
-    assert guarded(door.guard, one) == Done()
+    assert guarded(door.guard, each) == Done()
 
 
 def test_content_is_not_asked_about_what_nobody_approved(door, double):
@@ -298,10 +298,10 @@ def test_content_is_not_asked_about_what_nobody_approved(door, double):
         raise AssertionError("asked")
 
     door.judge.check = check
-    one = double.order("p1", "publish")
-    double.approve(door, one, who=("ann",))
+    each = double.order("p1", "publish")
+    double.approve(door, each, who=("ann",))
     with pytest.raises(Refused, match="approvers"):
-        guarded(door.guard, one)
+        guarded(door.guard, each)
 
 
 def test_a_checker_that_fails_publishes_nothing(door, double):
@@ -330,13 +330,13 @@ def test_the_real_checker_keeps_a_forbidden_advert_out(door, double):
 
 def test_a_cap_without_room_refuses_and_the_same_order_passes_when_there_is_room(make_door, double):
     door = make_door(limits={CapKind.CAMPAIGN: 9_999_999})
-    one = double.approve(door, double.order())
+    each = double.approve(door, double.order())
     with pytest.raises(CapReached):
-        guarded(door.guard, one)
+        guarded(door.guard, each)
     assert door.platform.calls == []
     assert door.heard.rules == ["refused-at-reservation"]
     set_limit(door.ledger, Cap(CapKind.CAMPAIGN, "spring"), Money(10_000_000, "USD"), account_id="acc")
-    assert guarded(door.guard, one) == Done()
+    assert guarded(door.guard, each) == Done()
 
 
 def test_the_worst_cases_of_all_campaigns_stay_within_the_accounts_day(make_door, double):
@@ -348,11 +348,11 @@ def test_the_worst_cases_of_all_campaigns_stay_within_the_accounts_day(make_door
 
 
 def test_a_ledger_that_is_away_keeps_everything_from_being_sent(door, double):
-    one = double.approve(door, double.order())
+    each = double.approve(door, double.order())
     door.ledger.close()
     (door.folder / "ledger.db").rename(door.folder / "gone.db")
     with pytest.raises((LedgerUnavailable, SpendingStopped)):
-        guarded(door.guard, one)
+        guarded(door.guard, each)
     assert door.platform.calls == []
 
 
@@ -369,13 +369,13 @@ def test_a_key_with_another_body_is_refused_for_ever(door, double):
     with pytest.raises(KeyReused, match="needs a new key"):
         guarded(door.guard, double.approve(door, double.order(daily=6_000_000)))
     assert len(door.platform.sent("set_budget")) == 1
-    assert [found.rule for found in door.guard.violations.list()] == ["key-reused"]
+    assert [results.rule for results in door.guard.violations.list()] == ["key-reused"]
 
 
 def test_a_reservation_of_yesterday_is_not_sent_today(door, double):
     door.clock.advance(timedelta(hours=11, minutes=59))
     guard = at(door, "before send", lambda: door.clock.advance(timedelta(minutes=2)))
-    with pytest.raises(Refused, match="order it anew"):
+    with pytest.raises(Refused, match="order it again"):
         guarded(guard, double.approve(door, double.order()))
     assert door.platform.calls == []
     assert held(door, "b1").state is TransferState.VOIDED
@@ -393,21 +393,21 @@ def test_an_attempt_that_slept_too_long_after_it_was_marked_is_not_sent(door, do
 
 def test_what_the_platform_rejects_gives_its_room_back(door, double):
     door.platform.faults.append("reject")
-    one = double.approve(door, double.order())
-    assert isinstance(guarded(door.guard, one), Rejected)
+    each = double.approve(door, double.order())
+    assert isinstance(guarded(door.guard, each), Rejected)
     assert held(door, "b1").state is TransferState.VOIDED
-    assert isinstance(guarded(door.guard, one), Rejected)
+    assert isinstance(guarded(door.guard, each), Rejected)
     assert len(door.platform.calls) == 1
 
 
 @pytest.mark.parametrize("fault", ["lose answer", "lose call", "delay call", "raise after", "raise before"])
 def test_no_answer_keeps_the_reservation_and_is_never_sent_twice(door, double, fault):
     door.platform.faults.append(fault)
-    one = double.approve(door, double.order())
-    assert isinstance(guarded(door.guard, one), Unknown)
+    each = double.approve(door, double.order())
+    assert isinstance(guarded(door.guard, each), Unknown)
     assert held(door, "b1").state is TransferState.IN_FLIGHT
     assert door.heard.rules == ["outcome-unknown"]
-    again = guarded(door.guard, one)
+    again = guarded(door.guard, each)
     assert isinstance(again, Done if fault in ("lose answer", "raise after") else Unknown)
     assert held(door, "b1").state is TransferState.IN_FLIGHT
     assert len(door.platform.calls) == 1
@@ -415,10 +415,10 @@ def test_no_answer_keeps_the_reservation_and_is_never_sent_twice(door, double, f
 
 def test_a_budget_that_is_read_back_differently_is_a_violation_and_paused(door, double):
     door.platform.faults.append("double the budget")
-    with pytest.raises(Refused, match="daily budget of 10000000 micros, wanted was 5000000"):
+    with pytest.raises(Refused, match="daily budget of 10000000 micros, expected was 5000000"):
         guarded(door.guard, double.approve(door, double.order()))
     assert len(door.platform.sent("pause")) == 1
-    assert [(found.rule, found.severity) for found in door.guard.violations.list()] == [
+    assert [(results.rule, results.severity) for results in door.guard.violations.list()] == [
         ("read-back-differs", "critical")
     ]
     assert held(door, "b1").state is TransferState.IN_FLIGHT
@@ -435,7 +435,7 @@ def test_a_campaign_that_cannot_be_read_back_is_paused(door, double):
     assert len(door.platform.sent("pause")) == 1
 
 
-def test_a_refusal_stands_even_if_it_cannot_be_put_on_record(door, double):
+def test_a_refusal_holds_even_if_it_cannot_be_put_on_record(door, double):
     class Deaf:
         def send(self, alert, **_):
             raise OSError("no line")

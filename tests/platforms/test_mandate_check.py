@@ -30,14 +30,14 @@ def granted(door, double):
 
 
 def passes(door, *orders):
-    for one in orders:
-        assert guarded(door.guard, one) == Done()
+    for item in orders:
+        assert guarded(door.guard, item) == Done()
 
 
-def refused(door, one):
+def refused(door, item):
     before = len(door.platform.calls)
     with pytest.raises(Refused) as refusal:
-        guarded(door.guard, one)
+        guarded(door.guard, item)
     assert len(door.platform.calls) == before
     return str(refusal.value)
 
@@ -65,8 +65,8 @@ def test_a_bid_needs_no_room_and_changes_neither_budget_nor_status(door, double,
 
 
 def test_a_bid_can_be_signed_by_itself_like_any_order(door, double):
-    one = double.order("bid-1", "bid", bids=(Bid(target="g", micros=900_000),))
-    for each in (double.order(), one):
+    item = double.order("bid-1", "bid", bids=(Bid(target="g", micros=900_000),))
+    for each in (double.order(), item):
         passes(door, double.approve(door, each))
     assert door.platform.campaigns["spring"].bids == (("g", 900_000),)
 
@@ -82,7 +82,7 @@ def test_what_runs_under_a_mandate_is_renewed_until_its_last_day(door, double, g
 
 
 @pytest.mark.parametrize(
-    ("changes", "seen"),
+    ("changes", "actual"),
     [
         ({"daily": 9_010_000}, ["$9.01", "$9.00"]),
         ({"daily": 6_000_000}, ["$6.00 after none before", "$5.00 today"]),
@@ -91,11 +91,11 @@ def test_what_runs_under_a_mandate_is_renewed_until_its_last_day(door, double, g
         ({"until": date(2026, 11, 27)}, ["2026-11-27", "2026-11-26"]),
     ],
 )
-def test_a_budget_outside_the_mandate_is_refused_with_the_number_seen_and_the_number_allowed(
-    door, double, granted, changes, seen
+def test_a_budget_outside_the_mandate_is_refused_with_the_actual_and_the_allowed_number(
+    door, double, granted, changes, actual
 ):
     why = refused(door, double.under(granted, **changes))
-    assert all(words in why for words in seen), why
+    assert all(words in why for words in actual), why
     assert find_order(door.ledger, "b1") is None
 
 
@@ -150,7 +150,7 @@ def test_every_cap_of_the_ledger_still_holds(make_door, double):
 def test_without_a_budget_for_today_nothing_else_passes(door, double, granted, kind):
     assert "no budget for 2026-11-16" in refused(door, double.under(granted, "x1", kind))
     passes(door, double.under(granted))
-    assert "counts on a daily budget of 4000000 micros, in force is 5000000" in refused(
+    assert "expects a daily budget of 4000000 micros, in force is 5000000" in refused(
         door, double.under(granted, "x2", kind, daily=4_000_000)
     )
     door.clock.advance(timedelta(days=1))
@@ -164,12 +164,12 @@ def test_a_mandate_for_another_account_or_currency_allows_nothing(door, double, 
 
 
 def test_what_was_signed_as_something_else_is_no_mandate(door, double):
-    one = double.approve(door, double.order())
-    passes(door, one)
+    item = double.approve(door, double.order())
+    passes(door, item)
     from_order = door.guard.authority.store.requests()[0]
-    wanted = double.action_of(one, door.guard.account, "live")
+    wanted = double.action_of(item, door.guard.account, "live")
     assert from_order.action == wanted
-    assert "no mandate" in refused(door, double.under(double.action_hash(wanted), "b2"))
+    assert "not a mandate" in refused(door, double.under(double.action_hash(wanted), "b2"))
 
 
 # What ends it
@@ -209,7 +209,7 @@ def test_a_revocation_ends_it_at_once_wherever_it_was_written(door, double, gran
         assert "ended" in (why := refused(door, double.under(granted, f"{kind}-2", kind))) or "revoked" in why
 
 
-def test_a_revocation_between_the_check_and_the_reservation_is_seen(door, double, granted):
+def test_a_revocation_between_the_check_and_the_reservation_counts(door, double, granted):
     waiting = ["recorded"]
 
     def hook(step):
@@ -223,7 +223,7 @@ def test_a_revocation_between_the_check_and_the_reservation_is_seen(door, double
     assert door.platform.calls == []
 
 
-def test_a_revocation_between_the_reservation_and_the_call_is_seen(door, double, granted):
+def test_a_revocation_between_the_reservation_and_the_call_counts(door, double, granted):
     def hook(step):
         if step == "before send":
             door.guard.authority.store.revoke(granted, by="ann", reason="over")
@@ -274,8 +274,8 @@ def test_what_runs_on_a_mandate_that_has_ended_is_paused_by_the_next_reconcile(d
         trust = double.trust().without("bob", door.clock.now())
         door.guard = replace(door.guard, authority=replace(door.guard.authority, trust=lambda: trust))
     door.clock.advance(timedelta(days=1))
-    found = reconcile(door.guard)
-    assert (found.paused, found.renewed) == (("spring",), ())
+    result = reconcile(door.guard)
+    assert (result.paused, result.renewed) == (("spring",), ())
 
 
 # Tampering
@@ -286,7 +286,7 @@ def test_a_ceiling_that_was_raised_by_hand_grants_nothing(door, double, granted)
     with closing(sqlite3.connect(door.folder / "ledger.db")) as books:
         books.execute("UPDATE ledger_cap SET limit_micros = 90000000 WHERE kind = 'mandate'")
         books.commit()
-    with pytest.raises(Exception, match="signed were 60000000"):
+    with pytest.raises(Exception, match="instead of the signed 60000000"):
         guarded(door.guard, double.under(granted, "b2", campaign="summer"))
 
 
@@ -294,6 +294,15 @@ def test_a_bid_that_is_read_back_otherwise_pauses_the_campaign(door, double, gra
     running(door, double, granted)
     real = door.platform.set_bids
     door.platform.set_bids = lambda campaign, bids, *, key: real(campaign, {**bids, "group-1": 900_000}, key=key)
-    with pytest.raises(Refused, match="bids 900000 for group-1, wanted was 200000 micros, so it was paused"):
+    with pytest.raises(Refused, match="bids 900000 for group-1, expected was 200000 micros, so it was paused"):
         guarded(door.guard, double.under(granted, "bid-1", "bid"))
     assert door.platform.campaigns["spring"].status == "paused"
+
+
+def test_a_mandate_that_a_stop_ended_grants_nothing_though_somebody_reopens_it_in_the_database(door, double, granted):
+    door.guard.switch.stop(by="ann", reason="drill")
+    double.release(door)
+    with closing(sqlite3.connect(door.folder / "ledger.db")) as hands, hands:
+        hands.execute("UPDATE ledger_cap SET breached = 0")
+    assert not mandate_use(door.ledger, granted).closed
+    assert "signed before the kill switch was released" in refused(door, double.under(granted))

@@ -12,8 +12,8 @@ def granted(door, double):
 
 
 def passes(door, *orders):
-    for one in orders:
-        assert guarded(door.guard, one) == Done()
+    for each in orders:
+        assert guarded(door.guard, each) == Done()
 
 
 def signed(door, double, key, kind="budget", **more):
@@ -37,8 +37,8 @@ def test_a_campaign_is_paused_when_the_mandate_of_its_bids_ends(door, double, gr
     passes(door, double.under(granted, "bid-1", "bid"))
     assert reconcile(door.guard).paused == ()
     close_mandate(door.ledger, granted)
-    found = reconcile(door.guard)
-    assert (found.paused, found.renewed) == (("spring",), ())
+    result = reconcile(door.guard)
+    assert (result.paused, result.renewed) == (("spring",), ())
 
 
 def test_a_campaign_runs_again_once_budget_and_bids_of_the_ended_mandate_are_replaced(door, double, granted):

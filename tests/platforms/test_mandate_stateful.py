@@ -82,8 +82,8 @@ class Mandated(RuleBasedStateMachine):
     def today(self):
         return self.platform.today
 
-    def is_alive(self, one):
-        return one["alive"] and not self.stopped and self.today <= one["last"]
+    def is_alive(self, each):
+        return each["alive"] and not self.stopped and self.today <= each["last"]
 
     def highest_before(self, campaign):
         """Of the budgets that are known to be in force, the highest of the last day before today."""
@@ -101,10 +101,10 @@ class Mandated(RuleBasedStateMachine):
         return find_order(self.door.ledger, order.key).outcome == "done"
 
     def is_allowed(self, order):
-        one = self.granted[order.mandate]
-        if not self.is_alive(one) or order.model_hash != double.MODEL or order.campaign not in double.CAMPAIGNS:
+        each = self.granted[order.mandate]
+        if not self.is_alive(each) or order.model_hash != double.MODEL or order.campaign not in double.CAMPAIGNS:
             return False
-        if order.until > one["last"] or order.daily_micros > CAMPAIGN_DAILY:
+        if order.until > each["last"] or order.daily_micros > CAMPAIGN_DAILY:
             return False
         raised = max(START, self.highest_before(order.campaign) * (100 + RAISE_PERCENT) // 100)
         if order.kind == "budget" and order.daily_micros > raised:
@@ -211,13 +211,13 @@ class Mandated(RuleBasedStateMachine):
         self.platform.deliver(percent)
         self.clock.advance(timedelta(minutes=minutes))
         before = len(self.platform.sent("set_budget"))
-        found = reconcile(self.door.guard)
+        result = reconcile(self.door.guard)
         renewed = self.platform.sent("set_budget")[before:]
         for _, _, key in renewed:
             order = find_order(self.door.ledger, key).order
             assert self.is_allowed(order), f"{order} was renewed, and is outside"
             self.sent.append((self.today, order))
-        assert len(renewed) >= len(found.renewed)
+        assert len(renewed) >= len(result.renewed)
 
     @rule(
         how=st.sampled_from(["kill", "kill for long", "revoke", "close", "key"]),
@@ -253,8 +253,8 @@ class Mandated(RuleBasedStateMachine):
 
     def kill(self, *, for_long):
         self.door.guard.switch.stop(by="ann", reason="drill")
-        for one in self.granted.values():
-            one["alive"] = False
+        for each in self.granted.values():
+            each["alive"] = False
         self.stopped = True
         if not for_long:
             self.door.guard.switch.release(lambda _: None)
@@ -269,8 +269,8 @@ class Mandated(RuleBasedStateMachine):
         )
         self.trust = Trust(approvers=(*self.trust.without(gone, self.clock.now()).approvers, added))
         self.signers[1] = new
-        for one in self.granted.values():
-            one["alive"] = one["alive"] and gone not in one["signers"]
+        for each in self.granted.values():
+            each["alive"] = each["alive"] and gone not in each["signers"]
 
     # What must hold after each step
 
@@ -317,13 +317,13 @@ def walk(monkeypatch):
 
 
 def test_no_sequence_leaves_the_mandate(walk):
-    seen = walk(10, 12)
-    assert seen.get("budget done", 0) + seen.get("bid done", 0) >= 1
+    actual = walk(10, 12)
+    assert actual.get("budget done", 0) + actual.get("bid done", 0) >= 1
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(5400)
 def test_no_sequence_of_2000_leaves_the_mandate(walk):
-    seen = walk(2_000, 12)
-    assert min(seen[f"{kind} done"] for kind in ("budget", "bid", "enable", "publish")) >= 200
-    assert min(seen[f"{kind} refused, outside"] for kind in ("budget", "bid", "enable", "publish")) >= 200
+    actual = walk(2_000, 12)
+    assert min(actual[f"{kind} done"] for kind in ("budget", "bid", "enable", "publish")) >= 200
+    assert min(actual[f"{kind} refused, outside"] for kind in ("budget", "bid", "enable", "publish")) >= 200

@@ -1,4 +1,4 @@
-"""The money rules act: allow tells, hold pauses, kill stops, and what is not known is not allowed."""
+"""The money rules act: allow may alert, hold pauses, kill stops, and an unknown figure is never allowed."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -55,14 +55,14 @@ class Account:
         self.door.clock.advance(duration)
         return self
 
-    def seen(self, campaign="spring"):
-        return find_hours(self.door.ledger, "acc", campaign).seen
+    def observed(self, campaign="spring"):
+        return find_hours(self.door.ledger, "acc", campaign).observed
 
     def status(self, campaign="spring"):
         return self.platform.campaigns[campaign].status
 
     def rules_on_record(self, campaign="spring"):
-        return [one.rule for one in self.guard.violations.list(scope=campaign, open_only=True)]
+        return [each.rule for each in self.guard.violations.list(scope=campaign, open_only=True)]
 
 
 @pytest.fixture
@@ -70,16 +70,16 @@ def account(make_door, double):
     return Account(make_door(limits={CapKind.ACCOUNT_DAY: 10**9, CapKind.TOTAL: 10**9, CapKind.ACCOUNT: 10**9}), double)
 
 
-def test_a_campaign_that_keeps_every_rule_goes_on(account):
+def test_a_campaign_that_keeps_every_rule_continues(account):
     account.run("spring").apply()
     for _ in range(6):
         report = account.later().hour().apply()
     assert report.verdicts == {"spring": "allow: all 21 rules allow"}
     assert (report.paused, report.failures, account.status()) == ((), (), "enabled")
-    assert account.seen().window.episode_spend_micros == 1_200_000
+    assert account.observed().window.episode_spend_micros == 1_200_000
 
 
-def test_a_notice_is_told_and_nothing_else(account):
+def test_a_notice_is_alerted_and_nothing_else(account):
     account.run("spring").apply()
     report = account.later().hour(cost=5_100_000, conversions=20).apply()
     assert report.verdicts["spring"].startswith("allow")
@@ -117,13 +117,13 @@ def test_a_platform_that_reports_late_is_judged_by_what_it_has_reported(account)
     for _ in range(5):
         report = account.later().hour().apply()
     assert report.verdicts["spring"].startswith("allow")
-    assert len(account.seen().window.hours) == 3
+    assert len(account.observed().window.hours) == 3
 
 
 # What is not known
 
 
-def test_a_report_that_stands_still_pauses(account):
+def test_a_report_that_does_not_advance_pauses(account):
     account.run("spring").apply()
     for _ in range(3):
         account.later().hour().apply()
@@ -197,7 +197,7 @@ def test_a_state_that_cannot_be_read_holds_with_words_on_what_to_do(account):
     assert report.paused == ("spring",)
     assert "delete its row" in report.failures[0]
     assert report.verdicts["summer"].startswith("allow")
-    assert account.later().hour("summer").apply().failures == ()  # it stands still, and people were told
+    assert account.later().hour("summer").apply().failures == ()  # it is paused, and people were alerted
 
 
 @pytest.mark.parametrize("key", ["conversion_value_micros", "loss_cap_micros"])
@@ -228,7 +228,7 @@ def test_a_campaign_that_nobody_gave_a_budget_is_paused(account):
 
 def test_an_entry_without_a_name_is_a_failure(account):
     account.platform.campaigns[""] = CampaignState("", "enabled", DAILY, account.guard.today())
-    assert "no campaign with a name" in account.apply().failures[0]
+    assert "without a campaign's name" in account.apply().failures[0]
 
 
 # Hold
@@ -242,7 +242,7 @@ def held(account):
     return report
 
 
-def test_a_hold_pauses_and_is_on_record_and_told(account):
+def test_a_hold_pauses_and_is_recorded_and_alerted(account):
     report = held(account)
     assert report.verdicts["spring"].startswith("hold: spend-rate-6h")
     assert (report.paused, report.failures, account.status()) == (("spring",), (), "paused")
@@ -251,7 +251,7 @@ def test_a_hold_pauses_and_is_on_record_and_told(account):
     assert not account.guard.switch.is_stopped()
 
 
-def test_a_pause_that_fails_is_tried_again_told_again_and_on_record_once(account):
+def test_a_pause_that_fails_is_retried_and_reported_again_and_recorded_once(account):
     account.platform.pause_faults.extend(["lose call"] * 3)
     report = held(account)
     assert (report.paused, account.status()) == ((), "enabled")
@@ -262,21 +262,21 @@ def test_a_pause_that_fails_is_tried_again_told_again_and_on_record_once(account
     assert account.door.heard.rules.count("pause-failed") == 1
 
 
-def test_when_people_are_told_it_stands_still_already(account):
-    told = []
+def test_when_people_are_reported_it_is_paused_already(account):
+    message = []
 
     class Hangs:
         name = "hangs"
 
         def send(self, alert):
-            told.append((alert.severity, account.status(), account.rules_on_record()))
+            message.append((alert.severity, account.status(), account.rules_on_record()))
             if alert.severity == "critical":
                 raise KeyboardInterrupt  # somebody loses patience
 
     account.guard = replace(account.guard, alerts=Dispatcher([Hangs()], account.door.clock))
     with pytest.raises(KeyboardInterrupt):
         held(account)
-    assert ("critical", "paused", ["spend-rate-6h"]) in told
+    assert ("critical", "paused", ["spend-rate-6h"]) in message
 
 
 def test_alerts_that_reach_nobody_are_a_failure_and_no_more(account):
@@ -291,16 +291,16 @@ def test_alerts_that_reach_nobody_are_a_failure_and_no_more(account):
     assert account.status() == "paused"
 
 
-def test_a_campaign_that_runs_again_begins_its_hours_anew(account):
+def test_a_campaign_that_runs_again_starts_its_hours_again(account):
     held(account)
     account.later(timedelta(hours=2)).apply()
     account.later(timedelta(hours=2, minutes=30)).resume("spring", "again")
     assert account.apply().verdicts["spring"].startswith("not judged yet")
     report = account.later(timedelta(minutes=31)).apply()
     assert report.verdicts["spring"].startswith("allow")
-    seen = account.seen().window
-    assert (len(seen.hours), seen.hours_since_pause) == (7, 1)
-    assert (seen.day_spend_micros, seen.episode_spend_micros) == (5_640_000, 5_640_000)
+    actual = account.observed().window
+    assert (len(actual.hours), actual.hours_since_pause) == (7, 1)
+    assert (actual.day_spend_micros, actual.episode_spend_micros) == (5_640_000, 5_640_000)
 
 
 def test_what_was_lost_before_a_pause_still_counts(account):
@@ -348,7 +348,7 @@ def test_a_stop_is_made_once(account):
     assert account.status() == "paused"
 
 
-def test_a_switch_that_cannot_be_read_is_set_all_the_same(account, monkeypatch):
+def test_a_switch_that_cannot_be_read_is_still_set(account, monkeypatch):
     account.run("spring").apply()
     monkeypatch.setattr(type(account.guard.switch), "state", lost)
     assert account.later().hour(cost=2 * DAILY + 1).apply().stopped
@@ -403,7 +403,7 @@ def test_killed_anywhere_and_repeated_no_hour_is_taken_in_twice_or_lost(account,
     report = account.apply()
     assert report.failures == ()
     for campaign, cost in (("spring", 200_000), ("summer", 150_000)):
-        assert [hour[0] for hour in account.seen(campaign).window.hours] == [cost] * 3
+        assert [hour[0] for hour in account.observed(campaign).window.hours] == [cost] * 3
 
 
 def test_a_verdict_whose_pause_was_cut_off_is_given_again(account, monkeypatch):
@@ -415,7 +415,7 @@ def test_a_verdict_whose_pause_was_cut_off_is_given_again(account, monkeypatch):
     monkeypatch.setattr("gaelp.platforms.money_rules.pause_and_record", cut)
     with pytest.raises(Cut):
         held(account)
-    assert (account.status(), account.seen().window.hours_since_pause) == ("enabled", 6)
+    assert (account.status(), account.observed().window.hours_since_pause) == ("enabled", 6)
     monkeypatch.undo()
     assert account.apply().paused == ("spring",)
 
@@ -435,7 +435,7 @@ def test_two_at_the_same_time_take_each_hour_in_once(account, monkeypatch):
     monkeypatch.setattr(account.platform, "read_hours", another_in_between)
     assert account.apply().verdicts["spring"].startswith("allow")
     assert account.later().hour().apply().failures == ()
-    assert [hour[0] for hour in account.seen().window.hours] == [200_000] * 2
+    assert [hour[0] for hour in account.observed().window.hours] == [200_000] * 2
 
 
 def test_a_gap_between_two_passes_is_made_up_for(account):
@@ -445,4 +445,4 @@ def test_a_gap_between_two_passes_is_made_up_for(account):
     reconcile(account.guard)
     report = account.apply()
     assert report.verdicts["spring"].startswith("allow")
-    assert len(account.seen().window.hours) == 30
+    assert len(account.observed().window.hours) == 30

@@ -26,15 +26,15 @@ def record(door, order, *, day="2026-11-16", amount=10):
     return record_order(door.ledger, order, account_id="acc", day=day, amount_micros=amount)
 
 
-def test_an_order_without_room_is_written_anew_and_one_with_room_stands(door, double):
-    one = double.order()
-    assert record(door, one).amount_micros == 10
-    assert record(door, one, day="2026-11-17", amount=20).day == "2026-11-17"
-    assert guarded(door.guard, double.approve(door, one)) == Done()
-    assert record(door, one, day="2026-11-18", amount=30).day == "2026-11-16"
+def test_an_order_without_room_is_stored_again_and_one_with_room_is_kept(door, double):
+    each = double.order()
+    assert record(door, each).amount_micros == 10
+    assert record(door, each, day="2026-11-17", amount=20).day == "2026-11-17"
+    assert guarded(door.guard, double.approve(door, each)) == Done()
+    assert record(door, each, day="2026-11-18", amount=30).day == "2026-11-16"
 
 
-def test_a_key_stands_for_one_body(door, double):
+def test_a_key_is_for_one_order(door, double):
     record(door, double.order())
     with pytest.raises(KeyReused):
         record(door, double.order(daily=6_000_000))
@@ -47,7 +47,7 @@ def test_an_order_ends_once(door, double):
     record_outcome(door.ledger, "b1", "done")
     with pytest.raises(GaelpError, match="ended as done"):
         record_outcome(door.ledger, "b1", "rejected")
-    with pytest.raises(GaelpError, match="not known"):
+    with pytest.raises(GaelpError, match="is unknown"):
         record_outcome(door.ledger, "b2", "done")
     assert open_orders(door.ledger, "acc") == []
 
@@ -71,8 +71,8 @@ def test_orders_are_listed_as_they_came(door, double):
 
 
 def test_a_whole_life_leaves_books_that_balance(door, double):
-    for one in (double.order(), double.order("p1", "publish"), double.order("e1", "enable")):
-        assert guarded(door.guard, double.approve(door, one)) == Done()
+    for each in (double.order(), double.order("p1", "publish"), double.order("e1", "enable")):
+        assert guarded(door.guard, double.approve(door, each)) == Done()
     door.platform.faults.extend(["lose answer", "lose call"])
     for key in ("b2", "b3"):
         outcome = guarded(door.guard, double.approve(door, double.order(key, daily=6_000_000)))

@@ -79,7 +79,7 @@ def test_one_that_hangs_keeps_neither_the_others_nor_the_process():
     assert sorted(ended.stdout.split()) == ["b", "c"]
 
 
-def test_a_machine_out_of_threads_pauses_all_the_same(monkeypatch):
+def test_a_machine_out_of_threads_still_pauses(monkeypatch):
     def refuse(_):
         raise RuntimeError("can't start new thread")
 
@@ -99,10 +99,10 @@ def test_whatever_is_not_known_to_be_paused_is_paused(word):
 
 
 @pytest.mark.parametrize("entry", [None, {}, CampaignState(None, "enabled", 1, date(2026, 11, 16))])
-def test_what_has_no_name_is_told_and_keeps_none_of_the_others_running(entry):
+def test_what_has_no_name_is_reported_and_keeps_none_of_the_others_running(entry):
     platform = Slow()
     platform.read_campaigns = lambda: (entry, CampaignState("a", "enabled", 1, date(2026, 11, 16)))
-    with pytest.raises(GaelpError, match=r"no campaign with a name.*by hand, now"):
+    with pytest.raises(GaelpError, match=r"without a campaign's name.*by hand, now"):
         pause_all(platform)
     assert platform.paused == {"a"}
 

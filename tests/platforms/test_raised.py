@@ -92,7 +92,7 @@ def test_a_list_that_cannot_be_read_keeps_none_of_the_known_running(error):
     assert platform.paused == set(NAMES)
 
 
-def test_an_entry_that_cannot_be_asked_is_paused_or_told():
+def test_an_entry_that_cannot_be_asked_is_paused_or_reported():
     class Entry:
         campaign = "a"
 
@@ -102,7 +102,7 @@ def test_an_entry_that_cannot_be_asked_is_paused_or_told():
 
     platform = Raises(Mute, ())
     platform.read_campaigns = lambda: (Entry(), CampaignState("b", Unprintable(), 1, DAY), Unprintable())
-    with pytest.raises(GaelpError, match="no campaign with a name"):
+    with pytest.raises(GaelpError, match="without a campaign's name"):
         pause_all(platform)
     assert platform.paused == {"a", "b"}
 
@@ -142,9 +142,9 @@ def test_an_order_whose_call_raises_is_unknown_and_its_look_up_too(door, double,
         raise error
 
     door.platform.set_budget = door.platform.look_up = fail
-    one = double.approve(door, double.order())
+    each = double.approve(door, double.order())
     for _ in range(2):
-        assert isinstance(guarded(door.guard, one), Unknown)
+        assert isinstance(guarded(door.guard, each), Unknown)
 
 
 @pytest.mark.parametrize("error", RAISED)
@@ -170,16 +170,16 @@ def test_a_part_of_reconcile_that_raises_keeps_no_other_from_being_done(door, er
     real = door.platform.pause
     door.platform.pause = lambda campaign, *, key: fail() if campaign == "a" else real(campaign, key=key)
     door.platform.read_costs = fail
-    found = reconcile(door.guard)
-    assert found.paused == ("b", "c")
-    assert ["DID NOT SUCCEED" in one or "booking costs" in one for one in found.failures] == [True, True]
+    result = reconcile(door.guard)
+    assert result.paused == ("b", "c")
+    assert ["DID NOT SUCCEED" in each or "booking costs" in each for each in result.failures] == [True, True]
 
 
 def test_a_status_that_cannot_be_printed_is_paused_while_stopped(door, double):
-    for one in (double.order(), double.order("e1", "enable")):
-        assert guarded(door.guard, double.approve(door, one)) == Done()
+    for each in (double.order(), double.order("e1", "enable")):
+        assert guarded(door.guard, double.approve(door, each)) == Done()
     door.guard.switch.stop(by="ann", reason="drill")
     door.platform.enable("spring", key="late")
     real = door.platform.read_campaigns
-    door.platform.read_campaigns = lambda: tuple(replace(one, status=Unprintable()) for one in real())
+    door.platform.read_campaigns = lambda: tuple(replace(each, status=Unprintable()) for each in real())
     assert reconcile(door.guard).paused == ("spring",)

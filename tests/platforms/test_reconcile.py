@@ -16,8 +16,8 @@ DAY = date(2026, 11, 16)
 
 
 def done(door, double, *orders):
-    for one in orders:
-        assert guarded(door.guard, double.approve(door, one)) == Done()
+    for each in orders:
+        assert guarded(door.guard, double.approve(door, each)) == Done()
 
 
 def running(door, double, **options):
@@ -38,7 +38,7 @@ def booked(door):
 
 
 def rules(door):
-    return [found.rule for found in door.guard.violations.list()]
+    return [result.rule for result in door.guard.violations.list()]
 
 
 # Unknown outcomes
@@ -56,15 +56,15 @@ def test_what_took_effect_without_an_answer_is_found_by_its_key(door, double, fa
 @pytest.mark.parametrize("fault", ["lose call", "raise before"])
 def test_what_left_no_trace_keeps_its_room_until_no_trace_can_come(door, double, fault):
     door.platform.faults.append(fault)
-    one = double.approve(door, double.order())
-    guarded(door.guard, one)
+    each = double.approve(door, double.order())
+    guarded(door.guard, each)
     door.clock.advance(timedelta(minutes=69))
     assert "unknown" in reconcile(door.guard).resolved["b1"]
     assert state_of(door, "b1") is TransferState.IN_FLIGHT
     door.clock.advance(timedelta(minutes=1))
     assert "no trace" in reconcile(door.guard).resolved["b1"]
     assert state_of(door, "b1") is TransferState.VOIDED
-    assert "no trace" in guarded(door.guard, one).reason
+    assert "no trace" in guarded(door.guard, each).reason
     assert len(door.platform.calls) == 1
 
 
@@ -77,14 +77,14 @@ def test_a_call_that_arrives_late_is_found_and_its_room_was_kept(door, double):
 
 def test_what_cannot_be_looked_up_stays_unknown(door, double):
     door.platform.faults.append("lose answer")
-    one = double.approve(door, double.order())
-    guarded(door.guard, one)
+    each = double.approve(door, double.order())
+    guarded(door.guard, each)
     door.platform.down = True
     door.clock.advance(timedelta(hours=5))
-    assert isinstance(guarded(door.guard, one), Unknown)
-    found = reconcile(door.guard)
-    assert "could not be looked up" in found.resolved["b1"]
-    assert any("comparing budgets" in failure for failure in found.failures)
+    assert isinstance(guarded(door.guard, each), Unknown)
+    result = reconcile(door.guard)
+    assert "could not be looked up" in result.resolved["b1"]
+    assert any("comparing budgets" in failure for failure in result.failures)
     assert state_of(door, "b1") is TransferState.IN_FLIGHT
     assert door.heard.alerts[-1].severity == "critical"
 
@@ -129,7 +129,7 @@ def test_a_campaign_nobody_ordered_is_paused(door):
 
 def test_a_budget_that_only_a_refused_order_has_named_is_none_that_was_given(door, double):
     running(door, double)
-    with pytest.raises(Refused, match="wanted was 9000000"):
+    with pytest.raises(Refused, match="expected was 9000000"):
         guarded(door.guard, double.approve(door, double.order("e2", "enable", daily=9_000_000)))
     door.platform.set_budget("spring", 9_000_000, DAY, key="by hand")
     door.platform.enable("spring", key="by hand too")
@@ -169,7 +169,7 @@ def test_a_status_nobody_knows_counts_as_running(door, double, word):
     running(door, double)
     real = door.platform.read_campaigns
     door.platform.read_campaigns = lambda: tuple(
-        replace(one, status=word) if one.status == "enabled" else one for one in real()
+        replace(each, status=word) if each.status == "enabled" else each for each in real()
     )
     assert reconcile(door.guard).paused == ()
     door.platform.set_budget("spring", 7_000_000, DAY, key="by hand")
@@ -189,9 +189,9 @@ def test_a_malformed_campaign_is_paused_and_keeps_no_other_from_being_compared(d
     door.platform.set_budget("summer", 7_000_000, DAY, key="by hand")
     real = door.platform.read_campaigns
     door.platform.read_campaigns = lambda: (replace(real()[0], **wrong), *real()[1:])
-    found = reconcile(door.guard)
-    assert (found.paused, found.failures) == (("spring", "summer"), ())
-    assert {one.status for one in real()} == {"paused"}
+    result = reconcile(door.guard)
+    assert (result.paused, result.failures) == (("spring", "summer"), ())
+    assert {each.status for each in real()} == {"paused"}
     assert rules(door) == ["read-back-differs"] * 2
 
 
@@ -200,32 +200,32 @@ def test_an_entry_without_a_name_is_a_failure_and_keeps_no_other_from_being_paus
     door.platform.set_budget("spring", 7_000_000, DAY, key="by hand")
     real = door.platform.read_campaigns
     door.platform.read_campaigns = lambda: (None, *real())
-    found = reconcile(door.guard)
-    assert found.paused == ("spring",)
-    assert ["mend the connector" in failure for failure in found.failures] == [True]
+    result = reconcile(door.guard)
+    assert result.paused == ("spring",)
+    assert ["fix the connector" in failure for failure in result.failures] == [True]
     assert door.heard.rules[-1] == "not-reconciled"
 
 
-def test_all_that_must_stand_still_does_before_anybody_is_told(door, double):
+def test_everything_is_paused_before_anybody_is_alerted(door, double):
     done(door, double, double.order(), double.order("e1", "enable"))
     for name in ("stray", "foundling"):
         door.platform.set_budget(name, 1_000_000, DAY, key=f"{name} by hand")
         door.platform.enable(name, key=f"{name} by hand too")
     door.platform.charge("spring", DAY, 12_000_000)
     door.clock.advance(timedelta(hours=4))
-    seen, real = [], door.heard.send
+    actual, real = [], door.heard.send
 
     def send(alert):
-        seen.append({one.status for one in door.platform.campaigns.values()})
+        actual.append({each.status for each in door.platform.campaigns.values()})
         real(alert)
 
     door.heard.send = send
     assert set(reconcile(door.guard).paused) == {"spring", "stray", "foundling"}
-    assert seen == [{"paused"}] * 3
+    assert actual == [{"paused"}] * 3
     assert len(rules(door)) == 3
 
 
-def test_those_that_must_stand_still_are_paused_side_by_side(door):
+def test_campaigns_that_must_not_run_are_paused_in_parallel(door):
     names = [f"stray{number}" for number in range(4)]
     for name in names:
         door.platform.set_budget(name, 1_000_000, DAY, key=f"{name} by hand")
@@ -255,17 +255,17 @@ def test_what_was_resolved_and_happens_again_is_on_record_again(door, double):
 # One more day
 
 
-def test_a_campaign_of_unknown_status_is_not_renewed_and_that_is_told(door, double):
+def test_a_campaign_of_unknown_status_is_not_renewed_and_that_is_reported(door, double):
     running(door, double)
     real = door.platform.read_campaigns
-    door.platform.read_campaigns = lambda: tuple(replace(one, status="limited") for one in real())
+    door.platform.read_campaigns = lambda: tuple(replace(each, status="limited") for each in real())
     door.clock.advance(timedelta(days=1))
-    found = reconcile(door.guard)
-    assert found.renewed == ()
-    assert ["'limited', allowed: enabled or paused" in failure for failure in found.failures] == [True]
+    result = reconcile(door.guard)
+    assert result.renewed == ()
+    assert ["'limited', allowed: enabled or paused" in failure for failure in result.failures] == [True]
 
 
-def test_an_approved_campaign_runs_one_more_day_with_its_worst_case_reserved_anew(door, double):
+def test_an_approved_campaign_runs_one_more_day_with_its_worst_case_reserved_again(door, double):
     running(door, double)
     door.clock.advance(timedelta(days=1))
     assert reconcile(door.guard).renewed == ("spring",)
@@ -296,9 +296,9 @@ def test_what_could_not_be_paused_is_not_renewed(door, double):
     door.clock.advance(timedelta(days=1))
     door.platform.campaigns["spring"] = replace(door.platform.campaigns["spring"], daily_micros=7_000_000)
     door.platform.pause_faults.extend(["raise before"] * 3)
-    found = reconcile(door.guard)
-    assert (found.renewed, status(door)) == ((), "enabled")
-    assert any("DID NOT SUCCEED" in failure for failure in found.failures)
+    result = reconcile(door.guard)
+    assert (result.renewed, status(door)) == ((), "enabled")
+    assert any("DID NOT SUCCEED" in failure for failure in result.failures)
     assert len(door.platform.sent("set_budget")) == 1
 
 
@@ -310,7 +310,7 @@ def test_a_pause_that_fails_for_days_is_one_alert_that_comes_back_at_growing_int
         reconcile(door.guard)
         door.clock.advance(timedelta(hours=1))
     assert 4 <= door.heard.rules.count("pause-failed") <= 10
-    [waiting] = [one for one in door.guard.alerts.pending if one.alert.key == "pause-failed/spring"]
+    [waiting] = [each for each in door.guard.alerts.pending if each.alert.key == "pause-failed/spring"]
     assert waiting.repeats == 3 * 24 - 1
 
 
@@ -328,9 +328,9 @@ def test_a_campaign_without_room_for_another_day_ends_by_itself(make_door, doubl
     running(door, double)
     door.platform.deliver()
     door.clock.advance(timedelta(days=1))
-    found = reconcile(door.guard)
-    assert found.renewed == ()
-    assert any("renewing spring" in failure for failure in found.failures)
+    result = reconcile(door.guard)
+    assert result.renewed == ()
+    assert any("renewing spring" in failure for failure in result.failures)
     door.platform.deliver()
     assert door.platform.spent() == 10_000_000
 
@@ -339,7 +339,7 @@ def test_a_renewal_cannot_bring_back_a_budget_that_was_replaced(door, double):
     running(door, double)
     old = renewal_of(door.guard, "spring", DAY)
     done(door, double, double.order("b2", daily=1_000_000))
-    with pytest.raises(Refused, match="the budget in force is b2"):
+    with pytest.raises(Refused, match="in force is b2"):
         guarded(door.guard, old)
 
 
@@ -368,13 +368,13 @@ def test_a_days_reservation_is_kept_until_its_cost_is_final_then_posted(door, do
     running(door, double, until=DAY)
     door.platform.deliver(70)
     door.clock.advance(timedelta(days=3, hours=14))
-    found = reconcile(door.guard)
-    assert (found.posted_micros, len(found.notes)) == (0, 1)
-    assert "spring on 2026-11-16, needs a report as of 2026-11-20T00:00:00+00:00 or later" in found.notes[0]
+    result = reconcile(door.guard)
+    assert (result.posted_micros, len(result.notes)) == (0, 1)
+    assert "spring on 2026-11-16, needs a report as of 2026-11-20T00:00:00+00:00 or later" in result.notes[0]
     assert booked(door) == (10_000_000, 0)
     door.clock.advance(timedelta(hours=1))
-    found = reconcile(door.guard)
-    assert (found.posted_micros, found.notes) == (7_000_000, ())
+    result = reconcile(door.guard)
+    assert (result.posted_micros, result.notes) == (7_000_000, ())
     assert booked(door) == (0, 7_000_000)
     assert reconcile(door.guard).posted_micros == 0
     assert verify(door.ledger).balances
@@ -437,7 +437,7 @@ def test_the_room_of_an_unknown_outcome_is_not_posted_away(door, double):
 def test_a_report_from_the_future_is_not_booked(door, double):
     running(door, double, until=DAY)
     door.platform.report_lag = timedelta(days=-9)
-    assert any("yet to come" in failure for failure in reconcile(door.guard).failures)
+    assert any("is in the future" in failure for failure in reconcile(door.guard).failures)
     assert booked(door)[1] == 0
 
 
@@ -446,9 +446,9 @@ def test_what_was_reserved_and_never_sent_expires(door, double):
         if step == "reserved":
             raise KeyboardInterrupt
 
-    one = double.approve(door, double.order())
+    each = double.approve(door, double.order())
     with pytest.raises(KeyboardInterrupt):
-        guarded(replace(door.guard, at_step=die), one)
+        guarded(replace(door.guard, at_step=die), each)
     door.clock.advance(timedelta(minutes=10))
     assert "expired" in reconcile(door.guard).resolved["b1"]
     assert state_of(door, "b1") is TransferState.EXPIRED

@@ -5,16 +5,17 @@ from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import LEDGER_NAME, Ledger, create_ledger, has_books, ledger_place, open_ledger
 from gaelp.budget.ledger.fence import lower_fence, raise_fence, read_fence, signed_before_release
 from gaelp.budget.ledger.identity import books_id, known_books_id
+from gaelp.budget.ledger.input_checks import UNRESERVED
 from gaelp.budget.ledger.limits import (
+    ExpectedLimit,
     LimitSet,
-    Seen,
     check_limit,
     check_reopen,
     known_limit,
     reopen_cap,
     set_limit,
 )
-from gaelp.budget.ledger.mandates import MandateRoom, MandateUse, close_mandate, mandate_use, open_mandate
+from gaelp.budget.ledger.mandates import MandateRoom, MandateUse, close_mandate, mandate_caps, mandate_use, open_mandate
 from gaelp.budget.ledger.overview import CapStatus, Overview, StateTotal, overview
 from gaelp.budget.ledger.refusals import (
     CapReached,
@@ -33,7 +34,6 @@ from gaelp.budget.ledger.signed import SignedChange, check_unsigned, signed_chan
 from gaelp.budget.ledger.transfers import Receipt, Transfer, TransferState, find_transfer, transfers_in
 from gaelp.budget.ledger.unreserved import open_unreserved
 from gaelp.budget.ledger.verify import LedgerFinding, Verification, verify
-from gaelp.budget.ledger.words import UNRESERVED
 
 __all__ = [
     "LEDGER_NAME",
@@ -44,6 +44,7 @@ __all__ = [
     "CapKind",
     "CapReached",
     "CapStatus",
+    "ExpectedLimit",
     "KeyReused",
     "Ledger",
     "LedgerBroken",
@@ -57,7 +58,6 @@ __all__ = [
     "Overview",
     "Receipt",
     "Reservation",
-    "Seen",
     "SignedChange",
     "SpendingStopped",
     "StateTotal",
@@ -82,6 +82,7 @@ __all__ = [
     "known_limit",
     "ledger_place",
     "lower_fence",
+    "mandate_caps",
     "mandate_use",
     "mark_in_flight",
     "open_account",

@@ -1,11 +1,11 @@
-"""Ad accounts: the currency they are billed in and the time zone their days are counted in."""
+"""Ad accounts: the currency they are billed in and the time zone that their days follow."""
 
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
 from gaelp.budget.ledger.connection import Ledger
-from gaelp.budget.ledger.words import check_word
+from gaelp.budget.ledger.input_checks import check_word
 from gaelp.clock import account_day
 from gaelp.errors import BadInput
 from gaelp.money import Money
@@ -17,7 +17,7 @@ _INSERT = text(
 )
 _FIND = text("SELECT id, currency, time_zone FROM ledger_account WHERE id = :id")
 
-# Names that a machine's list of zones has besides those of places: its own setting, and other ways to count seconds.
+# Entries of the zone database that are not places: the machine's own setting, and variants with leap seconds.
 _NO_PLACES = ("Factory", "localtime", "posix", "posixrules", "right")
 
 
@@ -31,7 +31,7 @@ class AdAccount:
 
 
 def open_account(ledger: Ledger, account: AdAccount) -> None:
-    """Make an account known; its currency and zone never change, for days and amounts already depend on them."""
+    """Register an account; its currency and zone never change, because booked days and amounts depend on them."""
     check_word(account.id, "the id of an account")
     Money(0, account.currency)
     _check_zone(ledger, account.time_zone)
@@ -41,13 +41,13 @@ def open_account(ledger: Ledger, account: AdAccount) -> None:
         known = find_account(connection, account.id)
     if known != account:
         raise BadInput(
-            f"account {account.id} is known with {known.currency} and {known.time_zone}, given were {account.currency}"
-            f" and {account.time_zone}: give the same, or open it under another id"
+            f"account {account.id} has {known.currency} and {known.time_zone}, not {account.currency} and"
+            f" {account.time_zone}: give the same, or open it under another id"
         )
 
 
 def _check_zone(ledger: Ledger, time_zone: str) -> None:
-    """Refuse what is no zone, and what a machine may read as another zone than the platform's."""
+    """Refuse what is not a time zone, and names whose meaning depends on the machine."""
     first = time_zone.partition("/")[0] if isinstance(time_zone, str) else ""
     if first in _NO_PLACES:
         raise BadInput(
@@ -58,13 +58,13 @@ def _check_zone(ledger: Ledger, time_zone: str) -> None:
 
 
 def known_account(ledger: Ledger, account_id: str) -> AdAccount:
-    """The account with this id, read by itself."""
+    """Read the account with this id in its own transaction."""
     with ledger.snapshot() as connection:
         return find_account(connection, account_id)
 
 
 def find_account(connection: Connection, account_id: str) -> AdAccount:
-    """The account with this id."""
+    """Read the account with this id inside a transaction."""
     row = connection.execute(_FIND, {"id": account_id}).one_or_none()
     if row is None:
         raise BadInput(f"account {account_id!r} is not known to the ledger: open it first")

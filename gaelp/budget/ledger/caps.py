@@ -1,8 +1,8 @@
-"""Caps: what may be spent at most, by whom and when; the conditional UPDATE that grants room and what gives it back.
+"""Caps limit what a subject may spend: the conditional UPDATE that grants room, and the one that settles it.
 
-A limit is set once for a subject. Where the kind counts days, each day of the account gets a bucket of its own, opened
-from the limit when it is first used. For every bucket reserved + posted <= limit, unless real cost has breached it:
-then it stays closed to new reservations until a person reopens it.
+A subject has one limit. If the kind counts days, each day of the account gets its own bucket, opened from the limit on
+first use. Every bucket keeps reserved + posted <= limit unless real cost breaches it; a breached bucket refuses new
+reservations until a person reopens it.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from enum import StrEnum
 
 from sqlalchemy import Connection, text
 
+from gaelp.budget.ledger.input_checks import check_word
 from gaelp.budget.ledger.refusals import CapReached, LedgerBroken
-from gaelp.budget.ledger.words import check_word
 from gaelp.errors import BadInput
 from gaelp.money import Micros, Money
 
@@ -19,7 +19,7 @@ __all__ = ["Bucket", "Cap", "CapKind", "buckets_of", "open_bucket", "settle_room
 
 
 class CapKind(StrEnum):
-    """What a cap counts over."""
+    """The scope of a cap."""
 
     EPISODE = "episode"
     CAMPAIGN_DAY = "campaign_day"
@@ -32,18 +32,18 @@ class CapKind(StrEnum):
 
     @property
     def counts_days(self) -> bool:
-        """Whether each day of the account has a bucket of its own."""
+        """Whether each day of the account has its own bucket."""
         return self in (CapKind.CAMPAIGN_DAY, CapKind.ACCOUNT_DAY, CapKind.MANDATE_DAY)
 
     @property
     def is_of_a_mandate(self) -> bool:
-        """Whether its limit is a ceiling of a signed mandate, which nobody sets by hand."""
+        """Whether its limit comes from a signed mandate; nobody sets it by hand."""
         return self in (CapKind.MANDATE, CapKind.MANDATE_DAY)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cap:
-    """One cap: its kind and whose it is (the id of an episode, campaign or account; a name for a total)."""
+    """A cap: its kind and its subject (the id of an episode, campaign or account; a name for a total)."""
 
     kind: CapKind
     subject: str
@@ -56,14 +56,14 @@ class Cap:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Bucket:
-    """What is counted against: a cap, on one day where it counts days (ISO date, else empty)."""
+    """Where amounts are counted: a cap, and its day if the cap counts days (ISO date, else empty)."""
 
     cap: Cap
     day: str
 
     @property
     def id(self) -> str:
-        """The key of its row."""
+        """The primary key of its row."""
         return ":".join(part for part in (self.cap.kind, self.cap.subject, self.day) if part)
 
 
@@ -87,32 +87,32 @@ _FIND = text("SELECT * FROM ledger_cap WHERE id = :id")
 
 
 def buckets_of(caps: tuple[Cap, ...], day: str) -> list[Bucket]:
-    """The buckets of a transfer of that day, in the one order in which all transactions lock them."""
+    """The buckets of a transfer of that day, in the order in which every transaction locks them."""
     return sorted(Bucket(cap, day if cap.kind.counts_days else "") for cap in caps)
 
 
 def take_room(connection: Connection, bucket: Bucket, amount: Money, account_id: str) -> None:
-    """Reserve in one bucket, or refuse; the caller's transaction then undoes what other buckets gave."""
+    """Reserve in one bucket, or refuse; the caller's transaction then rolls back the other buckets."""
     values = {"id": bucket.id, "micros": amount.micros, "currency": amount.currency, "account_id": account_id}
     if connection.execute(_TAKE, values).rowcount == 1:
         return
-    open_bucket(connection, bucket)  # by us or, at the same moment, by another: either way it may be there now
+    open_bucket(connection, bucket)  # somebody else may open it at the same moment: try again either way
     if connection.execute(_TAKE, values).rowcount == 1:
         return
     raise CapReached(_why_refused(connection, bucket, amount, account_id))
 
 
 def open_bucket(connection: Connection, bucket: Bucket) -> None:
-    """Make the bucket from the limit of its cap where it is missing; without a limit there is none."""
+    """Create a missing bucket from the limit of its cap; without a limit, none is created."""
     names = {"id": bucket.id, "day": bucket.day, "kind": bucket.cap.kind, "subject": bucket.cap.subject}
     connection.execute(_OPEN, names)
 
 
 def settle_room(connection: Connection, bucket: Bucket, *, reserved_micros: Micros, posted_micros: Micros) -> None:
-    """Give back reserved room and add real cost, which is a fact: beyond the limit it closes the bucket."""
+    """Free reserved room and add real cost; cost is never refused, but beyond the limit it closes the bucket."""
     values = {"id": bucket.id, "reserved": reserved_micros, "posted": posted_micros}
     if connection.execute(_SETTLE, values).rowcount != 1:
-        raise LedgerBroken(f"the bucket {bucket.id} of a transfer is gone: run `gaelp ledger verify` and restore it")
+        raise LedgerBroken(f"the bucket {bucket.id} of a transfer is missing: run `gaelp ledger verify` and restore it")
 
 
 def _why_refused(connection: Connection, bucket: Bucket, amount: Money, account_id: str) -> str:
@@ -124,8 +124,8 @@ def _why_refused(connection: Connection, bucket: Bucket, amount: Money, account_
             f"cap {bucket.id} is of account {row.account_id or 'all'} in {row.currency}, the amount of {account_id} in"
             f" {amount.currency}: name a cap of the same account and currency"
         )
-    used = Money(row.reserved_micros, row.currency), Money(row.posted_micros, row.currency)
-    seen = f"{used[0]} reserved and {used[1]} spent of {Money(row.limit_micros, row.currency)}"
+    reserved, spent = Money(row.reserved_micros, row.currency), Money(row.posted_micros, row.currency)
+    usage = f"{reserved} reserved and {spent} spent of {Money(row.limit_micros, row.currency)}"
     if row.breached:
-        return f"cap {bucket.id} was breached ({seen}) and is closed: a person has to look at it and reopen it"
-    return f"cap {bucket.id} has no room for {amount} ({seen}): ask for less, or wait until reservations are settled"
+        return f"cap {bucket.id} was breached ({usage}) and is closed: a person has to review and reopen it"
+    return f"cap {bucket.id} has no room for {amount} ({usage}): ask for less, or wait until reservations are settled"

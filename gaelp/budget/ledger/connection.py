@@ -1,4 +1,4 @@
-"""An open ledger: its database, the latch, the clock, and the kinds of transaction that the functions beside it use."""
+"""An open ledger: its database, latch and clock, and the kinds of transaction that its functions use."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,8 +27,8 @@ STORE = Store(
     meanwhile="no money is granted",
     try_again="check the database, then try again with the same key, which is safe",
     verify_command="gaelp ledger verify",
-    if_absent="name the home folder or database of the one you mean, or begin one (`gaelp ledger create`)",
-    complete=False,  # `verify` names what is gone, and lowering a limit must still work
+    if_absent="name the home folder or database of the one you mean, or create one (`gaelp ledger create`)",
+    complete=False,  # `verify` reports missing tables, and lowering a limit must still work
     keep_connections=True,
     unavailable=LedgerUnavailable,
     damaged=LedgerDamaged,
@@ -37,17 +37,17 @@ STORE = Store(
 
 
 def ledger_place(settings: Settings) -> Place:
-    """Where the ledger is, or would be."""
+    """The path or URL of the ledger, whether or not it exists."""
     return place_of(settings, LEDGER_NAME)
 
 
 def _pass(_point: str) -> None:
-    """Nothing happens at a point of a transaction unless a test says so."""
+    """Do nothing; tests inject crashes here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What every function of the ledger works on; `at_point` is told each point where a crash would matter."""
+    """The argument of every ledger function; `at_point` is called at each point where a crash matters."""
 
     database: Database
     latch: Latch
@@ -55,12 +55,12 @@ class Ledger:
     at_point: Callable[[str], None] = _pass
 
     def now_ms(self) -> int:
-        """The present instant in whole milliseconds since 1970, UTC."""
+        """The current time in whole milliseconds since 1970, UTC."""
         return int(self.clock.now().timestamp() * 1000)
 
     @contextmanager
     def transaction(self, lock: Lock | None = None) -> Iterator[Connection]:
-        """Write: all of it is stored when this block ends, or none of it."""
+        """Write: the block is stored as a whole or not at all."""
         self.at_point("before begin")
         with self.database.writing(lock) as connection:
             self.at_point("begun")
@@ -70,29 +70,29 @@ class Ledger:
 
     @contextmanager
     def spending(self) -> Iterator[Connection]:
-        """Write what lets money go: refused while the kill switch is set, and if it was set before the block ends."""
+        """Write a grant: refused if the kill switch is set before or during the block."""
         self._refuse_if_latched()
         with self.transaction("shared") as connection:
             if fence_state(connection) is not None:
                 raise SpendingStopped(FENCE_CLOSED)
             yield connection
-        # A stop that could not reach the database counts too. What was written stays: it was reserved and never sent.
+        # A stop that could not reach the database counts too. The reservation stays, but is never sent.
         self._refuse_if_latched()
 
     @contextmanager
     def alone(self) -> Iterator[Connection]:
-        """Write while no spender is at work: limits, accounts and the fence."""
+        """Write without concurrent spenders: limits, accounts and the fence."""
         with self.transaction("alone") as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Read everything as of one moment."""
+        """Read everything from one snapshot."""
         with self.database.reading() as connection:
             yield connection
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         self.database.close()
 
     def _refuse_if_latched(self) -> None:
@@ -106,17 +106,17 @@ class Ledger:
 def create_ledger(
     place: Place, latch: Latch, *, clock: Clock | None = None, at_point: Callable[[str], None] = _pass
 ) -> Ledger:
-    """Open the ledger at a path or PostgreSQL URL, making its tables where there are none."""
+    """Open the ledger at a path or PostgreSQL URL; create missing tables."""
     return Ledger(open_database(place, STORE), latch, clock or SystemClock(), at_point)
 
 
 def has_books(place: Place) -> bool:
-    """Whether there are books at a path or PostgreSQL URL; none are begun by looking."""
+    """Whether there are books at a path or PostgreSQL URL; never creates them."""
     return has_store(place, STORE)
 
 
 def open_ledger(
     place: Place, latch: Latch, *, clock: Clock | None = None, at_point: Callable[[str], None] = _pass
 ) -> Ledger:
-    """Open the ledger at a path or PostgreSQL URL; one that is not there is an error, never an empty ledger."""
+    """Open the ledger at a path or PostgreSQL URL; a missing one is an error, never an empty ledger."""
     return Ledger(open_database(place, STORE, create=False), latch, clock or SystemClock(), at_point)

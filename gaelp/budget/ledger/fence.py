@@ -1,4 +1,4 @@
-"""The kill switch's wall inside the database: one row that every grant reads under a lock the stop takes alone."""
+"""The kill switch's flag inside the database: one row that every grant reads under a lock; a stop takes it alone."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -32,7 +32,7 @@ _RAISE = text(
     "INSERT INTO ledger_fence (id, stop_id, record) VALUES (1, :stop_id, :record)"
     " ON CONFLICT (id) DO UPDATE SET stop_id = excluded.stop_id, record = excluded.record"
 )
-# A mandate does not survive a stop: what people signed was signed before they knew what made it necessary.
+# A mandate does not survive a stop: people signed it before they knew why the stop was needed.
 _END_MANDATES = text("UPDATE ledger_cap SET breached = 1 WHERE kind = 'mandate'")
 _LOWER = text(
     "UPDATE ledger_fence SET stop_id = '', record = '',"
@@ -43,7 +43,7 @@ _RELEASED = text("SELECT released_at_ms FROM ledger_fence WHERE id = 1")
 
 
 def fence_state(connection: Connection) -> str | None:
-    """The id of the stop in force, or nothing; a missing row is a stop without a name."""
+    """The id of the stop in force, or None; a missing row counts as an unknown stop."""
     stop_id = connection.execute(_READ).scalar_one_or_none()
     if stop_id is None:
         return "unknown"
@@ -51,7 +51,7 @@ def fence_state(connection: Connection) -> str | None:
 
 
 def read_fence(ledger: "Ledger") -> StopRecord | None:
-    """The record of the stop in force; an error if there is one that cannot be read."""
+    """The record of the stop in force; raise if there is a stop whose record cannot be read."""
     with ledger.snapshot() as connection:
         stop_id = fence_state(connection)
         record = connection.execute(_READ_RECORD).scalar_one_or_none()
@@ -61,16 +61,16 @@ def read_fence(ledger: "Ledger") -> StopRecord | None:
 
 
 def raise_fence(ledger: "Ledger", record: StopRecord) -> None:
-    """Stop: when this returns, every grant has either been stored before or is refused, and every mandate has ended."""
+    """Stop spending: after this returns, no grant is stored any more, and every mandate has ended."""
     with ledger.alone() as connection:
         connection.execute(_RAISE, {"stop_id": record.id, "record": record.as_json()})
         connection.execute(_END_MANDATES)
 
 
 def lower_fence(ledger: "Ledger", stop_id: str) -> bool:
-    """Let spending go on after this one stop; False if a later stop stands, which is left standing.
+    """Allow spending again after this stop; return False and change nothing if another stop is in force.
 
-    Every mandate ends with it: books that were restored have mandates from before the stop, which it could not end.
+    Every mandate ends with it: restored books hold mandates from before the stop, which it could not end.
     """
     with ledger.alone() as connection:
         if connection.execute(_LOWER, {"stop_id": stop_id, "at_ms": ledger.now_ms()}).rowcount != 1:
@@ -80,26 +80,25 @@ def lower_fence(ledger: "Ledger", stop_id: str) -> bool:
 
 
 def is_before_release(connection: Connection, at: datetime) -> bool:
-    """Whether an instant is not after the last release of a stop; never where nothing was stopped."""
+    """Whether an instant is at or before the last release of a stop; False if there was none."""
     released_at_ms = connection.execute(_RELEASED).scalar_one_or_none() or 0
     return int(at.timestamp() * 1000) <= released_at_ms
 
 
 def signed_before_release(ledger: "Ledger", signed_at: Iterable[datetime]) -> bool:
-    """Whether one of these signatures was given before the last release of a stop."""
+    """Whether any of these signatures is older than the last release of a stop."""
     with ledger.snapshot() as connection:
         return any(is_before_release(connection, at) for at in signed_at)
 
 
-def _parsed(stop_id: str, text_of_it: str) -> StopRecord:
+def _parsed(stop_id: str, stored: str) -> StopRecord:
     try:
-        record = StopRecord.from_json(text_of_it)
+        record = StopRecord.from_json(stored)
     except ValueError:
         record = None
     if record is None or record.id != stop_id:
         raise GaelpError(
-            f"the fence in the ledger's database is raised (stop {stop_id}) but holds no record of it that can be"
-            " read, so its release cannot be approved: pull the kill switch again, which writes a new record, then"
-            " release that"
+            f"the fence in the ledger's database is raised (stop {stop_id}) but its record cannot be read, so its"
+            " release cannot be approved: pull the kill switch again, which writes a new record, then release that stop"
         )
     return record

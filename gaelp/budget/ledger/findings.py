@@ -1,6 +1,8 @@
-"""One contradiction in the books, as `verify` tells it."""
+"""A contradiction in the books, as `verify` reports it."""
 
 from collections.abc import Iterator
+
+from pydantic import ConfigDict, Field
 
 from gaelp.config.base import Frozen
 
@@ -8,16 +10,18 @@ __all__ = ["LedgerFinding", "differences"]
 
 
 class LedgerFinding(Frozen):
-    """One contradiction: where it is, what was recomputed and what stands there."""
+    """A contradiction: where it is, what was compared, the recomputed value and the stored one."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     where: str
     what: str
     expected: int | str
-    found: int | str
+    actual: int | str = Field(serialization_alias="found")
 
 
 def differences(where: str, *compared: tuple[str, int | str, int | str]) -> Iterator[LedgerFinding]:
-    """A finding for each (what, expected, found) whose two values are not the same."""
-    for what, expected, found in compared:
-        if expected != found:
-            yield LedgerFinding(where=where, what=what, expected=expected, found=found)
+    """Yield a finding for each (what, expected, actual) whose two values differ."""
+    for what, expected, actual in compared:
+        if expected != actual:
+            yield LedgerFinding(where=where, what=what, expected=expected, actual=actual)

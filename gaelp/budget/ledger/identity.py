@@ -1,4 +1,4 @@
-"""Which books these are: a random name that they are given once, so that others in their place are told from them."""
+"""The random id that books get once, so that other books at the same place can be recognised."""
 
 import uuid
 
@@ -14,22 +14,22 @@ _INSERT = text("INSERT INTO ledger_identity (id, books) VALUES (1, :books) ON CO
 
 
 def books_id(ledger: Ledger) -> str:
-    """The name of these books; those that were begun before books had one are given theirs now."""
+    """The id of these books; books created before ids existed get theirs now."""
     if known := known_books_id(ledger):
         return known
     with ledger.alone() as connection:
         IDENTITY_TABLE.create(connection, checkfirst=True)
         connection.execute(_INSERT, {"books": uuid.uuid4().hex})
-        return _found(connection)
+        return _read_id(connection)
 
 
 def known_books_id(ledger: Ledger) -> str:
-    """The name of these books, empty where they have none; nothing is written."""
+    """The id of these books, empty if they have none; writes nothing."""
     with ledger.snapshot() as connection:
-        return _found(connection)
+        return _read_id(connection)
 
 
-def _found(connection: Connection) -> str:
+def _read_id(connection: Connection) -> str:
     if not inspect(connection).has_table(IDENTITY_TABLE.name):
         return ""
     return str(connection.execute(_FIND).scalar_one_or_none() or "")

@@ -1,4 +1,4 @@
-"""The journal: every movement of money as one row with a debit and a credit side, written once and never changed.
+"""The journal: each movement of money is a row with a debit and a credit side, written once and never changed.
 
 The accounts of the books are `available`, `reserved` and `spent`. Reserving moves an amount from available to reserved;
 finishing moves it back; cost moves from available to spent, and a refund from spent to available.
@@ -29,22 +29,22 @@ class Movement(NamedTuple):
 
 
 def held(micros: Micros) -> Movement:
-    """Room is set aside."""
+    """Reserve room."""
     return Movement("reserved", "available", micros)
 
 
 def released(micros: Micros) -> Movement:
-    """Room that was set aside is free again."""
+    """Free reserved room."""
     return Movement("available", "reserved", micros)
 
 
 def cost(micros: Micros) -> Movement:
-    """Real cost, or a refund if it is negative."""
+    """Book real cost, or a refund if it is negative."""
     return Movement("spent", "available", micros) if micros >= 0 else Movement("available", "spent", -micros)
 
 
 def write_movements(connection: Connection, key: str, at_ms: int, *movements: Movement) -> None:
-    """Append what moved; a movement of nothing is not written."""
+    """Append movements; one of zero micros is skipped."""
     rows = [{"key": key, "at_ms": at_ms, **movement._asdict()} for movement in movements if movement.micros]
     if rows:
         connection.execute(_INSERT, rows)

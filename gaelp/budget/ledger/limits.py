@@ -1,4 +1,4 @@
-"""Limits: what a person sets, raises, lowers and reopens, each in one transaction that checks what it rests on."""
+"""Set, raise, lower and reopen limits, each in one transaction that checks its preconditions."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,16 @@ from sqlalchemy import Connection, text
 from gaelp.budget.ledger.accounts import AdAccount, find_account
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.input_checks import check_amount
 from gaelp.budget.ledger.refusals import CapReached, LedgerBroken
 from gaelp.budget.ledger.signed import SignedChange, check_signed, is_done, remember
-from gaelp.budget.ledger.words import check_amount
 from gaelp.clock import account_day
 from gaelp.errors import BadInput, Refused
 from gaelp.money import Money
 
 __all__ = [
+    "ExpectedLimit",
     "LimitSet",
-    "Seen",
     "check_limit",
     "check_reopen",
     "known_limit",
@@ -27,15 +27,15 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """The limit that the wish for another one rests on; nothing where there was none."""
+class ExpectedLimit:
+    """The limit that the caller expects to replace; None if there was no limit."""
 
     limit: Money | None
 
 
 @dataclass(frozen=True, slots=True)
 class LimitSet:
-    """What a limit was before, and whether this call changed it: not if the same signed change was made already."""
+    """The limit before the call, and whether the call changed it; a signed change is made only once."""
 
     before: Money | None
     is_new: bool
@@ -67,22 +67,22 @@ def set_limit(
     limit: Money,
     *,
     account_id: str = "",
-    seen: Seen | None = None,
+    expected: ExpectedLimit | None = None,
     signed: SignedChange | None = None,
 ) -> LimitSet:
-    """Set or change a limit, from today of the account on; only a total spans accounts and needs no account.
+    """Set or change a limit from the account's current day on; only a total spans accounts and needs no account.
 
-    A limit below what is already used is taken too, for it is the safe direction: it closes the bucket. What was
-    `seen` must still hold, unless the limit is not raised by this. A `signed` change is made once, however often it is
-    asked for; where there was one, raising without signatures is refused.
+    A limit below the amount already used is accepted and closes the bucket, which is the safe direction. If the limit
+    is raised, it must still be the `expected` one. A `signed` change is made once, however often it is requested; after
+    the first signed change, raising without signatures is refused.
     """
     with ledger.alone() as connection:
         account, before = _checked(connection, cap, limit, account_id)
         if signed is not None and is_done(connection, signed):
             return LimitSet(before, is_new=False)
         raised = before is None or before < limit
-        if seen is not None and (raised or signed is not None):
-            _check_seen(cap, before, seen)
+        if expected is not None and (raised or signed is not None):
+            _check_expected(cap, before, expected)
         if signed is not None:
             remember(connection, signed, ledger.now_ms())
         elif raised:
@@ -92,25 +92,25 @@ def set_limit(
 
 
 def check_limit(
-    ledger: Ledger, cap: Cap, limit: Money, *, account_id: str = "", seen: Seen | None = None
+    ledger: Ledger, cap: Cap, limit: Money, *, account_id: str = "", expected: ExpectedLimit | None = None
 ) -> Money | None:
-    """Refuse what `set_limit` would refuse, and change nothing; the answer is the limit as it is now."""
+    """Refuse what `set_limit` would refuse without changing anything, and return the current limit."""
     with ledger.snapshot() as connection:
         before = _checked(connection, cap, limit, account_id)[1]
-    if seen is not None:
-        _check_seen(cap, before, seen)
+    if expected is not None:
+        _check_expected(cap, before, expected)
     return before
 
 
 def known_limit(ledger: Ledger, cap: Cap) -> Money | None:
-    """The limit that is set for a cap; nothing where there is none, under which nothing may be spent."""
+    """The limit of a cap; None if it has none, and then nothing may be spent under it."""
     with ledger.snapshot() as connection:
         row = connection.execute(_FIND_LIMIT, _names(cap)).one_or_none()
     return None if row is None else Money(row.limit_micros, row.currency)
 
 
 def limits_in_force(ledger: Ledger) -> dict[str, Money]:
-    """Every limit that is set, by `kind:subject`."""
+    """Every limit, by `kind:subject`."""
     with ledger.snapshot() as connection:
         rows = connection.execute(_ALL_LIMITS).all()
     try:
@@ -122,7 +122,7 @@ def limits_in_force(ledger: Ledger) -> dict[str, Money]:
 def reopen_cap(ledger: Ledger, bucket: Bucket, *, signed: SignedChange | None = None) -> bool:
     """Let a breached bucket grant again; refused while its cost is above its limit.
 
-    False if this very change was made already. Takes signatures where `set_limit` does.
+    Return False if the same change was made already. Signatures are needed as in `set_limit`.
     """
     _refuse_mandate(bucket.cap)
     with ledger.alone() as connection:
@@ -138,14 +138,14 @@ def reopen_cap(ledger: Ledger, bucket: Bucket, *, signed: SignedChange | None = 
 
 
 def check_reopen(ledger: Ledger, bucket: Bucket) -> None:
-    """Refuse what `reopen_cap` would refuse, and change nothing."""
+    """Refuse what `reopen_cap` would refuse without changing anything."""
     _refuse_mandate(bucket.cap)
     with ledger.snapshot() as connection:
         _check_fits(connection, bucket)
 
 
 def _checked(connection: Connection, cap: Cap, limit: Money, account_id: str) -> tuple[AdAccount | None, Money | None]:
-    """The account of a cap and its limit now; refuses an amount, an owner or a currency that does not fit."""
+    """The account of a cap and its current limit; refuses an amount, owner or currency that does not fit."""
     check_amount(limit, f"the limit of {cap.kind} {cap.subject}", least_micros=0)
     _refuse_mandate(cap)
     _check_owner(cap, account_id)
@@ -176,7 +176,7 @@ def _check_fits(connection: Connection, bucket: Bucket) -> None:
     used = row.reserved_micros + row.posted_micros
     if used > row.limit_micros:
         raise CapReached(
-            f"{bucket.id} stands at {Money(used, row.currency)} of {Money(row.limit_micros, row.currency)}: raise its"
+            f"{bucket.id} uses {Money(used, row.currency)} of {Money(row.limit_micros, row.currency)}: raise its"
             " limit first, or wait until reservations are settled"
         )
 
@@ -184,7 +184,7 @@ def _check_fits(connection: Connection, bucket: Bucket) -> None:
 def _refuse_mandate(cap: Cap) -> None:
     if cap.kind.is_of_a_mandate:
         raise BadInput(
-            f"{cap.kind} {cap.subject[:12]} is a ceiling of a mandate, which only its signers set: sign another"
+            f"{cap.kind} {cap.subject[:12]} is a ceiling of a mandate, which only its signers set: sign another mandate"
         )
 
 
@@ -195,19 +195,19 @@ def _check_owner(cap: Cap, account_id: str) -> None:
         raise BadInput(f"{cap.kind} {cap.subject} belongs to account {account_id!r}: its subject is the account's id")
 
 
-def _check_seen(cap: Cap, now: Money | None, seen: Seen) -> None:
-    if seen.limit != now:
+def _check_expected(cap: Cap, now: Money | None, expected: ExpectedLimit) -> None:
+    if expected.limit != now:
         raise Refused(
-            f"{cap.kind} {cap.subject}: the limit is {now or 'none'} now and was {seen.limit or 'none'} when this"
-            " began: somebody else has changed it. Nothing was set; look at it and repeat"
+            f"{cap.kind} {cap.subject}: the limit is {now or 'none'} now and was {expected.limit or 'none'} when this"
+            " began: somebody else has changed it. Nothing was set; check it and repeat"
         )
 
 
 def _check_same(cap: Cap, what: str, known: str, given: str) -> None:
     if known != given:
         raise BadInput(
-            f"{cap.kind} {cap.subject} has the {what} {known or 'none'}, given was {given or 'none'}: a cap keeps its"
-            f" {what}, so give the same"
+            f"{cap.kind} {cap.subject} has the {what} {known or 'none'}, not {given or 'none'}: a cap keeps its {what};"
+            " give the same"
         )
 
 

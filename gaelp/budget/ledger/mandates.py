@@ -1,7 +1,7 @@
-"""The ceilings of a signed mandate as caps: what its orders have reserved or spent, over all days and on one day.
+"""The ceilings of a signed mandate as caps: what its orders have reserved or spent, in total and per day.
 
-Room under them is taken in the transaction that takes it under every other cap, so no number of processes exceeds them.
-Their limits come with each reservation from the mandate that people signed. Once ended, a mandate is closed for good.
+Room under them is taken in the same transaction as under every other cap, so concurrent processes cannot exceed them.
+Each reservation brings the limits from the signed mandate. A mandate that has ended stays closed for good.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,17 @@ from gaelp.budget.ledger.refusals import LedgerBroken, MandateClosed, SpendingSt
 from gaelp.budget.ledger.signed import SignedChange, is_done, remember
 from gaelp.money import Micros, Money
 
-__all__ = ["MandateRoom", "MandateUse", "check_ceiling", "close_mandate", "mandate_use", "open_mandate"]
+__all__ = ["MandateRoom", "MandateUse", "check_ceiling", "close_mandate", "mandate_caps", "mandate_use", "open_mandate"]
+
+
+def mandate_caps(mandate_id: str) -> tuple[Cap, Cap]:
+    """The caps of a mandate: over all days, and on each day."""
+    return Cap(CapKind.MANDATE, mandate_id), Cap(CapKind.MANDATE_DAY, mandate_id)
 
 
 @dataclass(frozen=True, slots=True)
 class MandateRoom:
-    """A mandate by the hash of its action, and how much may be reserved or spent under it."""
+    """A mandate, identified by its action hash, and how much may be reserved or spent under it."""
 
     id: str
     total_micros: Micros
@@ -30,13 +35,13 @@ class MandateRoom:
 
     @property
     def caps(self) -> tuple[Cap, Cap]:
-        """What its orders count against."""
-        return Cap(CapKind.MANDATE, self.id), Cap(CapKind.MANDATE_DAY, self.id)
+        """The caps that its orders count against."""
+        return mandate_caps(self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class MandateUse:
-    """What was reserved and spent under a mandate so far, and whether it is closed."""
+    """What is reserved and spent under a mandate, and whether it is closed."""
 
     total: Money
     reserved: Money
@@ -56,10 +61,10 @@ _CLOSE = text("UPDATE ledger_cap SET breached = 1 WHERE id = :id")
 def open_mandate(
     ledger: Ledger, room: MandateRoom, account: AdAccount, signed: SignedChange | None, *, first_signed_at: datetime
 ) -> bool:
-    """Let orders be placed under a mandate that was signed; False if it was opened before, and nothing is written.
+    """Allow orders under a signed mandate; return False and write nothing if it was opened before.
 
-    One that has ended stays closed, and one with a signature from before the last release of a stop is not opened.
-    `signed` is None where no real money can move.
+    An ended mandate stays closed. One with a signature older than the last release of a stop is refused. `signed` is
+    None if no real money can move.
     """
     with ledger.alone() as connection:
         if ledger.latch.is_set() or fence_state(connection) is not None:
@@ -79,13 +84,13 @@ def open_mandate(
 
 
 def close_mandate(ledger: Ledger, mandate_id: str) -> bool:
-    """End a mandate: when this returns, every order under it has its room already or is refused. False if unknown."""
+    """End a mandate: after this returns, no order gets room under it. False if the mandate is unknown."""
     with ledger.alone() as connection:
         return connection.execute(_CLOSE, {"id": Bucket(Cap(CapKind.MANDATE, mandate_id), "").id}).rowcount == 1
 
 
 def mandate_use(ledger: Ledger, mandate_id: str) -> MandateUse | None:
-    """What was done under a mandate so far; None if it was never opened in these books."""
+    """What is reserved and spent under a mandate; None if it was never opened in these books."""
     with ledger.snapshot() as connection:
         row = connection.execute(_FIND, {"id": Bucket(Cap(CapKind.MANDATE, mandate_id), "").id}).one_or_none()
     if row is None:
@@ -99,7 +104,7 @@ def mandate_use(ledger: Ledger, mandate_id: str) -> MandateUse | None:
 
 
 def check_ceiling(connection: Connection, bucket: Bucket, room: MandateRoom, account: AdAccount) -> None:
-    """Before room is taken under a ceiling: it is open, and its limit is the one that people signed."""
+    """Check before taking room that a ceiling is open and that its limit is the signed one."""
     limit_micros = room.day_micros if bucket.cap.kind is CapKind.MANDATE_DAY else room.total_micros
     if bucket.cap.kind is CapKind.MANDATE_DAY:
         _open(connection, bucket, limit_micros, account)
@@ -108,8 +113,8 @@ def check_ceiling(connection: Connection, bucket: Bucket, room: MandateRoom, acc
         raise MandateClosed(f"the mandate {room.id[:12]} was not opened in these books: `gaelp mandate sign` opens it")
     if row.limit_micros != limit_micros:
         raise LedgerBroken(
-            f"{bucket.id} has a limit of {row.limit_micros} micros, signed were {limit_micros}: somebody has changed"
-            " the books; run `gaelp ledger verify`, and go back to a copy that is in order"
+            f"{bucket.id} has a limit of {row.limit_micros} micros instead of the signed {limit_micros}: somebody has"
+            " changed the books; run `gaelp ledger verify`, and restore a copy that verifies"
         )
     if row.breached:
         raise MandateClosed(

@@ -1,4 +1,4 @@
-"""What stands in the ledger now: every cap with its headroom, and how many transfers are in which state."""
+"""The current state of the ledger: every cap with its headroom, and the number of transfers in each state."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ __all__ = ["CapStatus", "Overview", "StateTotal", "overview"]
 
 
 class CapStatus(Frozen):
-    """One bucket; the headroom is negative where real cost has gone beyond the limit."""
+    """A bucket; its headroom is negative if real cost exceeds the limit."""
 
     id: str
     kind: str
@@ -34,7 +34,7 @@ class CapStatus(Frozen):
 
 
 class StateTotal(Frozen):
-    """How many transfers are in a state, per currency, with what they hold and what they cost."""
+    """The number of transfers in a state per currency, with what they reserved and what they cost."""
 
     state: TransferState
     currency: str
@@ -44,7 +44,7 @@ class StateTotal(Frozen):
 
 
 class Overview(Frozen):
-    """The ledger at one moment."""
+    """The ledger at one instant."""
 
     stopped: bool
     caps: tuple[CapStatus, ...]
@@ -67,7 +67,7 @@ _STATES = text(
 
 
 def overview(ledger: Ledger) -> Overview:
-    """Read caps and totals as of one moment."""
+    """Read caps and totals from one snapshot."""
     with ledger.snapshot() as connection:
         fenced = fence_state(connection) is not None
         caps = _used_caps(connection)
@@ -100,14 +100,14 @@ def _used_caps(connection: Connection) -> list[CapStatus]:
 
 
 def _untouched_caps(connection: Connection, ledger: Ledger, used: set[str]) -> list[CapStatus]:
-    """Limits under which nothing was reserved yet, today's where days count: the first use opens their bucket."""
-    found = []
+    """Limits without a bucket yet (for caps that count days, today's): the first use opens it."""
+    caps = []
     for row in connection.execute(_LIMITS):
         cap = _cap_of(row)
         day = account_day(ledger.clock.now(), row.time_zone).isoformat() if cap.kind.counts_days else ""
         if Bucket(cap, day).id in used:
             continue
-        found.append(
+        caps.append(
             CapStatus(
                 id=Bucket(cap, day).id,
                 kind=row.kind,
@@ -122,19 +122,19 @@ def _untouched_caps(connection: Connection, ledger: Ledger, used: set[str]) -> l
                 breached=False,
             )
         )
-    return found
+    return caps
 
 
 def _cap_of(row: Row[Any]) -> Cap:
-    """The cap of a limit; a kind that nobody knows, or days of an account that is gone, cannot be shown as if whole."""
+    """The cap of a limit; raise for an unknown kind, or if the account whose days count is missing."""
     try:
         cap = Cap(CapKind(row.kind), row.subject)
         if not cap.kind.counts_days or row.time_zone is not None:
             return cap
-        problem = f"of account {row.account_id!r}, which is not in the books"
+        problem = f"of account {row.account_id!r}, which is missing from the books"
     except (ValueError, BadInput):
-        problem = "of a kind that is not known"
+        problem = "of an unknown kind"
     raise LedgerBroken(
-        f"the limit {row.kind} {row.subject} is {problem}: run `gaelp ledger verify`, and go back to a copy of the"
+        f"the limit {row.kind} {row.subject} is {problem}: run `gaelp ledger verify`, and restore a copy of the"
         " database that verifies"
     )

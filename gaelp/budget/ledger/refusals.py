@@ -1,4 +1,4 @@
-"""What the ledger raises: each class is one answer a caller may want to act on."""
+"""The exceptions of the ledger; callers handle each class differently."""
 
 from gaelp.database import DatabaseBroken, DatabaseDamaged, DatabaseUnavailable
 from gaelp.errors import BadInput, Refused
@@ -21,7 +21,7 @@ class CapReached(Refused):
 
 
 class SpendingStopped(Refused):
-    """The kill switch is set, or its state cannot be read; no money may be granted."""
+    """The kill switch is set, or its state cannot be read; no money is granted."""
 
 
 class MandateClosed(Refused):
@@ -29,11 +29,11 @@ class MandateClosed(Refused):
 
 
 class WrongState(Refused):
-    """The transfer is not in a state from which this step can be made; nothing was changed."""
+    """The transfer's state does not allow this step; nothing was changed."""
 
 
 class KeyReused(BadInput):
-    """An idempotency key was used before with another body; nothing was changed."""
+    """An idempotency key was used before for a different request; nothing was changed."""
 
 
 class UnknownTransfer(BadInput):
@@ -41,15 +41,15 @@ class UnknownTransfer(BadInput):
 
 
 class LedgerUnavailable(DatabaseUnavailable):
-    """The database cannot be reached or did not answer: nothing was granted, and what happened to a write is unknown.
+    """The database cannot be reached or did not answer: nothing was granted, and the outcome of a write is unknown.
 
-    Trying again with the same key is always safe.
+    Retrying with the same key is always safe.
     """
 
 
 class LedgerDamaged(LedgerUnavailable, DatabaseDamaged):
-    """The ledger's file is not whole, or has lost commits."""
+    """The ledger's file is incomplete, or has lost commits."""
 
 
 class LedgerBroken(DatabaseBroken):
-    """The books contradict themselves, or a constraint stopped a write that the code should have refused."""
+    """The books contradict themselves, or a constraint refused a write that the code should have refused."""

@@ -1,6 +1,6 @@
-"""The tables of the ledger, with the CHECKs that hold even where the code above them is wrong.
+"""The tables of the ledger, with CHECK constraints as a second defence against bugs in the code above them.
 
-Amounts are whole micros. On SQLite the tables are STRICT, so that no float can hide in an integer column.
+Amounts are whole micros. On SQLite the tables are STRICT, so that an integer column cannot hold a float.
 """
 
 import uuid
@@ -12,8 +12,8 @@ from gaelp.database.schema import replace_checks
 
 __all__ = ["IDENTITY_TABLE", "MAX_AMOUNT_MICROS", "SCHEMA", "SIGNED_TABLE"]
 
-# Far above any budget, and far enough below 2**63 that no sum inside a statement can overflow: SQLite would turn an
-# overflowing sum into a float without a word.
+# Far above any budget, and far enough below 2**63 that no sum inside a statement can overflow: SQLite would silently
+# turn an overflowing sum into a float.
 MAX_AMOUNT_MICROS = 2**60
 _MAX_BALANCE_MICROS = 2**62
 
@@ -29,11 +29,11 @@ def _whole(name: str) -> Column[int]:
 
 
 def _table(name: str, *parts: Column[str] | Column[int] | CheckConstraint | Index, keyed: bool = True) -> Table:
-    # Rows that live in the tree of their key, without a second one by number, make commits on SQLite a third smaller.
+    # Rows stored by primary key, without a separate rowid, make commits on SQLite a third smaller.
     return Table(name, _metadata, *parts, sqlite_strict=True, sqlite_with_rowid=not keyed)
 
 
-# One row: which books these are. What was signed for in others, or used up for them, does not count here.
+# One row: the id of these books. Signatures given or used for other books do not count here.
 IDENTITY_TABLE = _table(
     "ledger_identity",
     Column("id", big_integer, primary_key=True, autoincrement=False),
@@ -43,7 +43,7 @@ IDENTITY_TABLE = _table(
 
 _table("ledger_account", Column("id", Text, primary_key=True), _text("currency"), _text("time_zone"))
 
-# What a person set; a bucket of ledger_cap is opened from it when it is first used.
+# The limits people set; the first use of a limit opens its bucket in ledger_cap.
 _table(
     "ledger_limit",
     Column("kind", Text, primary_key=True),
@@ -54,13 +54,13 @@ _table(
     CheckConstraint(f"limit_micros BETWEEN 0 AND {MAX_AMOUNT_MICROS}", name="limit_in_range"),
 )
 
-# Every change of a limit that people signed for; one row is enough for raising to take signatures from then on.
+# Every signed change of a limit; from the first row on, raising a limit takes signatures.
 SIGNED_TABLE = _table(
     "ledger_signed",
     Column("action_hash", Text, primary_key=True),
     _text("policy"),
     _text("kind"),
-    _text("body"),  # JSON: what the audit log is to say
+    _text("body"),  # JSON: the body of the audit log's row
     _whole("at_ms"),
 )
 
@@ -136,7 +136,7 @@ _table(
     ),
 )
 
-# The journal: one row moves one amount from one account of the books to another, so it balances by its shape.
+# The journal: each row moves one amount between two accounts of the books, so debits always equal credits.
 _table(
     "ledger_entry",
     Column("sequence", big_integer, primary_key=True, autoincrement=True),
@@ -154,8 +154,8 @@ _table(
     keyed=False,
 )
 
-# One row: the kill switch's wall inside the database. An empty stop_id means that spending may go on. `released_at_ms`
-# is when the last stop was released (0: never): what was signed for a mandate before does not count.
+# One row: the kill switch's flag inside the database. An empty stop_id means that spending is allowed. `released_at_ms`
+# is when the last stop was released (0: never): signatures for a mandate from before do not count.
 _table(
     "ledger_fence",
     Column("id", big_integer, primary_key=True, autoincrement=False),
@@ -177,12 +177,12 @@ def _drop_format(connection: Connection) -> None:
 
 
 def _allow_zero(connection: Connection) -> None:
-    """Version 3 has transfers of zero: a call that needs no more room than its campaign has."""
+    """Version 3 allows transfers of zero: calls that need no more room than their campaign already has."""
     replace_checks(connection, _TRANSFERS)
 
 
 def _add_release(connection: Connection) -> None:
-    """Version 4 knows when the last stop was released."""
+    """Version 4 records when the last stop was released."""
     columns = {column["name"] for column in inspect(connection).get_columns("ledger_fence")}
     if "released_at_ms" not in columns:
         kind = big_integer.compile(connection.dialect)

@@ -1,16 +1,16 @@
-"""The second phase of a transfer: post its real cost, void it, let it expire; and adjust it when the cost is revised.
+"""The second phase of a transfer: post its real cost, void it or let it expire; adjust it when the cost is revised.
 
-None of these asks the kill switch: they free room or record facts, and a stop must not keep the books from being true.
+None of these checks the kill switch: they free room or record facts, and the books must stay true during a stop.
 """
 
 from sqlalchemy import Connection, text
 
 from gaelp.budget.ledger.caps import settle_room
 from gaelp.budget.ledger.connection import Ledger
+from gaelp.budget.ledger.input_checks import check_amount, check_word
 from gaelp.budget.ledger.journal import cost, released, write_movements
 from gaelp.budget.ledger.refusals import KeyReused, WrongState
 from gaelp.budget.ledger.transfers import COLUMNS, Receipt, Transfer, TransferState, get_transfer
-from gaelp.budget.ledger.words import check_amount, check_word
 from gaelp.errors import BadInput, MoneyError
 from gaelp.money import MAX_MICROS, Micros, Money
 
@@ -23,7 +23,7 @@ _FINISH = text(
     " WHERE key = :key AND state IN ('reserved', 'in_flight')"
     f" RETURNING {COLUMNS}"
 )
-# Only what was never sent: the room of a transfer in flight is held until its outcome is known.
+# Only transfers that were never sent: one in flight holds its room until its outcome is known.
 _EXPIRE = text(
     "UPDATE ledger_transfer SET state = 'expired'"  # noqa: S608 - a constant of the package
     " WHERE key = :key AND state = 'reserved' AND expires_at_ms <= :now_ms"
@@ -50,19 +50,19 @@ _ADJUST = text(
 def post(ledger: Ledger, key: str, actual: Money) -> Receipt:
     """Book what a transfer really cost and free the rest of its reservation.
 
-    Cost above the reservation happened all the same: it is booked, and any cap it breaks is shown as breached.
+    Cost above the reservation is booked too, and every cap it exceeds is marked as breached.
     """
     check_amount(actual, f"the cost of {key}", least_micros=0)
     return _finish(ledger, key, TransferState.POSTED, actual)
 
 
 def void(ledger: Ledger, key: str) -> Receipt:
-    """Free the whole reservation: the caller knows that the money was not and will not be spent."""
+    """Free the whole reservation; the caller must know that the money was not and will not be spent."""
     return _finish(ledger, key, TransferState.VOIDED, None)
 
 
 def expire(ledger: Ledger, *, at_most: int = _MOST_AT_ONCE) -> list[str]:
-    """Free reservations that were not sent in time, each in a transaction of its own; their keys."""
+    """Free reservations that were not sent in time, each in its own transaction, and return their keys."""
     now_ms = ledger.now_ms()
     with ledger.snapshot() as connection:
         keys = connection.execute(_EXPIRING, {"now_ms": now_ms, "at_most": at_most}).scalars().all()
@@ -72,8 +72,8 @@ def expire(ledger: Ledger, *, at_most: int = _MOST_AT_ONCE) -> list[str]:
 def adjust(ledger: Ledger, key: str, *, transfer_key: str, difference: Money, reason: str) -> Receipt:
     """Book a late or revised cost of a finished transfer: more if positive, a refund if negative.
 
-    It has a key of its own and counts on the transfer's day and caps. It is a fact, so no cap can refuse it: a cap that
-    it takes beyond its limit is breached and closed. Only a refund of more than was ever paid is refused.
+    It has its own key and counts on the transfer's day and caps. No cap can refuse it, because it has happened: a cap
+    that it takes beyond its limit is breached and closed. Only a refund of more than was paid is refused.
     """
     check_word(key, "the key of an adjustment")
     check_word(reason, f"the reason of {key}")
@@ -93,9 +93,9 @@ def adjust(ledger: Ledger, key: str, *, transfer_key: str, difference: Money, re
 
 
 def adjustments_of(ledger: Ledger, key: str) -> tuple[Transfer, int]:
-    """A transfer and how often it was adjusted, as of one moment.
+    """A transfer and its number of adjustments, from one snapshot.
 
-    That number in the key of the next adjustment lets two who book at once book it once.
+    With that number in the key of the next adjustment, two processes that book the same difference book it once.
     """
     with ledger.snapshot() as connection:
         transfer = get_transfer(connection, key)
@@ -131,7 +131,7 @@ def _expire_one(ledger: Ledger, key: str, now_ms: int) -> bool:
 def _settle(
     ledger: Ledger, connection: Connection, transfer: Transfer, *, reserved_micros: Micros, posted_micros: Micros
 ) -> None:
-    """Carry what happened to a transfer into every bucket and the journal."""
+    """Apply a change of a transfer to every bucket and to the journal."""
     for bucket in transfer.buckets:
         settle_room(connection, bucket, reserved_micros=reserved_micros, posted_micros=posted_micros)
         ledger.at_point("room settled")
@@ -143,24 +143,22 @@ def _replayed(transfer: Transfer, state: TransferState, posted_micros: Micros) -
     if (transfer.state, transfer.posted_micros) == (state, posted_micros):
         return Receipt(transfer.key, state, is_new=False)
     if transfer.state is TransferState.POSTED and state is TransferState.POSTED:
-        seen = Money(transfer.posted_micros, transfer.currency)
+        before = Money(transfer.posted_micros, transfer.currency)
         raise KeyReused(
-            f"{transfer.key} was posted with {seen}, now with {Money(posted_micros, transfer.currency)}: book the"
+            f"{transfer.key} was posted with {before}, now with {Money(posted_micros, transfer.currency)}: book the"
             " difference as an adjustment with a key of its own"
         )
-    raise WrongState(
-        f"{transfer.key} is {transfer.state} and cannot be {state}: book cost that came later as an adjustment"
-    )
+    raise WrongState(f"{transfer.key} is {transfer.state} and cannot be {state}: book later cost as an adjustment")
 
 
 def _replayed_adjustment(connection: Connection, key: str, transfer_key: str, difference: Money) -> Receipt:
-    before = connection.execute(_FIND_ADJUSTMENT, {"key": key}).one()
-    transfer = get_transfer(connection, before.transfer_key)
-    seen = (before.transfer_key, Money(before.micros, transfer.currency))
-    if seen != (transfer_key, difference):
+    row = connection.execute(_FIND_ADJUSTMENT, {"key": key}).one()
+    transfer = get_transfer(connection, row.transfer_key)
+    before = Money(row.micros, transfer.currency)
+    if (row.transfer_key, before) != (transfer_key, difference):
         raise KeyReused(
-            f"the adjustment {key!r} was {seen[1]} of {seen[0]}, now it is {difference} of {transfer_key}: a new"
-            " adjustment needs a new key"
+            f"the adjustment {key!r} was {before} of {row.transfer_key}, now it is {difference} of {transfer_key}: a"
+            " new adjustment needs a new key"
         )
     return Receipt(key, transfer.state, is_new=False)
 
@@ -173,7 +171,7 @@ def _not_adjustable(transfer: Transfer, difference: Money) -> Exception:
     if not transfer.state.is_final:
         return WrongState(f"{transfer.key} is {transfer.state}: post or void it first, then adjust it")
     paid = Money(transfer.posted_micros + transfer.adjusted_micros, transfer.currency)
-    return MoneyError(f"a refund of {-difference} for {transfer.key}, which cost {paid}: at most that can come back")
+    return MoneyError(f"a refund of {-difference} for {transfer.key}, which cost {paid}: refund at most that")
 
 
 def _check_difference(key: str, difference: Money) -> None:

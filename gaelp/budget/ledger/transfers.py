@@ -1,4 +1,4 @@
-"""One transfer: its states, its row, and the receipt a caller gets for each step."""
+"""A transfer: its states, its row, and the receipt that each step returns."""
 
 import json
 from dataclasses import dataclass
@@ -27,13 +27,13 @@ __all__ = [
 
 
 class TransferState(StrEnum):
-    """Where a transfer stands; docs/ledger.md draws the steps between them."""
+    """The state of a transfer; docs/ledger.md draws the transitions."""
 
     RESERVED = "reserved"  # room is held, nothing was sent
     IN_FLIGHT = "in_flight"  # sent, or about to be: the outcome is unknown, so the room stays held
     POSTED = "posted"  # the real cost is known and booked
-    VOIDED = "voided"  # known not to have happened
-    EXPIRED = "expired"  # nobody sent it in time
+    VOIDED = "voided"  # known not to have been carried out
+    EXPIRED = "expired"  # not sent in time
 
     @property
     def is_final(self) -> bool:
@@ -49,7 +49,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A transfer as it is stored; the cost known so far is `posted_micros + adjusted_micros`."""
+    """A transfer as it is stored; its known cost is `posted_micros + adjusted_micros`."""
 
     key: str
     account_id: str
@@ -65,7 +65,7 @@ class Transfer:
 
     @classmethod
     def from_row(cls, row: Row[Any]) -> "Transfer":
-        """Read a row that begins with COLUMNS; one that nobody here has written is LedgerBroken."""
+        """Read a row that begins with COLUMNS; raise LedgerBroken for one that the ledger cannot have written."""
         try:
             return cls(
                 row[0], row[1], row[2], row[3], _caps_from_json(row[4]), row[5], TransferState(row[6]), *row[7:11]
@@ -73,18 +73,18 @@ class Transfer:
         except (ValueError, TypeError, RecursionError, BadInput) as error:
             raise LedgerBroken(
                 f"the transfer {row[0]!r} cannot be read, with the state {str(row[6])[:40]!r} and the caps"
-                f" {str(row[4])[:80]!r}: run `gaelp ledger verify`, and go back to a copy of the database that verifies"
+                f" {str(row[4])[:80]!r}: run `gaelp ledger verify`, and restore a copy of the database that verifies"
             ) from error
 
     @property
     def buckets(self) -> list[Bucket]:
-        """What the transfer counts against, in the order of locking."""
+        """The buckets that the transfer counts against, in locking order."""
         return buckets_of(self.caps, self.day)
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a step did: `is_new` is False where the same step had been made before and nothing was changed now."""
+    """The result of a step; `is_new` is False if the step had been made before and nothing changed."""
 
     key: str
     state: TransferState
@@ -98,13 +98,13 @@ _IN_STATE = text(
 
 
 def caps_as_json(caps: tuple[Cap, ...]) -> str:
-    """Caps as they are stored and compared: sorted, whatever their order was."""
+    """Caps as they are stored and compared: sorted."""
     return json.dumps([[cap.kind, cap.subject] for cap in sorted(caps)])
 
 
 @lru_cache(maxsize=4096)
 def _caps_from_json(stored: str) -> tuple[Cap, ...]:
-    """Caps as `caps_as_json` has written them; many transfers share theirs."""
+    """Parse what `caps_as_json` wrote; cached because many transfers share their caps."""
     caps = tuple(Cap(CapKind(kind), subject) for kind, subject in json.loads(stored))
     if not caps or caps_as_json(caps) != stored or len(set(caps)) != len(caps):
         raise ValueError("no caps, or not as they are written")
@@ -112,7 +112,7 @@ def _caps_from_json(stored: str) -> tuple[Cap, ...]:
 
 
 def get_transfer(connection: Connection, key: str) -> Transfer:
-    """The transfer with this key, inside a transaction."""
+    """Read the transfer with this key inside a transaction."""
     row = connection.execute(_FIND, {"key": key}).one_or_none()
     if row is None:
         raise UnknownTransfer(f"no transfer has the key {key!r}: reserve under it first")
@@ -120,13 +120,13 @@ def get_transfer(connection: Connection, key: str) -> Transfer:
 
 
 def find_transfer(ledger: Ledger, key: str) -> Transfer:
-    """The transfer with this key as it stands."""
+    """Read the transfer with this key in its own transaction."""
     with ledger.snapshot() as connection:
         return get_transfer(connection, key)
 
 
 def transfers_in(ledger: Ledger, state: TransferState, *, at_most: int = 1000) -> list[Transfer]:
-    """The oldest transfers in a state: those in flight are what reconciliation has to ask the platform about."""
+    """The oldest transfers in a state; reconciliation looks those in flight up on the platform."""
     with ledger.snapshot() as connection:
         rows = connection.execute(_IN_STATE, {"state": state, "at_most": at_most}).all()
     return [Transfer.from_row(row) for row in rows]

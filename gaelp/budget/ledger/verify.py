@@ -1,12 +1,13 @@
-"""Recompute every balance of the ledger from its transfers, adjustments and journal, and tell where they disagree.
+"""Recompute every balance of the ledger from its transfers, adjustments and journal, and report where they disagree.
 
-Three records are kept of the same money: the journal (what moved), the transfers (where each stands) and the buckets of
-the caps (the sums that grants are checked against). They are written together; here each is derived from the other.
-Days and currencies are held against the account, and what all of it rests on is checked in verify_records.py.
+The same money is recorded three times: in the journal (movements), the transfers (states) and the buckets of the caps
+(the sums that grants are checked against). They are written together; here each is derived from the others. Days and
+currencies are compared with the account; accounts, limits and the fence are checked in verify_records.py.
 """
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ from gaelp.budget.ledger.connection import Ledger
 from gaelp.budget.ledger.findings import LedgerFinding, differences
 from gaelp.budget.ledger.refusals import LedgerBroken
 from gaelp.budget.ledger.transfers import COLUMNS, Transfer, TransferState
+from gaelp.budget.ledger.verify_mandates import StopHistory, check_ended, read_stop_history
 from gaelp.budget.ledger.verify_records import Records, check_records, read_records
 from gaelp.budget.ledger.verify_steps import check_steps
 from gaelp.clock import account_day
@@ -28,17 +30,17 @@ __all__ = ["LedgerFinding", "Verification", "verify"]
 
 _MOST_FINDINGS = 1000
 _BATCH = 1000
-# A reservation looks at the clock, waits for its turn in the database, and is then dated.
+# A reservation reads the clock for its day, may wait for the database, and then gets its timestamp.
 _MOST_WAIT_MS = 600_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Verification(Frozen):
-    """What was recomputed; the books balance if there are no findings, of which no more than 1000 are kept."""
+    """The result; the books balance if there are no findings. At most 1000 findings are kept."""
 
     checked: ClassVar[str] = (
-        "balances, states, days, currencies, accounts, caps, the fence and orders; whether limits are those that were"
-        " set is told by the audit log (`gaelp audit verify`)"
+        "balances, states, days, currencies, accounts, caps, mandates, the fence and orders; `gaelp audit verify`"
+        " compares limits with the audit log"
     )
 
     transfers: int
@@ -50,8 +52,22 @@ class Verification(Frozen):
 
     @property
     def balances(self) -> bool:
-        """Whether the books are in order; a breached cap is a fact in them, not a fault of them."""
+        """Whether the books are consistent; a breached cap is no inconsistency."""
         return not self.findings
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What the transfers of one bucket hold and cost, and when the first of them was created."""
+
+    reserved_micros: Micros = 0
+    posted_micros: Micros = 0
+    first_ms: int | None = None
+
+    def add(self, transfer: Transfer, reserved: Micros, spent: Micros) -> None:
+        self.reserved_micros += reserved
+        self.posted_micros += spent
+        self.first_ms = min(self.first_ms or transfer.created_at_ms, transfer.created_at_ms)
 
 
 _BALANCES = (
@@ -78,12 +94,12 @@ _STRAY = (
 
 
 def verify(ledger: Ledger) -> Verification:
-    """Recompute everything as of one moment; other processes may go on writing meanwhile."""
+    """Recompute everything from one snapshot; other processes may write meanwhile."""
     with ledger.snapshot() as connection:
         records = read_records(connection)
-        # What many others follow from comes first, for not all of them are kept.
-        with closing(_findings(connection, records, ledger.clock.now())) as found:
-            findings = tuple(islice(found, _MOST_FINDINGS))
+        # Causes come before their consequences, because only the first findings are kept.
+        with closing(_findings(connection, records, ledger.clock.now())) as all_findings:
+            findings = tuple(islice(all_findings, _MOST_FINDINGS))
         counts = [
             int(connection.execute(text(_COUNT.format(table=f"ledger_{name}"))).scalar_one())
             for name in ("transfer", "entry", "adjustment", "cap")
@@ -101,24 +117,22 @@ def verify(ledger: Ledger) -> Verification:
 
 
 def _findings(connection: Connection, records: Records, now: datetime) -> Generator[LedgerFinding]:
-    sums: dict[str, list[Micros]] = {}
+    sums: dict[str, _Sum] = {}
     yield from check_records(connection, records, now)
     yield from _check_transfers(connection, records, sums)
     yield from _check_strays(connection)
-    yield from _check_sums(records, sums)
+    yield from _check_sums(records, sums, read_stop_history(connection))
 
 
-def _check_transfers(
-    connection: Connection, records: Records, sums: dict[str, list[Micros]]
-) -> Iterator[LedgerFinding]:
+def _check_transfers(connection: Connection, records: Records, sums: dict[str, _Sum]) -> Iterator[LedgerFinding]:
     """Check each transfer, and add it to the sums of its buckets."""
     with connection.execution_options(yield_per=_BATCH).execute(_TRANSFERS) as rows:
         for row in rows:
             try:
                 transfer = Transfer.from_row(row)
             except LedgerBroken:
-                seen = f"{row.caps[:80]} {row.state}"
-                yield LedgerFinding(where=row.key, what="caps and state", expected="some that can be read", found=seen)
+                actual = f"{row.caps[:80]} {row.state}"
+                yield LedgerFinding(where=row.key, what="caps and state", expected="readable", actual=actual)
                 continue
             reserved = 0 if transfer.state.is_final else transfer.amount_micros
             spent = transfer.posted_micros + transfer.adjusted_micros
@@ -127,9 +141,7 @@ def _check_transfers(
             yield from _check_account(transfer, records)
             for bucket_id in [bucket.id for bucket in transfer.buckets]:
                 yield from _check_bucket(transfer, records.buckets.get(bucket_id))
-                total = sums.setdefault(bucket_id, [0, 0])
-                total[0] += reserved
-                total[1] += spent
+                sums.setdefault(bucket_id, _Sum()).add(transfer, reserved, spent)
 
 
 def _check_amounts(transfer: Transfer, row: Row[Any], reserved: Micros, spent: Micros) -> Iterator[LedgerFinding]:
@@ -142,14 +154,14 @@ def _check_amounts(transfer: Transfer, row: Row[Any], reserved: Micros, spent: M
     )
     if transfer.state is not TransferState.POSTED and transfer.posted_micros:
         yield LedgerFinding(
-            where=transfer.key, what="posted without being so", expected=0, found=transfer.posted_micros
+            where=transfer.key, what="posted without being so", expected=0, actual=transfer.posted_micros
         )
 
 
 def _check_account(transfer: Transfer, records: Records) -> Iterator[LedgerFinding]:
     account = records.accounts.get(transfer.account_id)
     if account is None:
-        yield LedgerFinding(where=transfer.key, what="account", expected="one of the books", found=transfer.account_id)
+        yield LedgerFinding(where=transfer.key, what="account", expected="one of the books", actual=transfer.account_id)
         return
     yield from differences(transfer.key, ("currency, of its account", account.currency, transfer.currency))
     if account.id not in records.with_days:
@@ -157,11 +169,11 @@ def _check_account(transfer: Transfer, records: Records) -> Iterator[LedgerFindi
     day = _day_at(transfer.created_at_ms, account.time_zone)
     if transfer.day == day or transfer.day == _day_at(transfer.created_at_ms - _MOST_WAIT_MS, account.time_zone):
         return
-    yield LedgerFinding(where=transfer.key, what="day, in its account's time zone", expected=day, found=transfer.day)
+    yield LedgerFinding(where=transfer.key, what="day, in its account's time zone", expected=day, actual=transfer.day)
 
 
 def _check_bucket(transfer: Transfer, bucket: Row[Any] | None) -> Iterator[LedgerFinding]:
-    """Whose the bucket is; that it is there at all is seen when its sums are."""
+    """Compare account and currency with the bucket; a missing bucket is reported with its sums."""
     if bucket is None or (
         transfer.currency == bucket.currency and bucket.account_id in ("", transfer.account_id)  # a total has none
     ):
@@ -179,23 +191,25 @@ def _check_strays(connection: Connection) -> Iterator[LedgerFinding]:
         yield from differences(table, ("rows without a transfer", 0, strays))
 
 
-def _check_sums(records: Records, sums: dict[str, list[Micros]]) -> Iterator[LedgerFinding]:
+def _check_sums(records: Records, sums: dict[str, _Sum], stops: StopHistory) -> Iterator[LedgerFinding]:
     for row in records.buckets.values():
-        reserved, posted = sums.pop(row.id, [0, 0])
+        total = sums.pop(row.id, _Sum())
         yield from differences(
             row.id,
-            ("reserved, from transfers", reserved, row.reserved_micros),
-            ("posted, from transfers", posted, row.posted_micros),
+            ("reserved, from transfers", total.reserved_micros, row.reserved_micros),
+            ("posted, from transfers", total.posted_micros, row.posted_micros),
         )
+        yield from check_ended(row, total.first_ms, stops)
         used = row.reserved_micros + row.posted_micros
         if not row.breached and used > row.limit_micros:
-            yield LedgerFinding(where=row.id, what="above its limit", expected=row.limit_micros, found=used)
-    for bucket, (reserved, posted) in sums.items():
-        yield LedgerFinding(where=bucket, what="bucket is gone", expected=reserved + posted, found=0)
+            yield LedgerFinding(where=row.id, what="above its limit", expected=row.limit_micros, actual=used)
+    for bucket, total in sums.items():
+        used = total.reserved_micros + total.posted_micros
+        yield LedgerFinding(where=bucket, what="bucket is gone", expected=used, actual=0)
 
 
 def _is_of_a_mandate(bucket: Row[Any]) -> bool:
-    """Whether it is a ceiling of a mandate, which is closed when the mandate ends."""
+    """Whether it is a ceiling of a mandate: those are closed when the mandate ends, not by a breach alone."""
     return bucket.kind in set(CapKind) and CapKind(bucket.kind).is_of_a_mandate
 
 

@@ -1,4 +1,4 @@
-"""What the balances rest on, each held against the others: accounts, limits, buckets opened from them, the fence."""
+"""Check the records that balances depend on against each other: accounts, limits, their buckets, the fence."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from gaelp.money import Money
 
 __all__ = ["Records", "check_records", "read_records"]
 
-# Clocks of two machines differ: a day that ends within the hour may be over for the one that set a limit.
+# Clocks of two machines differ: a day that ends within the hour may be over on the one that set a limit.
 _CLOCKS_DIFFER = timedelta(hours=1)
 
 _ACCOUNTS = text("SELECT id, currency, time_zone FROM ledger_account ORDER BY id")
@@ -33,7 +33,7 @@ _TOTAL = "all"  # the one total that every order counts against
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Accounts by their id, those of them whose time zone is known, limits by kind and subject, buckets by their id."""
+    """Accounts by id, the ids of those with a valid time zone, limits by kind and subject, buckets by id."""
 
     accounts: dict[str, AdAccount]
     with_days: frozenset[str]
@@ -42,18 +42,18 @@ class Records:
 
 
 def read_records(connection: Connection) -> Records:
-    """All of them, as of one moment."""
+    """Read all of them."""
     accounts = {row.id: AdAccount(row.id, row.currency, row.time_zone) for row in connection.execute(_ACCOUNTS)}
     return Records(
         accounts,
-        frozenset(one.id for one in accounts.values() if _is_zone(one.time_zone)),
+        frozenset(account.id for account in accounts.values() if _is_zone(account.time_zone)),
         {(row.kind, row.subject): row for row in connection.execute(_LIMITS)},
         {row.id: row for row in connection.execute(_CAPS)},
     )
 
 
 def check_records(connection: Connection, records: Records, now: datetime) -> Iterator[LedgerFinding]:
-    """What is missing, unknown, or differs from what it was made from."""
+    """Report what is missing, unknown, or differs from its source."""
     for account in records.accounts.values():
         yield from _check_account(account, records)
     for limit in records.limits.values():
@@ -69,19 +69,19 @@ def _check_account(account: AdAccount, records: Records) -> Iterator[LedgerFindi
     try:
         Money(0, account.currency)
     except BadInput:
-        yield LedgerFinding(where=where, what="currency", expected="a code of ISO 4217", found=account.currency)
+        yield LedgerFinding(where=where, what="currency", expected="a code of ISO 4217", actual=account.currency)
     if account.id not in records.with_days:
-        yield LedgerFinding(where=where, what="time zone", expected="an IANA name", found=account.time_zone)
+        yield LedgerFinding(where=where, what="time zone", expected="an IANA name", actual=account.time_zone)
 
 
 def _check_limit(limit: Row[Any], records: Records) -> Iterator[LedgerFinding]:
     where = f"limit {limit.kind} {limit.subject}"
     if limit.kind not in set(CapKind):
-        yield LedgerFinding(where=where, what="kind", expected=", ".join(CapKind), found=limit.kind)
+        yield LedgerFinding(where=where, what="kind", expected=", ".join(CapKind), actual=limit.kind)
     elif limit.kind == CapKind.TOTAL:
         yield from differences(where, ("account", "", limit.account_id), ("subject", _TOTAL, limit.subject))
     elif limit.account_id not in records.accounts:
-        yield LedgerFinding(where=where, what="account", expected="one of the books", found=limit.account_id or "none")
+        yield LedgerFinding(where=where, what="account", expected="one of the books", actual=limit.account_id or "none")
     else:
         yield from differences(where, ("currency", records.accounts[limit.account_id].currency, limit.currency))
     if limit.kind in (CapKind.ACCOUNT, CapKind.ACCOUNT_DAY):
@@ -92,20 +92,20 @@ def _check_bucket(bucket: Row[Any], records: Records, now: datetime) -> Iterator
     try:
         cap = Cap(CapKind(bucket.kind), bucket.subject)
     except (ValueError, BadInput):
-        found = f"{bucket.kind} {bucket.subject}"
-        yield LedgerFinding(where=bucket.id, what="cap", expected="a kind that is known, and a subject", found=found)
+        actual = f"{bucket.kind} {bucket.subject}"
+        yield LedgerFinding(where=bucket.id, what="cap", expected="a known kind and a subject", actual=actual)
         return
     yield from differences(bucket.id, ("name, from its parts", Bucket(cap, bucket.day).id, bucket.id))
     if bucket.breached not in (0, 1):
-        yield LedgerFinding(where=bucket.id, what="breached", expected="0 or 1", found=bucket.breached)
-    if cap.kind.is_of_a_mandate:  # its limit comes with each order from the mandate that people signed
+        yield LedgerFinding(where=bucket.id, what="breached", expected="0 or 1", actual=bucket.breached)
+    if cap.kind.is_of_a_mandate:  # its limit comes from the signed mandate, with each order
         account = records.accounts.get(bucket.account_id)
         currency = account.currency if account else "that of an account of the books"
         yield from differences(bucket.id, ("currency, of its account", currency, bucket.currency))
         return
     limit = records.limits.get((bucket.kind, bucket.subject))
     if limit is None:
-        yield LedgerFinding(where=bucket.id, what="its limit is gone", expected=bucket.limit_micros, found="none")
+        yield LedgerFinding(where=bucket.id, what="its limit is gone", expected=bucket.limit_micros, actual="none")
         return
     yield from differences(
         bucket.id,
@@ -117,7 +117,7 @@ def _check_bucket(bucket: Row[Any], records: Records, now: datetime) -> Iterator
 
 
 def _follows_its_limit(bucket: Row[Any], records: Records, now: datetime) -> bool:
-    """Whether the limit in force is its own; a day that is over keeps the one that held then."""
+    """Whether its limit must be the current one; a past day keeps the limit of that day."""
     if not bucket.day:
         return True
     if bucket.account_id not in records.with_days:
@@ -140,7 +140,7 @@ def _recorded_stop(record: str) -> str:
     try:
         return StopRecord.from_json(record).id
     except ValueError:
-        return "a record that can be read"
+        return "a readable record"
 
 
 def _is_zone(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the books remember of signed changes, held against what the ledger writes there."""
+"""Check that the signed changes in the books look as the ledger writes them."""
 
 import json
 import re
@@ -17,20 +17,20 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def check_signed_changes(connection: Connection) -> Iterator[LedgerFinding]:
-    """The table has to be there, and each row has to be one that can be told to the audit log."""
+    """Report a missing table, and rows that the audit log could not record."""
     try:
         changes = known_changes(connection)
     except LedgerBroken:
-        yield LedgerFinding(where="ledger_signed", what="table", expected="there", found="gone")
+        yield LedgerFinding(where="ledger_signed", what="table", expected="there", actual="gone")
         return
     for change in changes:
         where = f"ledger_signed {change.action_hash[:12]}"
         if not _HASH.fullmatch(change.action_hash):
             yield LedgerFinding(
-                where=where, what="action", expected="64 hexadecimal digits", found=change.action_hash[:80]
+                where=where, what="action", expected="64 hexadecimal digits", actual=change.action_hash[:80]
             )
         if change.kind not in _KINDS:
-            yield LedgerFinding(where=where, what="kind", expected=" or ".join(_KINDS), found=change.kind[:80])
+            yield LedgerFinding(where=where, what="kind", expected=" or ".join(_KINDS), actual=change.kind[:80])
         yield from differences(where, ("action, from its record", change.action_hash, _recorded_action(change)))
 
 

@@ -1,4 +1,4 @@
-"""The state of a transfer, held against the steps that its journal tells of."""
+"""Compare the state of a transfer with the steps in its journal."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -17,20 +17,20 @@ _HOLDS = {
     TransferState.POSTED: (1, 2),
     TransferState.VOIDED: (1, 2),
 }
-_SEEN = {0: "no room held", 1: "reserved, not sent", 2: "reserved and sent"}
+_STEPS = {0: "no room held", 1: "reserved, not sent", 2: "reserved and sent"}
 
 
 def check_steps(transfer: Transfer, holds: int, released_at_ms: int) -> Iterator[LedgerFinding]:
-    """Whether it was sent, whether its time was over when it expired, and whether it had a time that can be."""
-    allowed = _HOLDS[transfer.state] if transfer.amount_micros else (0,)  # what moves nothing is not in the journal
+    """Check a transfer's history: was it sent, did it expire on time, are its timestamps valid?"""
+    allowed = _HOLDS[transfer.state] if transfer.amount_micros else (0,)  # a transfer of zero has no journal entries
     if holds not in allowed:
-        expected = " or ".join(_SEEN[number] for number in allowed)
-        what, found = f"steps to {transfer.state}, in the journal", _SEEN.get(holds, f"room held {holds} times")
-        yield LedgerFinding(where=transfer.key, what=what, expected=expected, found=found)
+        expected = " or ".join(_STEPS[number] for number in allowed)
+        what, actual = f"steps to {transfer.state}, in the journal", _STEPS.get(holds, f"room held {holds} times")
+        yield LedgerFinding(where=transfer.key, what=what, expected=expected, actual=actual)
     if transfer.state is TransferState.EXPIRED and transfer.amount_micros and released_at_ms < transfer.expires_at_ms:
         expected = f"from {transfer.expires_at_ms} ms on"
-        yield LedgerFinding(where=transfer.key, what="expired before its time", expected=expected, found=released_at_ms)
+        yield LedgerFinding(where=transfer.key, what="expired too early", expected=expected, actual=released_at_ms)
     latest_ms = transfer.created_at_ms + MAX_TIME_TO_SEND // timedelta(milliseconds=1)
     if not transfer.created_at_ms <= transfer.expires_at_ms <= latest_ms:
         expected = f"{transfer.created_at_ms} to {latest_ms} ms"
-        yield LedgerFinding(where=transfer.key, what="time to send", expected=expected, found=transfer.expires_at_ms)
+        yield LedgerFinding(where=transfer.key, what="time to send", expected=expected, actual=transfer.expires_at_ms)

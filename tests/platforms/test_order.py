@@ -13,8 +13,8 @@ from gaelp.platforms import Done, find_order, guarded, reconcile
 
 
 def done(door, double, *orders):
-    for one in orders:
-        assert guarded(door.guard, double.approve(door, one)) == Done()
+    for item in orders:
+        assert guarded(door.guard, double.approve(door, item)) == Done()
 
 
 def edit(door, column, value, key="b1"):
@@ -31,9 +31,9 @@ def test_a_budget_that_is_no_whole_number_of_micros_is_no_order(double, daily):
 @pytest.mark.parametrize("daily", [True, 5_000_000.0])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_copy_of_an_order_with_another_kind_of_number_is_refused(door, double, daily):
-    one = double.approve(door, double.order()).model_copy(update={"daily_micros": daily})
+    item = double.approve(door, double.order()).model_copy(update={"daily_micros": daily})
     with pytest.raises(BadInput, match="give whole micros"):
-        guarded(door.guard, one)
+        guarded(door.guard, item)
     assert door.platform.calls == []
 
 
@@ -56,9 +56,9 @@ def test_a_campaign_whose_rows_contradict_themselves_is_paused_and_its_costs_wai
     edit(door, "daily_micros", 900_000_000)
     assert reconcile(door.guard).paused == ("spring",)
     door.clock.advance(timedelta(days=5))
-    found = reconcile(door.guard)
-    assert any("the costs of 2026-11-16 are not booked" in one for one in found.failures)
-    assert found.posted_micros == 0
+    result = reconcile(door.guard)
+    assert any("the costs of 2026-11-16 are not booked" in item for item in result.failures)
+    assert result.posted_micros == 0
 
 
 @pytest.mark.parametrize("amount", [1, 900_000_000])
@@ -81,7 +81,7 @@ def test_an_order_that_was_raised_by_hand_in_row_and_body_lets_no_later_one_rese
 def twice(door, **changes):
     """From now on the platform lists each campaign a second time, with these changes."""
     real = door.platform.read_campaigns
-    door.platform.read_campaigns = lambda: tuple(one for each in real() for one in (each, replace(each, **changes)))
+    door.platform.read_campaigns = lambda: tuple(item for each in real() for item in (each, replace(each, **changes)))
     return real
 
 
@@ -104,6 +104,6 @@ def test_a_campaign_that_runs_and_is_listed_twice_is_paused(door, double, change
 @pytest.mark.parametrize("daily", [5_000_000.0, "5000000"])
 def test_a_budget_that_is_read_back_as_no_whole_number_is_wrong(door, double, daily):
     real = door.platform.read_campaigns
-    door.platform.read_campaigns = lambda: tuple(replace(one, daily_micros=daily) for one in real())
-    with pytest.raises(Refused, match="wanted was 5000000"):
+    door.platform.read_campaigns = lambda: tuple(replace(item, daily_micros=daily) for item in real())
+    with pytest.raises(Refused, match="expected was 5000000"):
         guarded(door.guard, double.approve(door, double.order()))

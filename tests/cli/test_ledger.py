@@ -50,10 +50,10 @@ def test_show_prints_every_cap_and_state(gaelp):
     shown = gaelp("ledger", "show").stdout
     assert "account:acc" in shown
     assert "$26.00" in shown  # 50 - 20 reserved - 4 spent
-    found = json.loads(gaelp("ledger", "show", "--json").stdout)
-    assert found["caps"][0]["headroom_micros"] == 26_000_000
-    assert {one["state"]: one["transfers"] for one in found["states"]} == {"posted": 1, "reserved": 1}
-    assert found["stopped"] is False
+    outcome = json.loads(gaelp("ledger", "show", "--json").stdout)
+    assert outcome["caps"][0]["headroom_micros"] == 26_000_000
+    assert {each["state"]: each["transfers"] for each in outcome["states"]} == {"posted": 1, "reserved": 1}
+    assert outcome["stopped"] is False
 
 
 @pytest.mark.usefixtures("ledger")
@@ -71,19 +71,19 @@ def test_verify_exits_1_and_shows_what_disagrees(gaelp, ledger):
     assert result.exit_code == 1
     assert "do NOT balance" in result.stdout
     assert "gaelp kill" in result.stderr
-    found = json.loads(gaelp("ledger", "verify", "--json").stdout)
-    assert (found["balances"], found["findings"][0]["expected"]) == (False, 4_000_000)
+    outcome = json.loads(gaelp("ledger", "verify", "--json").stdout)
+    assert (outcome["balances"], outcome["findings"][0]["expected"]) == (False, 4_000_000)
 
 
-def test_verify_tells_damage_as_a_finding(gaelp, ledger):
+def test_verify_reports_damage_as_a_finding(gaelp, ledger):
     with ledger.database.engine.begin() as connection:
         connection.execute(text("UPDATE ledger_transfer SET caps = 'junk' WHERE key = 'a'"))
         connection.execute(text("DELETE FROM ledger_account"))
     verified = gaelp("ledger", "verify")
     assert (verified.exit_code, "defect" in verified.stderr) == (1, False)
     assert "junk" in verified.stdout
-    found = json.loads(gaelp("ledger", "verify", "--json").stdout)["findings"]
-    assert {(one["where"], one["what"]) for one in found} >= {("a", "caps and state"), ("b", "account")}
+    outcome = json.loads(gaelp("ledger", "verify", "--json").stdout)["findings"]
+    assert {(each["where"], each["what"]) for each in outcome} >= {("a", "caps and state"), ("b", "account")}
 
 
 def test_without_a_ledger_nothing_is_made_up(gaelp, home):
@@ -132,11 +132,11 @@ def test_the_ledger_is_measured_and_without_postgres_its_figures_are_null(gaelp,
     monkeypatch.setattr(ledger_speed, "find_spec", lambda _: None)
     result = gaelp("bench", "ledger", "--transfers", 16, "--json")
     assert result.exit_code == 0, result.stderr
-    found = json.loads(result.stdout)
-    for figures in (found, found["eight_processes"]):
+    outcome = json.loads(result.stdout)
+    for figures in (outcome, outcome["eight_processes"]):
         assert figures["transfers_per_s"] > 0
         assert 0 < figures["p50_ms"] <= figures["p99_ms"] <= figures["max_ms"]
-    assert found["postgres"] is None
+    assert outcome["postgres"] is None
     assert list(home.iterdir()) == []  # nothing is left behind
 
 
@@ -158,10 +158,10 @@ def test_a_limit_is_shown_before_anything_is_spent_under_it(gaelp):
     assert gaelp("ledger", "limit", "account", "acc", "50").exit_code == 0
     assert gaelp("ledger", "limit", "total", "all", "1000", "--currency", "USD").exit_code == 0
     assert gaelp("ledger", "limit", "account_day", "acc", "20.50").exit_code == 0
-    found = shown(gaelp)
-    assert found["account:acc"]["headroom_micros"] == 50_000_000
-    assert found["total:all"]["limit_micros"] == 1_000_000_000
-    [day] = [cap for name, cap in found.items() if name.startswith("account_day:acc:")]
+    outcome = shown(gaelp)
+    assert outcome["account:acc"]["headroom_micros"] == 50_000_000
+    assert outcome["total:all"]["limit_micros"] == 1_000_000_000
+    [day] = [cap for name, cap in outcome.items() if name.startswith("account_day:acc:")]
     assert day["headroom_micros"] == 20_500_000
 
 
@@ -235,15 +235,17 @@ def test_reconcile_without_a_platform_says_what_to_set(gaelp):
 
 
 @pytest.mark.usefixtures("begun")
-def test_reconcile_tells_what_it_did_and_fails_if_a_part_could_not_be_done(gaelp, here, installed_double, monkeypatch):
+def test_reconcile_reports_what_it_did_and_fails_if_a_part_could_not_be_done(
+    gaelp, here, installed_double, monkeypatch
+):
     # The double's folder is the current one; the books are in the other.
-    told = ("--set", f"home={here / '.gaelp'}", "--set", "platform.name=double", "--set", "platform.account=acc")
-    told += ("--set", "approvals.policy=live")
+    message = ("--set", f"home={here / '.gaelp'}", "--set", "platform.name=double", "--set", "platform.account=acc")
+    message += ("--set", "approvals.policy=live")
     assert gaelp("ledger", "limit", "account_day", "acc", "20", "--set", f"home={here / '.gaelp'}").exit_code == 0
-    done = gaelp("ledger", "reconcile", *told)
+    done = gaelp("ledger", "reconcile", *message)
     assert (done.exit_code, "Posted $0.00, adjusted $0.00." in done.stdout) == (0, True), done.stderr
     monkeypatch.setattr(sys.modules["platform_double"].PlatformDouble, "read_costs", lambda *_: 1 / 0)
-    failed = gaelp("ledger", "reconcile", *told)
+    failed = gaelp("ledger", "reconcile", *message)
     assert (failed.exit_code, "booking costs could not be done" in failed.stderr) == (1, True)
 
 

@@ -51,7 +51,7 @@ def test_who_settles_is_one_printable_line(gaelp, who):
 
 
 def test_a_long_violation_fits_a_terminal_and_is_whole_in_json(gaelp, stored, here, monkeypatch):
-    long = "spring: " + "the platform has another daily budget than it was told; " * 12
+    long = "spring: " + "the platform has another daily budget than ordered; " * 12
     store = violations(load_settings(None, overrides=[f"home={here / '.gaelp'}"]).settings)
     store.add(stored.model_copy(update={"id": 0, "what": long}))
     monkeypatch.setattr("gaelp.cli.rich_table._PIPE_COLUMNS", 80)

@@ -29,7 +29,7 @@ def test_the_installed_ones_are_listed_and_connected_by_name(named):
     [
         ("doubel", ConfigError, "Did you mean double"),
         ("broken", ComponentMissing, "OSError: no credentials"),
-        ("strange", ComponentMissing, "gave a object"),
+        ("strange", ComponentMissing, "returned a object"),
     ],
 )
 def test_one_that_cannot_be_used_is_refused_with_the_reason(named, name, error, words):

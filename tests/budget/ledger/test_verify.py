@@ -108,7 +108,7 @@ TAMPERING = {
     "voided, and said to be expired": (
         "UPDATE ledger_transfer SET state = 'expired' WHERE key = 'void'",
         "void",
-        "expired before its time",
+        "expired too early",
     ),
     "over before it began": ("UPDATE ledger_transfer SET expires_at_ms = created_at_ms - 1", "a", "time to send"),
     "over in a century": (
@@ -153,9 +153,9 @@ TAMPERING = {
 @pytest.mark.parametrize(("statement", "where", "what"), TAMPERING.values(), ids=TAMPERING.keys())
 def test_a_change_behind_the_ledgers_back_is_found_where_it_is(ledger, statement, where, what):
     # A colon before a name would be taken for a parameter.
-    found = tampered(ledger, statement.replace(":", "\\:"))
-    assert not found.balances
-    assert any(one.where == where and one.what.startswith(what) for one in found.findings), found.findings
+    result = tampered(ledger, statement.replace(":", "\\:"))
+    assert not result.balances
+    assert any(each.where == where and each.what.startswith(what) for each in result.findings), result.findings
 
 
 def test_what_no_constraint_keeps_out_any_more_is_found(ledger):
@@ -167,14 +167,15 @@ def test_what_no_constraint_keeps_out_any_more_is_found(ledger):
             "ALTER TABLE ledger_fence DROP CONSTRAINT fence_is_one_row",
         ]
         tighten = []
-    found = tampered(
+    result = tampered(
         ledger,
         *loosen,
         "UPDATE ledger_cap SET breached = 7 WHERE kind = 'total'",
         "INSERT INTO ledger_fence (id, stop_id, record) VALUES (2, '', '')",
         *tighten,
     )
-    assert {(one.where, one.what) for one in found.findings} == {("total:all", "breached"), ("ledger_fence", "rows")}
+    places = {(each.where, each.what) for each in result.findings}
+    assert places == {("total:all", "breached"), ("ledger_fence", "rows")}
 
 
 def test_a_transfer_may_be_sent_posted_voided_and_expire_as_it_should(ledger, clock):
@@ -189,7 +190,7 @@ def test_books_that_have_lost_the_table_of_signed_changes_raise_nothing_and_stil
     total = Cap(CapKind.TOTAL, "all")
     before = known_limit(ledger, total)
     tampered(ledger, "DROP TABLE ledger_signed")
-    with pytest.raises(LedgerBroken, match="ledger_signed is gone"):
+    with pytest.raises(LedgerBroken, match="ledger_signed is missing"):
         set_limit(ledger, total, before + databases.usd(1), signed=signed)
     set_limit(ledger, total, before - databases.usd(1))
     assert known_limit(ledger, total) == before - databases.usd(1)
@@ -237,9 +238,9 @@ def test_a_reservation_that_waited_past_midnight_keeps_its_day(place, databases,
 
 
 @pytest.mark.parametrize(
-    "read", [lambda one: find_transfer(one, "a"), lambda one: transfers_in(one, TransferState.RESERVED)]
+    "read", [lambda each: find_transfer(each, "a"), lambda each: transfers_in(each, TransferState.RESERVED)]
 )
-def test_a_transfer_that_cannot_be_read_is_told_as_damage_and_not_as_a_defect(ledger, read):
+def test_a_transfer_that_cannot_be_read_is_reported_as_damage_and_not_as_a_defect(ledger, read):
     tampered(ledger, "UPDATE ledger_transfer SET caps = 'junk'")
     with pytest.raises(LedgerBroken, match=r"the transfer 'a' cannot be read.*junk.*gaelp ledger verify"):
         read(ledger)
@@ -248,8 +249,8 @@ def test_a_transfer_that_cannot_be_read_is_told_as_damage_and_not_as_a_defect(le
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("UPDATE ledger_limit SET kind = 'weekly' WHERE kind = 'total'", "weekly all is of a kind that is not known"),
-        ("DELETE FROM ledger_account", "of account 'acc', which is not in the books"),
+        ("UPDATE ledger_limit SET kind = 'weekly' WHERE kind = 'total'", "weekly all is of an unknown kind"),
+        ("DELETE FROM ledger_account", "of account 'acc', which is missing from the books"),
     ],
 )
 def test_limits_that_cannot_be_counted_are_not_shown_as_if_they_could(ledger, statement, said):
@@ -269,6 +270,6 @@ def test_no_more_findings_are_kept_than_anybody_reads(place, databases, tmp_path
             ),
             [{"key": f"k{number}"} for number in range(1500)],
         )
-    found = verify(ledger)
+    result = verify(ledger)
     ledger.close()
-    assert (len(found.findings), found.transfers) == (1000, 1500)
+    assert (len(result.findings), result.transfers) == (1000, 1500)

@@ -1,6 +1,7 @@
 """The ceilings of a mandate in the ledger, on SQLite and on Postgres alike: nobody gets beyond them together."""
 
 import multiprocessing
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -104,7 +105,7 @@ def test_another_ceiling_than_it_was_opened_with_is_refused(ledger, ask, room):
         reserve(ledger, ask("b", 1, room))
 
 
-def test_a_stop_ends_every_mandate_and_none_is_opened_during_it(ledger, ask):
+def test_every_mandate_ends_with_a_stop_and_none_is_opened_during_it(ledger, ask):
     switch = KillSwitch(ledger.latch, fence=fence_of(ledger))
     switch.stop(by="ann", reason="drill")
     assert mandate_use(ledger, ROOM.id).closed
@@ -123,6 +124,43 @@ def test_a_release_ends_the_mandates_of_books_that_were_restored_from_before_the
     KillSwitch(ledger.latch, fence=fence_of(ledger)).release(lambda _: None)
     with pytest.raises(MandateClosed, match="has ended"):
         reserve(ledger, ask("a", 1))
+
+
+def reopened_by_hand(ledger):
+    with ledger.alone() as connection:
+        connection.execute(text("UPDATE ledger_cap SET breached = 0 WHERE kind = 'mandate'"))
+    findings = [(finding.where, finding.what) for finding in verify(ledger).findings]
+    with ledger.alone() as connection:
+        connection.execute(text("UPDATE ledger_cap SET breached = 1 WHERE kind = 'mandate'"))
+    return findings
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_a_mandate_reopened_by_hand_after_a_stop_is_a_finding(ledger, ask, released):
+    signed_room = MandateRoom("cd" * 32, 50, 30)
+    signed = SignedChange(signed_room.id, "live", "mandate.granted", f'{{"action_hash": "{signed_room.id}"}}')
+    open_mandate(ledger, signed_room, ACCOUNT, signed, first_signed_at=ledger.clock.now())
+    reserve(ledger, ask("a", 1))
+    assert reopened_by_hand(ledger) == [], "nothing was stopped yet"
+    switch = KillSwitch(ledger.latch, fence=fence_of(ledger))
+    switch.stop(by="ann", reason="drill")
+    if released:
+        switch.release(lambda _: None)
+    assert reopened_by_hand(ledger) == [
+        (f"mandate:{mandate_id}", "state, after a stop") for mandate_id in (ROOM.id, signed_room.id)
+    ]
+
+
+def test_a_mandate_opened_after_the_release_of_a_stop_is_no_finding(ledger, ask):
+    switch = KillSwitch(ledger.latch, fence=fence_of(ledger))
+    switch.stop(by="ann", reason="drill")
+    switch.release(lambda _: None)
+    room, later = MandateRoom("cd" * 32, 50, 30), ledger.clock.now() + timedelta(seconds=1)
+    signed = SignedChange(room.id, "live", "mandate.granted", f'{{"action_hash": "{room.id}"}}')
+    time.sleep(0.002)
+    open_mandate(ledger, room, ACCOUNT, signed, first_signed_at=later)
+    reserve(ledger, ask("a", 1, room))
+    assert verify(ledger).findings == ()
 
 
 @pytest.mark.parametrize("signed", [None, SignedChange("cd" * 32, "live", "mandate.granted", "{}")])

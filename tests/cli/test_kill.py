@@ -53,17 +53,17 @@ def outcomes(result):
 
 def test_where_all_is_done_it_ends_with_0_and_says_so(gaelp, home, books):
     result = gaelp("kill", "--json", "--reason", "a drill")
-    found = json.loads(result.stdout)
-    assert (result.exit_code, found["stopped"], found["complete"]) == (0, True, True)
+    outcome = json.loads(result.stdout)
+    assert (result.exit_code, outcome["stopped"], outcome["complete"]) == (0, True, True)
     assert outcomes(result) == {"latch": "done", "fence": "done", "pause": "none"}
-    assert read_fence(books).id == Latch(home / LATCH_NAME).read().id == found["stop_id"]
+    assert read_fence(books).id == Latch(home / LATCH_NAME).read().id == outcome["stop_id"]
 
 
 def test_where_no_ledger_is_found_the_stop_is_not_complete(gaelp, home):
     """Its books may be in a database whose address only other shells know, or in another folder."""
     result = gaelp("kill", "--json")
-    found = json.loads(result.stdout)
-    assert (result.exit_code, found["stopped"], found["complete"]) == (1, True, False)
+    outcome = json.loads(result.stdout)
+    assert (result.exit_code, outcome["stopped"], outcome["complete"]) == (1, True, False)
     assert f"no ledger in {home}" in result.stderr
     assert "set GAELP__BUDGET__DATABASE_URL" in result.stderr
 
@@ -76,23 +76,23 @@ def test_words_without_an_option_are_the_reason(gaelp, home):
 # A home that is not the one of the spenders
 
 
-def test_a_home_that_is_not_there_is_told_as_not_stopped_and_not_made(gaelp, here):
+def test_a_home_that_is_not_there_is_reported_as_not_stopped_and_not_made(gaelp, here):
     result = gaelp("kill", "--json", GAELP_HOME=str(here / "typo"))
-    found = json.loads(result.stdout)
-    assert (result.exit_code, found["stopped"], found["complete"]) == (1, False, False)
+    outcome = json.loads(result.stdout)
+    assert (result.exit_code, outcome["stopped"], outcome["complete"]) == (1, False, False)
     assert "NOT STOPPED" in result.stderr
     assert "set GAELP_HOME to the folder that the spenders use" in result.stderr
     assert list(here.iterdir()) == []  # the alerts have not made it either: without a latch in it, it would mean go
 
 
-def test_a_home_that_is_a_file_is_told_as_not_stopped(gaelp, here):
+def test_a_home_that_is_a_file_is_reported_as_not_stopped(gaelp, here):
     (here / ".gaelp").touch()
     result = gaelp("kill")
     assert (result.exit_code, "NOT STOPPED" in result.stderr) == (1, True)
 
 
 @pytest.mark.usefixtures("installed_double")
-def test_a_ledger_that_is_missing_where_an_account_is_named_is_told(gaelp, home):
+def test_a_ledger_that_is_missing_where_an_account_is_named_is_reported(gaelp, home):
     """A disk that is not mounted leaves an empty folder; the latch in it will be gone when the disk is back."""
     result = gaelp("kill", "--set", f"home={home}", *PLATFORM)
     assert result.exit_code == 1
@@ -191,7 +191,7 @@ def test_what_runs_on_the_platform_is_paused(gaelp, home, books, installed_doubl
 
 @pytest.mark.usefixtures("books", "installed_double")
 @pytest.mark.parametrize(("name", "why"), [("broken", "no credentials"), ("duoble", "there is no platform 'duoble'")])
-def test_a_platform_that_cannot_be_reached_is_told_with_what_to_do_and_all_the_same_it_is_stopped(
+def test_a_platform_that_cannot_be_reached_is_reported_with_what_to_do_and_spending_is_still_stopped(
     gaelp, home, name, why
 ):
     result = gaelp("kill", "--set", f"home={home}", *PLATFORM, "--set", f"platform.name={name}")
@@ -202,17 +202,17 @@ def test_a_platform_that_cannot_be_reached_is_told_with_what_to_do_and_all_the_s
     assert Latch(home / LATCH_NAME).is_set()
 
 
-def test_a_database_that_is_away_is_told_with_who_is_not_stopped(gaelp, home):
+def test_a_database_that_is_away_is_reported_with_who_is_not_stopped(gaelp, home):
     result = gaelp("kill", "--json", GAELP__BUDGET__DATABASE_URL=NOBODY)
-    found = json.loads(result.stdout)
-    assert (result.exit_code, found["stopped"], found["complete"]) == (1, True, False)
+    outcome = json.loads(result.stdout)
+    assert (result.exit_code, outcome["stopped"], outcome["complete"]) == (1, True, False)
     assert OTHERS_GO_ON in result.stderr
     assert "no money is granted" not in result.output
     assert "a-password-of-the-tests" not in result.output
 
 
 @pytest.mark.usefixtures("books")
-def test_a_fence_that_is_still_trying_in_the_end_is_not_told_as_done(gaelp, home, monkeypatch):
+def test_a_fence_that_is_still_trying_in_the_end_is_not_reported_as_done(gaelp, home, monkeypatch):
     monkeypatch.setattr("gaelp.cli.kill._PATIENCE_SECONDS", 0.5)
     with held(home):
         result = gaelp("kill", "--json")
@@ -238,7 +238,7 @@ def test_a_slow_fence_is_waited_for_where_the_latch_fails(gaelp, here, databases
 
 
 @pytest.mark.usefixtures("books")
-def test_ctrl_c_ends_the_waiting_and_what_is_not_done_is_told(home):
+def test_ctrl_c_ends_the_waiting_and_what_is_not_done_is_reported(home):
     path = os.pathsep.join([str(repository_root()), os.environ.get("PYTHONPATH", "")])
     with (
         held(home),
@@ -251,7 +251,7 @@ def test_ctrl_c_ends_the_waiting_and_what_is_not_done_is_told(home):
         ) as process,
     ):
         assert "This machine is stopped" in process.stderr.readline()
-        for _ in range(4):  # who presses it again and again is told all the same
+        for _ in range(4):  # pressing it repeatedly changes nothing
             process.send_signal(signal.SIGINT)
             time.sleep(0.05)
         _, said = process.communicate(timeout=20)
@@ -265,8 +265,8 @@ def test_ctrl_c_ends_the_waiting_and_what_is_not_done_is_told(home):
 @pytest.mark.usefixtures("books")
 def test_an_alert_that_cannot_be_sent_does_not_undo_the_stop(gaelp, home):
     url = "http://127.0.0.1:9/hook"  # nobody listens on the discard port
-    told = ("--set", "alerts.first.webhook.attempts=1")
-    result = gaelp("kill", *told, GAELP__ALERTS__FIRST__WEBHOOK__URL=url)
+    message = ("--set", "alerts.first.webhook.attempts=1")
+    result = gaelp("kill", *message, GAELP__ALERTS__FIRST__WEBHOOK__URL=url)
     assert result.exit_code == 0
     assert "The alert did not reach webhook" in result.stderr
     assert result.output.index("Stopped (") < result.output.index("The alert did not reach")  # who stops sees it first

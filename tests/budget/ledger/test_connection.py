@@ -23,12 +23,12 @@ def test_a_commit_on_sqlite_survives_a_power_cut(databases, tmp_path):
 def test_a_commit_on_postgres_is_durable_and_waits_are_bounded(databases, tmp_path):
     ledger = databases.new_ledger(databases.fresh_place("postgres"), tmp_path)
     with ledger.transaction() as connection:
-        found = {
+        result = {
             name: connection.execute(text(f"SHOW {name}")).scalar()
             for name in ("synchronous_commit", "transaction_isolation", "lock_timeout", "statement_timeout")
         }
     ledger.close()
-    assert found == {
+    assert result == {
         "synchronous_commit": "on",
         "transaction_isolation": "read committed",
         "lock_timeout": "30s",
@@ -90,14 +90,14 @@ def test_books_are_for_their_owner_alone(databases, tmp_path):
     ledger = databases.new_ledger(home / "ledger.db", home)
     open_database(home / "approvals.db")
     with open_database(home / "approvals.db").writing():
-        found = {file.name: file.stat().st_mode & 0o777 for file in home.iterdir()}
+        result = {file.name: file.stat().st_mode & 0o777 for file in home.iterdir()}
     ledger.close()
     assert home.stat().st_mode & 0o777 == 0o700
-    assert {"ledger.db", "ledger.db-wal", "approvals.db", "approvals.db-wal"} <= set(found)
-    assert set(found.values()) == {0o600}
+    assert {"ledger.db", "ledger.db-wal", "approvals.db", "approvals.db-wal"} <= set(result)
+    assert set(result.values()) == {0o600}
 
 
-def test_a_postgres_that_does_not_answer_is_told_without_the_password(tmp_path):
+def test_a_postgres_that_does_not_answer_is_reported_without_the_password(tmp_path):
     pytest.importorskip("psycopg")
     with pytest.raises(LedgerUnavailable) as refused:
         open_ledger("postgresql://me:hunter2@127.0.0.1:1/none", Latch(tmp_path / "STOPPED"))
