@@ -240,6 +240,9 @@ def _notes(base: MarketSpec, spec: MarketSpec, fitted: dict[str, Fitted], found:
     """What a reader should know about the market file that no single statistic says."""
     dropped = sorted(set(base.randomise) - set(spec.randomise))
     notes = [f"randomise.{path} of the base market was dropped: the log gives the value" for path in dropped]
+    skipped = found.log.skipped
+    if skipped is not None and skipped.rows:
+        notes.append(f"bad rows were set aside: {len(skipped.rows):,} of {skipped.rows_total:,}")
     if spec.price.steepness != base.price.steepness:
         notes.append(f"price.steepness {base.price.steepness} of the base market became 1: the landscapes are measured")
     wave, peak = fitted.get("price.diurnal_amplitude"), found.moves.peak_hour
