@@ -148,7 +148,7 @@ def test_the_bad_rows_of_ipinyou_are_set_aside_as_they_are_in_the_file(tmp_path)
 def test_a_quotation_mark_that_is_never_closed_does_not_swallow_the_rest(tmp_path):
     path = tmp_path / "bids.csv"
     path.write_text("\n".join([HEADER, *MANY[:30], '2024-01-01T05:00:00,100,80,1,0,"x', *MANY[30:]]))
-    with pytest.raises(DataError, match="line 32: unexpected end of data. Close or remove the quotation mark"):
+    with pytest.raises(DataError, match=r"line 32: unexpected end of data\. Close or remove the quotation mark"):
         read_log(path, skip_bad_rows=True)
     path.write_text("\n".join([HEADER, *MANY[:30], '2024-01-01T05:00:00,"100,80,1,0,x', *MANY[30:], '",1']))
     with pytest.raises(DataError, match="line 32: a quotation mark is open for 43 more lines"):

@@ -27,6 +27,12 @@ def test_the_list_tells_which_markets_are_tuned(gaelp):
     assert "calibrated" in gaelp("market", "list").stdout
 
 
+def test_the_list_explains_every_bidder(gaelp):
+    explained = json.loads(gaelp("market", "list", "--json").stdout)["bidders"]
+    assert explained.keys() == {kind.key for kind in CATALOG}
+    assert re.search(r"^mpc +model predictive control", gaelp("market", "list").stdout, re.MULTILINE)
+
+
 def test_a_comparison_has_every_bidder_and_only_json_on_stdout(gaelp):
     result = gaelp("market", "compare", "--market", "calm", "--episodes", 3, "--json")
     assert result.exit_code == 0
@@ -185,6 +191,7 @@ def test_a_replay_that_differs_from_what_was_published_says_so_and_exits_1(gaelp
     shown = gaelp("market", "replay", "--published", released)
     assert shown.exit_code == 1
     assert re.search(r"ss-mdp\s+\d+\s+80\s.*306,637\s+no", shown.stdout)
+    assert "ss-mdp: dynamic programming" in shown.stdout
     told = json.loads(gaelp("market", "replay", "--published", released, "--json").stdout)
     assert told["equal"] is False
     assert [row["bidder"] for row in told["rows"]] == ["ss-mdp", "mcpc", "lin", "rlb"]
