@@ -92,10 +92,10 @@ def compare_frames(
     updates: int,
     report: Callable[[str], None] = lambda _: None,
 ) -> FrameSpeed:
-    """Let both take turns, so that whatever else the machine does hits both; one update each goes unmeasured."""
-    for one in (ours, peer):
-        if one is not None:
-            one.update()
+    """Alternate between both, so that other load on the machine hits both; the first update of each is not timed."""
+    for training in (ours, peer):
+        if training is not None:
+            training.update()
     own_speeds, peer_speeds = [], []
     for turn in range(repetitions):
         own_speeds.append(_frames_per_s(ours, updates))

@@ -126,7 +126,7 @@ def seconds_ratio(ours: tuple[Finish, ...], peer: Finish, cap_seconds: float, *,
 
     A peer that did not reach it counts with the cap, so that the ratio is then a lower bound.
     """
-    own = statistics.median(_counted(one, cpu=cpu) if one.reached else float("inf") for one in ours)
+    own = statistics.median(_counted(run, cpu=cpu) if run.reached else float("inf") for run in ours)
     if own == float("inf"):
         return None
     return (_counted(peer, cpu=cpu) if peer.reached else min(cap_seconds, _counted(peer, cpu=cpu))) / own

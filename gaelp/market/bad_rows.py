@@ -23,7 +23,7 @@ class BadReason:
     rule: str
     rows: int
     line: int
-    seen: str
+    value: str  # as the file has it
 
     @property
     def name(self) -> str:
@@ -32,7 +32,7 @@ class BadReason:
 
     def __str__(self) -> str:
         count = "1 row:" if self.rows == 1 else f"{self.rows:,} rows, such as"
-        return f"{count} line {self.line}, {self.place}: saw {self.seen}; {self.rule}"
+        return f"{count} line {self.line}, {self.place}: saw {self.value}; {self.rule}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,12 @@ class RowCheck:
         """Rows with nothing against them so far, shape (n,)."""
         return np.asarray(self._reason < 0)
 
-    def refuse(self, bad: Bools, place: str, rule: str, seen: Callable[[int], str]) -> None:
-        """Note that the rows where `bad` (n,) holds break a rule; `seen` shows the value of one row."""
+    def refuse(self, bad: Bools, place: str, rule: str, value_of: Callable[[int], str]) -> None:
+        """Note that the rows where `bad` (n,) holds break a rule; `value_of` shows the value of a row."""
         rows = np.flatnonzero(bad & self.good)
         if len(rows):
             self._reason[rows] = len(self._reasons)
-            self._reasons.append(BadReason(place, rule, len(rows), int(self.line[rows[0]]), seen(int(rows[0]))))
+            self._reasons.append(BadReason(place, rule, len(rows), int(self.line[rows[0]]), value_of(int(rows[0]))))
 
     def raise_if_bad(self, *, remedy: str = "Correct or drop these rows.") -> None:
         """Raise if any row is bad."""

@@ -75,7 +75,7 @@ class PriceHistory:
         return self.cost_units / self.clicks * self.micros_per_unit
 
     def price_chances(self, *, pseudo_count: float = 1.0) -> Floats:
-        """Chance of each price; every price up to the highest counts as seen `pseudo_count` times more (Laplace)."""
+        """Chance of each price; every price up to the highest is counted `pseudo_count` times more (Laplace)."""
         smoothed = self.counts + pseudo_count
         return np.asarray(smoothed / smoothed.sum(), dtype=np.float64)
 

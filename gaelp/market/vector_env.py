@@ -1,4 +1,4 @@
-"""N campaigns as one Gymnasium vector environment: native batches, no Python loop, same-step autoreset."""
+"""N campaigns in a Gymnasium vector environment: native batches, no Python loop, same-step autoreset."""
 
 import operator
 from collections.abc import Sequence

@@ -26,12 +26,12 @@ class BidLog:
     segment: Ints  # (n,) index into segment_names
     segment_names: tuple[str, ...]
     bid_micros: Ints  # (n,)
-    price_micros: Ints  # (n,) highest rival bid, UNKNOWN_PRICE where it was not told
+    price_micros: Ints  # (n,) highest rival bid, UNKNOWN_PRICE where it is not known
     won: Bools  # (n,)
     click: Bools | None  # (n,)
     conversion: Bools | None  # (n,) reported by the end of the log
     delay_hours: Floats | None  # (n,) click to conversion, NaN where none
-    covered_hours: Ints  # (T,) whole hours the log speaks for, rising
+    covered_hours: Ints  # (T,) whole hours of the log, rising
     covered_share: Floats  # (T,) of each hour; below 1 where the log begins or ends inside it
     end_hours: float  # when the log was cut
     skipped: BadRows | None = None  # bad rows that were set aside, where that was asked for

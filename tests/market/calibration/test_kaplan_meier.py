@@ -21,7 +21,7 @@ def test_it_agrees_with_a_computation_by_hand():
     assert curve.share == pytest.approx([1 / 6, 1 / 2, 1])
     # Greenwood: 1/2 * sqrt(1/(6*5) + 2/(5*3))
     assert curve.std_error[1] == pytest.approx(0.5 * np.sqrt(1 / 30 + 2 / 15))
-    assert (curve.seen, curve.lost) == (4, 2)
+    assert (curve.prices_seen, curve.bids_lost) == (4, 2)
 
 
 def test_without_losses_it_is_the_plain_share():
