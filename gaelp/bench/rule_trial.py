@@ -1,6 +1,6 @@
 """Measure a rule set before money depends on it: false stops on healthy campaigns, delay on planted faults.
 
-Every hour takes the way it takes in production: the same windows, detectors, readings and judge, no copy of them.
+Every hour passes through the code of production: the same windows, detectors, readings and judge.
 """
 
 from collections import Counter
@@ -111,11 +111,12 @@ def fault_trial(
 
 
 def not_kept(healthy: HealthyTrial, faults: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """What is stated of the rules and was not measured, each in one line; nothing if all of it was."""
+    """Claims about the rules that the measurements do not confirm, one line each."""
     share = healthy.killed / healthy.months
     kills = f"false kills: {share:.2%} of {healthy.months} campaign-months; stated: at most {FALSE_KILLS_MAX:.0%}"
     late = [
-        f"{fault} ({stated['for']}): 95% after {_hours_or_never(stated['seen'])}; stated: within {stated['p95_hours']} hours"
+        f"{fault} ({stated['for']}): 95% after {_hours_or_never(stated['seen'])};"
+        f" stated: within {stated['p95_hours']} hours"
         for fault, figures in faults.items()
         for stated in figures["stated"]
         if not stated["kept"]
@@ -153,7 +154,7 @@ def _fault_figures(name: str, caught: list[_Caught]) -> dict[str, object]:
 
 
 def _stated(whom: str, hours: int, figures: dict[str, float | None]) -> dict[str, object]:
-    """Whether a stated hour was kept; if no such campaign was seen, or too many were never caught, it was not."""
+    """Check a stated delay; it is not kept if no such campaign occurred or too many faults were never caught."""
     measured = figures["p95_hours"]
     return {"for": whom, "p95_hours": hours, "seen": measured, "kept": measured is not None and measured <= hours}
 

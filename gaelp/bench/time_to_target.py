@@ -68,7 +68,7 @@ class Runner(Protocol):
     """Something that trains and can be judged."""
 
     def update(self) -> bool:
-        """Train on for a little; False once it has come to its end."""
+        """Train a little further; False once training is over."""
         ...
 
     def policy(self) -> Bidder:
@@ -100,7 +100,7 @@ def run_race(
     spec: RaceSpec,
     report: Callable[[RewardAt], None] = lambda _: None,
 ) -> Finish:
-    """Train until the target is reached, the cap is passed or the runner has come to its end."""
+    """Train until the target is reached, the cap is passed or training is over."""
     wall = cpu = looked = 0.0
     curve: list[RewardAt] = []
     going = True
@@ -153,7 +153,7 @@ class OwnRun:
         next(self._reports)  # the unchanged rule is played and the first checkpoint written: nothing is learned yet
 
     def update(self) -> bool:
-        """One round, and what checkpoints were due since the last."""
+        """Run one round and write the checkpoints that are due."""
         for report in self._reports:
             if isinstance(report, RoundDone):
                 return report.round < report.rounds

@@ -35,7 +35,7 @@ __all__ = ["FULL", "QUICK", "BenchSizes", "Race", "TrainSpeed", "measure_trainin
 ReportLine = Callable[[str], None]
 
 _PEER = "stable_baselines3"
-_SEED, _JUDGING_SEED = 21, 11  # neither is one that the recipes were tried with while they were chosen
+_SEED, _JUDGING_SEED = 21, 11  # not among the seeds with which the recipes were chosen
 
 
 class BenchSizes(Frozen):

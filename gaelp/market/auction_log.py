@@ -25,7 +25,7 @@ _LARGEST_EXACT = 2.0**53
 class AuctionLog:
     """Auctions in the order in which they were held, one entry each.
 
-    `bid_micros` is what was bid when the log was written: the log can tell what a bid up to it would have met. With it,
+    `bid_micros` is what was bid when the log was written: the log shows the outcome of any bid up to it. With it,
     an auction may be lost, and then its price is UNKNOWN_PRICE_MICROS.
     """
 

@@ -2,7 +2,7 @@
 
 __all__ = ["short_number"]
 
-_ZERO_BELOW = 1e-9  # no figure of a market is this small; what is comes from rounding
+_ZERO_BELOW = 1e-9  # smaller figures of a market are rounding errors
 
 
 def short_number(value: float, digits: int = 4) -> str:

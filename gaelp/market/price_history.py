@@ -1,4 +1,4 @@
-"""What past auctions tell before a campaign starts: how often each price was paid, and how often a click followed."""
+"""What past auctions show before a campaign starts: how often each price was paid, and how often clicks followed."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Rows of random numbers at once: the draws of `random`, number for number, in loops that run several in step.
+"""Rows of random numbers at once: the draws of `random`, number for number, in loops that the compiler can vectorise.
 
 A row belongs to one campaign and stream; `counters` says which hour and segment each place is. Table lookups
 have loops of their own, because one lookup among the arithmetic keeps the compiler from vectorising all of it.

@@ -68,11 +68,11 @@ def test_a_market_outside_of_configs_is_taken_by_its_path(gaelp, here, log):
 
 
 def test_json_names_the_market_and_both_files(gaelp, here, log):
-    told = json.loads(gaelp("data", "calibrate", log, "--name", "mine", "--json").stdout)
-    assert told["market"] == "mine"
-    assert told["market_path"] == str(here / "configs" / "markets" / "mine.yaml")
-    assert told["report_path"] == str(here / "configs" / "markets" / "mine.report.json")
-    assert told["kept"][0]["reason"]
+    report = json.loads(gaelp("data", "calibrate", log, "--name", "mine", "--json").stdout)
+    assert report["market"] == "mine"
+    assert report["market_path"] == str(here / "configs" / "markets" / "mine.yaml")
+    assert report["report_path"] == str(here / "configs" / "markets" / "mine.report.json")
+    assert report["kept"][0]["reason"]
 
 
 @pytest.mark.parametrize("name", ["mine", "cal"])
@@ -158,9 +158,9 @@ def test_a_check_says_whether_held_out_prices_fit_and_writes_nothing(gaelp, here
         assert result.exit_code == 0, result.stderr
         assert "Held-out prices fit: kl 0." in result.stdout
         assert "for chance" in result.stdout
-    told = json.loads(gaelp("data", "calibrate", log, "--check", "--json").stdout)
-    assert told["price_judgement"]["fits"] is True
-    assert told["price_judgement"]["kl_limit"] > 0.05
+    report = json.loads(gaelp("data", "calibrate", log, "--check", "--json").stdout)
+    assert report["price_judgement"]["fits"] is True
+    assert report["price_judgement"]["kl_limit"] > 0.05
     assert files(here) == ["bids.csv"]
 
 

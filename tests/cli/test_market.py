@@ -167,9 +167,9 @@ def test_a_market_is_tuned_then_compared(here, gaelp):
     (here / "small.yaml").write_text(SMALL, encoding="utf-8")
     tuned = gaelp("market", "tune", "small.yaml", "--trials", 1, "--json")
     assert tuned.exit_code == 0, tuned.stderr
-    told = json.loads(tuned.stdout)
-    assert told["bidders"].keys() == {kind.key for kind in CATALOG}
-    assert told["path"] == str(here / "configs" / "baselines" / "small.yaml")
+    printed = json.loads(tuned.stdout)
+    assert printed["bidders"].keys() == {kind.key for kind in CATALOG}
+    assert printed["path"] == str(here / "configs" / "baselines" / "small.yaml")
     assert (here / "configs" / "baselines" / "small.yaml").is_file()
     compared = gaelp("market", "compare", "--market", "small.yaml", "--episodes", 2, "--json")
     assert compared.exit_code == 0, compared.stderr
@@ -192,9 +192,9 @@ def test_a_replay_that_differs_from_what_was_published_says_so_and_exits_1(gaelp
     assert shown.exit_code == 1
     assert re.search(r"ss-mdp\s+\d+\s+80\s.*306,637\s+no", shown.stdout)
     assert "ss-mdp: dynamic programming" in shown.stdout
-    told = json.loads(gaelp("market", "replay", "--published", released, "--json").stdout)
-    assert told["equal"] is False
-    assert [row["bidder"] for row in told["rows"]] == ["ss-mdp", "mcpc", "lin", "rlb"]
+    printed = json.loads(gaelp("market", "replay", "--published", released, "--json").stdout)
+    assert printed["equal"] is False
+    assert [row["bidder"] for row in printed["rows"]] == ["ss-mdp", "mcpc", "lin", "rlb"]
 
 
 def test_a_folder_without_the_released_files_exits_2(gaelp, here):

@@ -28,7 +28,7 @@ def test_a_space_separated_log_is_read_in_order_with_prices_in_whole_micros(tmp_
 
 
 @pytest.mark.parametrize(
-    ("line", "seen"),
+    ("line", "parts"),
     [
         ("0 -1 0.1", ("line 2", "'price'", "-1")),
         ("0 1.5 0.1", None),
@@ -47,15 +47,15 @@ def test_a_space_separated_log_is_read_in_order_with_prices_in_whole_micros(tmp_
     ],
 )
 def test_a_bad_row_is_named_by_file_line_column_and_value(
-    tmp_path: Path, line: str, seen: tuple[str, ...] | None
+    tmp_path: Path, line: str, parts: tuple[str, ...] | None
 ) -> None:
     path = written(tmp_path, f"0 5 0.1\n{line}\n0 6 0.1\n")
-    if seen is None:
+    if parts is None:
         assert read_space_separated(path).price_micros.tolist() == [50, 15, 60]
         return
     with pytest.raises(DataError) as error:
         read_space_separated(path)
-    assert all(part in str(error.value) for part in (str(path), *seen))
+    assert all(part in str(error.value) for part in (str(path), *parts))
 
 
 def test_a_bad_row_far_down_is_named_by_its_own_line(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_unit_of_less_than_a_micro_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "seen"),
+    ("change", "parts"),
     [
         ({"price_micros": np.array([1, -2])}, "auction 1, column 'price_micros': -2"),
         ({"click": np.array([0, 3], dtype=np.int8)}, "auction 1, column 'click': 3"),
@@ -98,7 +98,7 @@ def test_a_unit_of_less_than_a_micro_is_refused(tmp_path: Path) -> None:
         ({"click_probability": np.array([0.5])}, "columns of one length"),
     ],
 )
-def test_a_log_made_in_code_is_checked_like_a_file(change: dict[str, np.ndarray], seen: str) -> None:
+def test_a_log_made_in_code_is_checked_like_a_file(change: dict[str, np.ndarray], parts: str) -> None:
     fine = {
         "price_micros": np.array([1, 2]),
         "click": np.array([0, 1], dtype=np.int8),
@@ -107,5 +107,5 @@ def test_a_log_made_in_code_is_checked_like_a_file(change: dict[str, np.ndarray]
         "micros_per_unit": 1,
     }
     assert len(AuctionLog(**fine)) == 2
-    with pytest.raises(DataError, match=seen):
+    with pytest.raises(DataError, match=parts):
         AuctionLog(**(fine | change))

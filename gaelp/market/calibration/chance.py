@@ -32,7 +32,7 @@ class PriceJudgement(Frozen):
 
 
 def judge_price(comparison: PriceComparison, log: BidLog, fitted_rows: int, rng: np.random.Generator) -> PriceJudgement:
-    """Hold a comparison of halves of a log against the bars, with an allowance for the size of the log.
+    """Judge a comparison of two halves of a log, with an allowance for the size of the log.
 
     The allowance comes from the log itself: its auctions, split one by one at random, differ by nothing but chance.
     Hours that differ from each other are not excused by it.

@@ -28,7 +28,7 @@ def write_calibration(
 def check_target(path: Path, *, replace: bool) -> None:
     """Refuse, before any work, a file that could not be written or that `replace` does not allow to be replaced.
 
-    Folders that are missing are made later, so the nearest one that exists has to take them.
+    Missing folders are made later, so the nearest existing one has to be writable.
     """
     try:
         if path.exists() and not (replace and path.is_file()):
@@ -36,7 +36,7 @@ def check_target(path: Path, *, replace: bool) -> None:
             raise ConfigError(f"{shown(path)} {kind}; allowed: a new file, or with --force one to replace.")
         folder = next(parent for parent in path.absolute().parents if parent.exists())
     except OSError as problem:
-        raise ConfigError(f"{path} cannot be looked up: {problem.strerror}. Name another file.") from None
+        raise ConfigError(f"{path} cannot be accessed: {problem.strerror}. Name another file.") from None
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         what = "cannot be written to" if folder.is_dir() else "is not a folder"
         raise ConfigError(f"{shown(path)} cannot be written: {folder} {what}. Name a file in a folder that can.")

@@ -34,7 +34,7 @@ _NEEDED = set(REQUIRED_COLUMNS) | set(OPTIONAL_COLUMNS)
 def read_log(path: Path, *, utc_offset_hours: float = 0.0, skip_bad_rows: bool = False) -> BidLog:
     """Read a .csv or .parquet file with the columns that log_from_table declares.
 
-    A bad row is an error, or with `skip_bad_rows` set aside in the log's `skipped`; above a tenth it is an error still.
+    A bad row is an error, or with `skip_bad_rows` set aside in the log's `skipped`, up to a tenth of the rows.
     """
     check_utc_offset(utc_offset_hours)
     suffix = path.suffix.lower()
