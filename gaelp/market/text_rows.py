@@ -64,8 +64,9 @@ def check_log_file(path: Path, *, parquet: bool = False) -> None:
 def text_rows(path: Path, *, delimiter: str, quoted: bool = True) -> Iterator[TextRows]:
     """Every row that is not blank, some at a time; without `quoted`, a quotation mark is an ordinary character."""
     with _text(path) as file:
-        quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-        reader = csv.reader(file, delimiter=delimiter, quoting=quoting, strict=quoted)
+        reader = csv.reader(
+            file, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=quoted
+        )
         try:
             line_before = 0
             while rows := [(row, reader.line_num) for row in islice(reader, _ROWS_AT_ONCE)]:
