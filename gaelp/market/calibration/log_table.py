@@ -42,7 +42,8 @@ class LogTable:
         frame = frame.reset_index(drop=True)
 
         def texts_of(positions: Ints) -> list[str]:
-            return frame.iloc[positions].to_json(orient="records", lines=True, date_format="iso").splitlines()
+            rows = frame.iloc[positions].to_json(orient="records", lines=True, date_format="iso")
+            return str(rows).splitlines()
 
         return cls(source, frame, np.arange(len(frame)) + first_line, texts_of)
 
