@@ -29,14 +29,14 @@ def missed(row):
     if row["agent"] not in MOST_SECONDS:
         return []
     ends = {"value": 0, "lower_95": 1}
-    found = [
+    misses = [
         f"{name} ({end}) is {row[name][ends[end]]:.4f}, wanted {least}"
         for (name, end), least in BARS.get(row["market"], {}).items()
         if not row[name][ends[end]] >= least
     ]
     most = MOST_SECONDS[row["agent"]]
     slow = row["training_seconds"] > most
-    return found + ([f"training took {row['training_seconds']:.0f} s, wanted {most} at most"] if slow else [])
+    return misses + ([f"training took {row['training_seconds']:.0f} s, wanted {most} at most"] if slow else [])
 
 
 def trained(home, episodes, agent, market, seed):

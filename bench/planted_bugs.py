@@ -3,7 +3,7 @@
     python bench/planted_bugs.py                    every list
     python bench/planted_bugs.py guarded ledger     some of them
 
-A bug is data: a file, a text that stands in it exactly once, what is put in its place (`also` names further places of
+A bug is data: a file, a text that occurs in it exactly once, what replaces it (`also` names further places of
 the same file), the tests to run, and in `select` which of them, as for `pytest -k`. Tests that do not end say "no
 answer", which counts as caught only for a bug with `hangs: true`: otherwise a slow machine would catch everything. To
 cover another part, add a YAML file to bench/planted_bugs/. Some parts keep their list beside their tests, as tuples of
@@ -62,8 +62,8 @@ def load(part: str) -> list[Bug]:
 
 
 def _from_python(path: Path) -> list[Bug]:
-    found = runpy.run_path(str(path))
-    rows = found["PLANTED_BUGS"] if "PLANTED_BUGS" in found else found["PLANTED"]
+    names = runpy.run_path(str(path))
+    rows = names["PLANTED_BUGS"] if "PLANTED_BUGS" in names else names["PLANTED"]
     return [Bug(row.name, row.file, ((row.old, row.new),), (row.test,), "") for row in rows]
 
 
@@ -73,7 +73,7 @@ def _from_yaml(path: Path) -> list[Bug]:
         Bug(
             row["name"],
             row["file"],
-            tuple((one["find"], one["replace"]) for one in (row, *row.get("also", []))),
+            tuple((change["find"], change["replace"]) for change in (row, *row.get("also", []))),
             tuple(row["tests"]),
             row.get("select", ""),
             row.get("hangs", False),
@@ -86,7 +86,9 @@ def planted(text: str, bug: Bug) -> str:
     """The source with the bug in it."""
     for find, replace in bug.changes:
         if text.count(find) != 1:
-            raise SystemExit(f"{bug.name}: {bug.file} holds {find!r} {text.count(find)} times, not once: mend the list")
+            raise SystemExit(
+                f"{bug.name}: {bug.file} holds {find!r} {text.count(find)} times, not once: correct the list"
+            )
         text = text.replace(find, replace)
     return text
 
@@ -116,17 +118,17 @@ def failing(copy: Path, bug: Bug) -> str | None:
         return NO_ANSWER
     if done.returncode == 0:
         return None
-    found = FAILED.search(done.stdout)
-    if found is None:
+    failure = FAILED.search(done.stdout)
+    if failure is None:
         raise SystemExit(f"{bug.name}: pytest ended with {done.returncode}: {done.stdout[-500:]} {done.stderr[-500:]}")
-    return found[1]
+    return failure[1]
 
 
 def check_whole(copy: Path, bugs: list[Bug]) -> None:
-    """The tests pass while there is no bug, or what they notice says nothing."""
+    """Check that the tests pass without a bug: otherwise their failures prove nothing."""
     for bug in {(bug.tests, bug.select): bug for bug in bugs}.values():
         if test := failing(copy, bug):
-            raise SystemExit(f"{test} fails without any bug: mend that first")
+            raise SystemExit(f"{test} fails without any bug: fix that first")
 
 
 def judged(bug: Bug, noticed: str | None) -> tuple[bool, str]:
@@ -140,7 +142,7 @@ def main(chosen: list[str]) -> int:
     """Plant every bug of the chosen lists; the number that nobody noticed decides the exit code."""
     bugs = [bug for part in chosen or parts() for bug in load(part)]
     for bug in bugs:
-        planted((ROOT / bug.file).read_text(encoding="utf-8"), bug)  # a list that is out of date is told at once
+        planted((ROOT / bug.file).read_text(encoding="utf-8"), bug)  # an outdated list fails at once
     missed = 0
     with tempfile.TemporaryDirectory(prefix="gaelp-planted-") as name:
         copy = Path(name)

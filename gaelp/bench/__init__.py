@@ -1,1 +1,1 @@
-"""What `gaelp bench` measures, and the peers it measures beside. Nothing is re-exported: torch takes seconds."""
+"""What `gaelp bench` measures, and the peers it compares with. Nothing is re-exported: torch takes seconds."""

@@ -6,7 +6,7 @@ gradient of what was fed in. An update makes them for actor and critic, for ever
 
     needed = rows x epochs x (actor + critic),   fraction = needed / CPU seconds of the update / limit
 
-The limit is the best speed of exactly those products, written into memory that is there, at the size of a minibatch
+The limit is the best speed of exactly those products, written into preallocated memory, at the size of a minibatch
 or of the pieces a minibatch is cut into, whichever is faster. Everything else an update does, such as activations,
 shuffling, losses, the critic's first pass and the optimiser, counts against the fraction.
 """
@@ -92,10 +92,10 @@ def compare_frames(
     updates: int,
     report: Callable[[str], None] = lambda _: None,
 ) -> FrameSpeed:
-    """Let both take turns, so that whatever else the machine does hits both; one update each goes unmeasured."""
-    for one in (ours, peer):
-        if one is not None:
-            one.update()
+    """Alternate between both, so that other load on the machine hits both; the first update of each is not timed."""
+    for training in (ours, peer):
+        if training is not None:
+            training.update()
     own_speeds, peer_speeds = [], []
     for turn in range(repetitions):
         own_speeds.append(_frames_per_s(ours, updates))
@@ -161,7 +161,7 @@ def matmul_limit(sizes: tuple[int, ...], rows: int, *, seconds: float = 1.0) -> 
 
 
 def update_operations(config: PpoConfig, spaces: Spaces) -> int:
-    """What the products of one update come to, as the module says above."""
+    """Operations of one update's matrix products, as defined above."""
     rows = config.steps_per_update * spaces.rows
     per_row = sum(sum(product.operations for product in _products(sizes, 1)) for sizes in _layers(config, spaces))
     return rows * config.epochs * per_row

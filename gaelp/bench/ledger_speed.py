@@ -118,15 +118,15 @@ def _measure(
     time_transfers(ledger, max(1, transfers // 20), name="warm-up")
     began = time.perf_counter()
     seconds = time_transfers(ledger, transfers, name="one")
-    one = _figures(seconds, time.perf_counter() - began)
-    report(f"  {what}, 1 process: {one.transfers_per_s:,.0f} transfers/s, p99 {one.p99_ms:.1f} ms")
+    single = _figures(seconds, time.perf_counter() - began)
+    report(f"  {what}, 1 process: {single.transfers_per_s:,.0f} transfers/s, p99 {single.p99_ms:.1f} ms")
     ledger.close()
     eight = _by_eight(place, latch, max(1, transfers // _PROCESSES))
     report(f"  {what}, {_PROCESSES} processes: {eight.transfers_per_s:,.0f} transfers/s, p99 {eight.p99_ms:.1f} ms")
     if not verify(ledger).balances:
         raise GaelpError(f"the books of the benchmark on {what} do not balance: this is a defect, report it")
     ledger.close()
-    return one, eight
+    return single, eight
 
 
 def _by_eight(place: Path | str, latch: Latch, transfers_each: int) -> LedgerFigures:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gaelp.bench.batch_speed import BatchSpeed, measure_batches
 from gaelp.bench.market_peers import PEERS
-from gaelp.bench.paired_timing import Turns, measure_in_turns
+from gaelp.bench.paired_timing import PairedTimings, measure_in_pairs
 from gaelp.config.base import Frozen
 from gaelp.market.market import Market
 
@@ -14,7 +14,7 @@ __all__ = ["MarketSpeed", "measure_market"]
 
 _SIZES = (256, 1024, 4096, 16_384, 65_536)
 _HEADLINE = 4096
-_TURNS = 5
+_PAIRS = 5
 
 
 class MarketSpeed(Frozen):
@@ -22,16 +22,16 @@ class MarketSpeed(Frozen):
 
     market: str
     by_campaigns: tuple[BatchSpeed, ...]
-    peers: dict[str, Turns | None]
+    peers: dict[str, PairedTimings | None]
 
     def figures(self) -> dict[str, Any]:
         """As plain data, the figures of the headline batch and the ratios to the peers first."""
         headline = next(batch for batch in self.by_campaigns if batch.campaigns == _HEADLINE)
         return {
             **headline.model_dump(exclude={"campaigns"}),
-            **{f"ratio_to_{peer}": turns and turns.ratio for peer, turns in self.peers.items()},
-            **{f"env_ratio_to_{peer}": turns and turns.env_ratio for peer, turns in self.peers.items()},
-            **self.model_dump(),
+            **{f"ratio_to_{peer}": pairs and pairs.ratio for peer, pairs in self.peers.items()},
+            **{f"env_ratio_to_{peer}": pairs and pairs.env_ratio for peer, pairs in self.peers.items()},
+            **self.model_dump(by_alias=True),
         }
 
 
@@ -46,12 +46,12 @@ def measure_market(market: Market, bench: Path, *, quick: bool, report: Callable
     return MarketSpeed(market=market.spec.name, by_campaigns=batches, peers=peers)
 
 
-def _beside(market: Market, peer: str, bench: Path, report: Callable[[str], None]) -> Turns | None:
-    return measure_in_turns(
+def _beside(market: Market, peer: str, bench: Path, report: Callable[[str], None]) -> PairedTimings | None:
+    return measure_in_pairs(
         market,
         _HEADLINE,
         peer,
         bench,
-        turns=_TURNS,
-        report=lambda turn: report(f"  {peer}: ratio {turn.campaign_steps_per_s / turn.peer_steps_per_s:,.0f}"),
+        pairs=_PAIRS,
+        report=lambda pair: report(f"  {peer}: ratio {pair.campaign_steps_per_s / pair.peer_steps_per_s:,.0f}"),
     )

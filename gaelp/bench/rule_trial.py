@@ -1,6 +1,6 @@
 """Measure a rule set before money depends on it: false stops on healthy campaigns, delay on planted faults.
 
-Every hour takes the way it takes in production: the same windows, detectors, readings and judge, no copy of them.
+Every hour passes through the code of production: the same windows, detectors, readings and judge.
 """
 
 from collections import Counter
@@ -111,20 +111,21 @@ def fault_trial(
 
 
 def not_kept(healthy: HealthyTrial, faults: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """What is stated of the rules and was not measured, each in one line; nothing if all of it was."""
+    """Claims about the rules that the measurements do not confirm, one line each."""
     share = healthy.killed / healthy.months
     kills = f"false kills: {share:.2%} of {healthy.months} campaign-months; stated: at most {FALSE_KILLS_MAX:.0%}"
     late = [
-        f"{fault} ({one['for']}): 95% after {_hours_or_never(one['seen'])}; stated: within {one['p95_hours']} hours"
+        f"{fault} ({stated['for']}): 95% after {_hours_or_never(stated['seen'])};"
+        f" stated: within {stated['p95_hours']} hours"
         for fault, figures in faults.items()
-        for one in figures["stated"]
-        if not one["kept"]
+        for stated in figures["stated"]
+        if not stated["kept"]
     ]
     return (*([kills] if share > FALSE_KILLS_MAX else []), *late)
 
 
-def _hours_or_never(seen: float | None) -> str:
-    return "no number of hours" if seen is None else f"{seen:g} hours"
+def _hours_or_never(hours: float | None) -> str:
+    return "no number of hours" if hours is None else f"{hours:g} hours"
 
 
 @dataclass(frozen=True)
@@ -142,17 +143,20 @@ def _sizes(world: Campaigns, index: int, start: int) -> frozenset[str]:
 
 def _fault_figures(name: str, caught: list[_Caught]) -> dict[str, object]:
     figures = {
-        "all": _spread([one.stop_hours for one in caught]),
-        "first_word": _spread([one.word_hours for one in caught]),
-        **{size: _spread([one.stop_hours for one in caught if size in one.sizes]) for size in ("busy", "pilot_sized")},
+        "all": _spread([campaign.stop_hours for campaign in caught]),
+        "first_word": _spread([campaign.word_hours for campaign in caught]),
+        **{
+            size: _spread([campaign.stop_hours for campaign in caught if size in campaign.sizes])
+            for size in ("busy", "pilot_sized")
+        },
     }
     return {**figures, "stated": [_stated(whom, hours, figures[whom]) for whom, hours in STATED_HOURS[name].items()]}
 
 
 def _stated(whom: str, hours: int, figures: dict[str, float | None]) -> dict[str, object]:
-    """Whether a stated hour was kept; if no such campaign was seen, or too many were never caught, it was not."""
-    seen = figures["p95_hours"]
-    return {"for": whom, "p95_hours": hours, "seen": seen, "kept": seen is not None and seen <= hours}
+    """Check a stated delay; it is not kept if no such campaign occurred or too many faults were never caught."""
+    measured = figures["p95_hours"]
+    return {"for": whom, "p95_hours": hours, "seen": measured, "kept": measured is not None and measured <= hours}
 
 
 class _Run:

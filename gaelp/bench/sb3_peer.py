@@ -48,7 +48,7 @@ class VectorEnvAdapter(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Bools, list[dict[str, Any]]]:
-        """Run it; an ended row's info holds its last observation."""
+        """Run the step; the info of a row that ended holds its last observation."""
         obs, reward, terminated, truncated, info = self._env.step(self._actions)
         ended = terminated | truncated
         infos = self._nothing
@@ -66,19 +66,19 @@ class VectorEnvAdapter(VecEnv):
         self._env.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """The same for all rows, for they share one environment."""
+        """An attribute of the environment that all rows share, once per row."""
         return [getattr(self._env, attr_name, None)] * self._count(indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ARG002 - signature of VecEnv
-        """Set it for all rows."""
+        """Set an attribute of the environment that all rows share."""
         setattr(self._env, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call it once, for all rows."""
+        """Call a method of the environment once, for all rows."""
         return [getattr(self._env, method_name)(*method_args, **method_kwargs)] * self._count(indices)
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ARG002 - as above
-        """It is not."""
+        """False for every row: nothing is wrapped."""
         return [False] * self._count(indices)
 
     def _count(self, indices: Any) -> int:
@@ -134,12 +134,12 @@ class JointPolicy:
         self.model = model
 
     def begin(self, brief: Brief, /) -> None:
-        """Start afresh with what is known at launch."""
+        """Start new campaigns from their brief."""
         self._brief, self._features = brief, FeatureMaker(brief)
         self._decoder = ContinuousActions(brief.segments, brief.creatives)
 
     def act(self, obs: Observation, /) -> Action:
-        """What the network says, as the environment reads it."""
+        """The network's actions in the form the environment takes."""
         actions, _ = self.model.predict(self._features(obs), deterministic=True)
         return self._decoder.decode(actions, self._brief)[0]
 
@@ -157,7 +157,7 @@ class DefaultRun:
         self._training = Sb3Training(model)
 
     def update(self) -> bool:
-        """One update; always True, for it has no end of its own."""
+        """Run one update; always True, because training never ends by itself."""
         self._training.update()
         return True
 

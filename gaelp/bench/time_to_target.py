@@ -68,7 +68,7 @@ class Runner(Protocol):
     """Something that trains and can be judged."""
 
     def update(self) -> bool:
-        """Train on for a little; False once it has come to its end."""
+        """Train a little further; False once training is over."""
         ...
 
     def policy(self) -> Bidder:
@@ -100,7 +100,7 @@ def run_race(
     spec: RaceSpec,
     report: Callable[[RewardAt], None] = lambda _: None,
 ) -> Finish:
-    """Train until the target is reached, the cap is passed or the runner has come to its end."""
+    """Train until the target is reached, the cap is passed or training is over."""
     wall = cpu = looked = 0.0
     curve: list[RewardAt] = []
     going = True
@@ -126,7 +126,7 @@ def seconds_ratio(ours: tuple[Finish, ...], peer: Finish, cap_seconds: float, *,
 
     A peer that did not reach it counts with the cap, so that the ratio is then a lower bound.
     """
-    own = statistics.median(_counted(one, cpu=cpu) if one.reached else float("inf") for one in ours)
+    own = statistics.median(_counted(run, cpu=cpu) if run.reached else float("inf") for run in ours)
     if own == float("inf"):
         return None
     return (_counted(peer, cpu=cpu) if peer.reached else min(cap_seconds, _counted(peer, cpu=cpu))) / own
@@ -153,7 +153,7 @@ class OwnRun:
         next(self._reports)  # the unchanged rule is played and the first checkpoint written: nothing is learned yet
 
     def update(self) -> bool:
-        """One round, and what checkpoints were due since the last."""
+        """Run one round and write the checkpoints that are due."""
         for report in self._reports:
             if isinstance(report, RoundDone):
                 return report.round < report.rounds

@@ -35,7 +35,7 @@ __all__ = ["FULL", "QUICK", "BenchSizes", "Race", "TrainSpeed", "measure_trainin
 ReportLine = Callable[[str], None]
 
 _PEER = "stable_baselines3"
-_SEED, _JUDGING_SEED = 21, 11  # neither is one that the recipes were tried with while they were chosen
+_SEED, _JUDGING_SEED = 21, 11  # not among the seeds with which the recipes were chosen
 
 
 class BenchSizes(Frozen):
@@ -125,7 +125,7 @@ def measure_training(
         time_to_target_ratio=race.ratio,
         fraction_of_matmul_limit=matmul.fraction,
         time_to_target_cpu_ratio=race.cpu_ratio,
-        ours_reached=all(one.reached for one in race.ours),
+        ours_reached=all(run.reached for run in race.ours),
         sb3_reached=race.sb3.reached if race.sb3 else None,
         frames=frames,
         matmul=matmul,
@@ -156,9 +156,7 @@ def _one_thread() -> Iterator[None]:
 
 def _frames(market: Market, recipe: Recipe, sizes: BenchSizes, report: ReportLine) -> tuple[FrameSpeed, MatmulShare]:
     rows = sizes.rows or recipe.arena.rows
-    report(
-        f"Frames on market {market.spec.name}: {rows} rows, {sizes.repetitions} x {sizes.updates} updates in turns ..."
-    )
+    report(f"Frames on market {market.spec.name}: {rows} rows, {sizes.repetitions} x {sizes.updates} updates each ...")
     ours = OwnTraining(recipe.agent, _env(market, recipe, rows), seed=_SEED)
     peer: Training | None = None
     if _peer_is_there():

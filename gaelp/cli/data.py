@@ -1,6 +1,7 @@
 """`gaelp data`: fit a market to a log of auctions."""
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,6 +14,7 @@ from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.config import check_name, names_in
 from gaelp.config.places import absolute
+from gaelp.config.write import write_texts
 from gaelp.errors import BadInput
 from gaelp.market.build import load_market_spec
 from gaelp.market.calibration import (
@@ -26,6 +28,7 @@ from gaelp.market.calibration import (
     read_log,
     write_calibration,
 )
+from gaelp.market.number_text import short_number
 
 __all__ = ["app", "calibrate_market"]
 
@@ -36,11 +39,21 @@ AuctionLogFormat = Literal["columns", "ipinyou"]
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """What the market is called and the files it goes to."""
+    """The market's name and its files."""
 
     name: str
     market_path: Path
     report_path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class _LogOptions:
+    """The log and how to read it."""
+
+    path: Path
+    log_format: AuctionLogFormat
+    utc_offset_hours: float
+    bad_rows_path: Path | None  # where bad rows are set aside; None if they stop the command
 
 
 @app.command("calibrate")
@@ -61,9 +74,18 @@ def calibrate_market(
     utc_offset_hours: Annotated[
         float, typer.Option("--utc-offset-hours", help="The market's clock against UTC, -12 to 14.")
     ] = 0.0,
+    bad_rows: Annotated[
+        Path | None,
+        typer.Option(
+            "--skip-bad-rows",
+            metavar="FILE",
+            help="Set bad rows aside in this CSV file (line, reason, text) and use the rest; at most 10% of the rows.",
+            show_default="bad rows stop the command",
+        ),
+    ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Fit on half of the hours, compare on the others, write nothing."),
+        typer.Option("--check", help="Fit on half of the hours, compare on the others, write no market."),
     ] = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
@@ -77,20 +99,38 @@ def calibrate_market(
     - `gaelp data calibrate bids.parquet --name mine`
 
     - `gaelp data calibrate bids.csv --check`
+
+    - `gaelp data calibrate bids.csv --name mine --skip-bad-rows bad.csv`
     """
     settings = prepare(config, overrides).settings
+    options = _LogOptions(log, log_format, utc_offset_hours, None if bad_rows is None else absolute(bad_rows))
     if check:
-        _show_check(_read(log, log_format, utc_offset_hours), settings.run.seed, as_json)
+        _check_bad_rows_target(options, force=force)
+        bids = _read(options)
+        report = half_split_report(bids, np.random.default_rng(settings.run.seed))
+        write_texts(_bad_rows_text(options, bids))
+        _show_check(report, _bad_rows_json(options, bids), as_json=as_json)
         return
     target = _target(log, name, out, force=force)
+    _check_bad_rows_target(options, target.market_path, target.report_path, force=force)
     base_spec = load_market_spec(base)
-    found = calibrate(_read(log, log_format, utc_offset_hours), name=target.name, base=base_spec)
-    write_calibration(found, market_path=target.market_path, report_path=target.report_path)
+    bids = _read(options)
+    calibration = calibrate(bids, name=target.name, base=base_spec)
+    write_calibration(
+        calibration,
+        market_path=target.market_path,
+        report_path=target.report_path,
+        other_texts=_bad_rows_text(options, bids),
+    )
     if as_json:
         files = {"market_path": str(target.market_path), "report_path": str(target.report_path)}
-        show_json({**files, **found.report.model_dump(mode="json")})
+        show_json({**files, **_bad_rows_json(options, bids), **calibration.report.model_dump(mode="json")})
         return
-    _show_report(found.report)
+    _show_report(calibration.report)
+    _say_how_to_use(target)
+
+
+def _say_how_to_use(target: _Target) -> None:
     path = target.market_path
     say(f"Wrote {path}\nand   {target.report_path}")
     pasted = shlex.quote(str(path))
@@ -99,7 +139,7 @@ def calibrate_market(
 
 
 def _target(log: Path, name: str | None, out: Path | None, *, force: bool) -> _Target:
-    """Where the market goes; whatever speaks against it is said before the log is read."""
+    """The files to write; names and folders are checked before the log is read."""
     called = check_name(log.stem, f"the name of {log.name} (give another with --name)") if name is None else name
     called = check_name(called, "--name")
     if called.endswith((".yaml", ".yml")):
@@ -124,20 +164,53 @@ def _check_out(path: Path, *, given: bool) -> None:
         raise BadInput(f"--out: the folder {path.parent} does not exist; allowed: one that does. Make it first.")
 
 
-def _read(log: Path, log_format: AuctionLogFormat, utc_offset_hours: float) -> BidLog:
-    if log_format == "ipinyou" and utc_offset_hours != 0:
+def _check_bad_rows_target(options: _LogOptions, *others: Path, force: bool) -> None:
+    path = options.bad_rows_path
+    if path is None:
+        return
+    if path.resolve() in {other.resolve() for other in (absolute(options.path), *others)}:
+        raise BadInput(f"--skip-bad-rows: {path} is the log, the market or its report. Name another file.")
+    check_target(path, replace=force)
+
+
+def _read(options: _LogOptions) -> BidLog:
+    path, offset, skip = options.path, options.utc_offset_hours, options.bad_rows_path is not None
+    if options.log_format == "ipinyou" and offset != 0:
         raise BadInput(
-            f"saw --utc-offset-hours {utc_offset_hours:g} with --format ipinyou; allowed: 0, for its times are already"
+            f"saw --utc-offset-hours {offset:g} with --format ipinyou; allowed: 0, for its times are already"
             " on the market's clock. Leave the option out."
         )
-    say(f"Reading {log} ...")
-    return read_ipinyou(log) if log_format == "ipinyou" else read_log(log, utc_offset_hours=utc_offset_hours)
+    say(f"Reading {path} ...")
+    if options.log_format == "ipinyou":
+        bids = read_ipinyou(path, skip_bad_rows=skip)
+    else:
+        bids = read_log(path, utc_offset_hours=offset, skip_bad_rows=skip)
+    if bids.skipped is not None:
+        say(bids.skipped.summary())
+        if bids.skipped.rows:
+            say(f"They are set aside in {options.bad_rows_path}; the rest is used.")
+    say(f"Fitting {bids.rows:,} auctions in {len(bids.covered_hours):,} hours (about 5 s for a million) ...")
+    return bids
 
 
-def _show_check(bids: BidLog, seed: int, as_json: bool) -> None:
-    report = half_split_report(bids, np.random.default_rng(seed))
+def _bad_rows_text(options: _LogOptions, bids: BidLog) -> dict[Path, str]:
+    """The file of bad rows; there is none without bad rows."""
+    if options.bad_rows_path is None or bids.skipped is None or not bids.skipped.rows:
+        return {}
+    return {options.bad_rows_path: bids.skipped.as_csv()}
+
+
+def _bad_rows_json(options: _LogOptions, bids: BidLog) -> dict[str, object]:
+    if bids.skipped is None:
+        return {}
+    by_reason = {reason.name: reason.rows for reason in bids.skipped.reasons}
+    path = str(options.bad_rows_path) if bids.skipped.rows else None
+    return {"bad_rows": {"path": path, "rows": len(bids.skipped.rows), "by_reason": by_reason}}
+
+
+def _show_check(report: HalfSplitReport, bad_rows: Mapping[str, object], *, as_json: bool) -> None:
     if as_json:
-        show_json(report.model_dump(mode="json"))
+        show_json({**bad_rows, **report.model_dump(mode="json")})
         return
     show_table(("compared on the held-out half", "figure", "value"), _check_rows(report))
     if report.price is not None and report.price_judgement is not None:
@@ -155,21 +228,26 @@ def _show_check(bids: BidLog, seed: int, as_json: bool) -> None:
 def _check_rows(report: HalfSplitReport) -> list[tuple[str, str, str]]:
     parts = {"price": report.price, "volume": report.volume, "clicks": report.clicks}
     return [
-        (part, key, f"{value:.4g}" if isinstance(value, float) else str(value))
-        for part, found in parts.items()
-        if found is not None
-        for key, value in found.model_dump().items()
+        (name, key, short_number(value) if isinstance(value, float) else str(value))
+        for name, part in parts.items()
+        if part is not None
+        for key, value in part.model_dump().items()
     ]
 
 
 def _show_report(report: CalibrationReport) -> None:
     rows = [
-        (path, f"{one.value:.4g}", f"{one.interval_low:.4g} .. {one.interval_high:.4g}", f"{one.observations:,}")
-        for path, one in report.statistics.items()
+        (
+            path,
+            short_number(fitted.value),
+            f"{short_number(fitted.interval_low)} .. {short_number(fitted.interval_high)}",
+            f"{fitted.observations:,}",
+        )
+        for path, fitted in report.statistics.items()
     ]
     show_table(("fitted", "value", "95% interval", "observations"), rows)
     for kept in report.kept:
-        value = "" if kept.default is None else f" at the base market's {kept.default:g}"
+        value = "" if kept.default is None else f" at the base market's {short_number(kept.default, 6)}"
         show_text(f"kept {kept.statistic}{value}: {kept.reason}")
     for note in report.notes:
         show_text(f"note: {note}")

@@ -1,14 +1,12 @@
 """`gaelp market`: tune rule-based bidders on a market, compare them, and replay published results."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress as Bar
 
+from gaelp.cli.bidder_progress import show_bidder_progress
 from gaelp.cli.comparison_table import show_comparison
 from gaelp.cli.interruption import watch
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, as_typed
@@ -33,8 +31,6 @@ app = typer.Typer(no_args_is_help=True)
 
 _SUITE = ("calm", "cal", "cal-first", "signals")
 _TRIALS_MAX = 10_000  # ten hours of search
-
-ShowProgress = Callable[[str, int, int], None]
 
 
 @app.command("compare")
@@ -68,7 +64,7 @@ def compare_rules(
     **reward** is value won over the hindsight optimum, so 1 is perfect. **headroom** is how much of the way from the
     constant bid to the optimum a bidder covers, **lead** its reward against that of the best rule that is not informed,
     **spent** the share of the budget it used, **p10** the reward that it misses in one episode of ten. Those marked
-    *(informed)* are told how hour and price relate to value.
+    *(informed)* know how hour and price relate to value. `gaelp market list` says how each bidder bids.
 
     - `gaelp market compare --config quick-test`
 
@@ -84,21 +80,24 @@ def compare_rules(
     names = list(dict.fromkeys(names))
     if tuned_file and len(names) > 1:
         raise BadInput(f"--tuned: {len(names)} markets seen, 1 allowed: a file holds the bidders of one market")
-    for name in names:
-        market = _market(name, settings)
-        tuned = load_tuned(market, tuned_file, asked=as_typed(name, config, overrides))
-        with _progress(f"{market.spec.name}: playing", len(tuned.kinds)) as progress:
+    built = [_market(name, settings) for name in names]
+    tuned_rules = [
+        load_tuned(market, tuned_file, asked=as_typed(name, config, overrides))
+        for name, market in zip(names, built, strict=True)
+    ]
+    with show_bidder_progress("Playing", sum(len(tuned.kinds) for tuned in tuned_rules)) as progress:
+        for market, tuned in zip(built, tuned_rules, strict=True):
             comparison = compare(
                 market,
                 tuned.build_all(),
                 constant=tuned.constant(),
                 episodes=settings.evaluation.episodes if episodes is None else episodes,
                 seed=settings.evaluation.seed,
-                progress=progress,
+                progress=progress(market.spec.name),
             )
-        comparisons.append(comparison)
-        if not as_json:
-            show_comparison(comparison)
+            comparisons.append(comparison)
+            if not as_json:
+                show_comparison(comparison)
     if as_json:
         show_json({"comparisons": [comparison.model_dump() for comparison in comparisons]})
 
@@ -136,13 +135,14 @@ def tune_rules(
     market = _market(name, settings)
     path = target_file(market, out, replace=force)
     watch(path)
-    with _progress(f"{market.spec.name}: tuning", len(CATALOG)) as progress:
-        tuned = tune(market, Search(trials=trials, seed=settings.run.seed), progress=progress)
+    with show_bidder_progress("Tuning", len(CATALOG)) as progress:
+        tuned = tune(market, Search(trials=trials, seed=settings.run.seed), progress=progress(market.spec.name))
     write_models({path: tuned})
     if as_json:
         show_json({"path": str(path), **tuned.model_dump()})
         return
-    show_table(("bidder", "reward in training"), ((key, f"{one.score:.3f}") for key, one in tuned.bidders.items()))
+    rows = ((kind.key, f"{tuned.bidders[kind.key].score:.3f}", kind.summary) for kind in tuned.kinds)
+    show_table(("bidder", "reward in training", "how it bids"), rows)
     say(f"Written to {path}")
 
 
@@ -193,31 +193,34 @@ def replay_published(
                 for row in rows
             ),
         )
+        _explain_bidders({row.bidder for row in rows})
     if not same:
         raise typer.Exit(1)
 
 
 @app.command("list")
 def list_markets(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
-    """List the markets of configs/markets and whether there are bidders tuned for them.
+    """List the markets of configs/markets, whether there are bidders tuned for them, and how each bidder bids.
 
     *tuned* is yes where `gaelp market compare` would find bidders that fit the market and the personas as they are now.
-    A file that is wrong is listed with what is wrong in it (`problem` in JSON); the exit code is 0 then too.
+    A file with an error is listed with its error (`problem` in JSON); the exit code is 0 all the same.
     """
     personas = configured_personas(prepare(config, overrides).settings)
     entries = [_entry(name, personas, as_typed(name, config, overrides)) for name in names_in("markets")]
     if as_json:
-        show_json({"markets": entries})
+        show_json({"markets": entries, "bidders": {kind.key: kind.summary for kind in CATALOG}})
         return
     columns = ("market", "label", "days", "segments", "tuned")
     show_table(columns, ([_word(entry[column]) for column in columns] for entry in entries))
     for entry in entries:
         if entry["problem"]:
             show_text(f"\n{entry['market']}: {entry['problem']}")
+    show_text("")
+    show_table(("bidder", "how it bids"), ((kind.key, kind.summary) for kind in CATALOG))
 
 
 def _entry(name: str, personas: PersonaTable, asked: Sequence[str]) -> dict[str, object]:
-    """What the list says of one market; what is wrong with it or with its tuned bidders is its `problem`."""
+    """One market of the list; an error in its file or in its tuned bidders is its `problem`."""
     entry: dict[str, object] = {"market": name, "label": None, "days": None, "segments": None, "tuned": False}
     try:
         spec = load_market_spec(name)
@@ -231,6 +234,12 @@ def _entry(name: str, personas: PersonaTable, asked: Sequence[str]) -> dict[str,
     return entry | {"problem": None}
 
 
+def _explain_bidders(keys: Collection[str]) -> None:
+    for kind in CATALOG:
+        if kind.key in keys:
+            show_text(f"{kind.key}: {kind.summary}")
+
+
 def _word(value: object) -> str:
     if value is None:
         return "?"
@@ -239,20 +248,3 @@ def _word(value: object) -> str:
 
 def _market(name: str, settings: Settings) -> Market:
     return build_market(load_market_spec(name), configured_personas(settings))
-
-
-@contextmanager
-def _progress(title: str, bidders: int) -> Iterator[ShowProgress]:
-    """A bar on stderr, over all bidders; outside a terminal one line says that work has begun."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        say(f"{title} {bidders} bidders ...")
-    finished: dict[str, float] = {}
-    with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(title, total=bidders)
-
-        def show(bidder: str, done: int, total: int) -> None:
-            finished[bidder] = done / total
-            bar.update(task, completed=sum(finished.values()), description=f"{title} {bidder}")
-
-        yield show

@@ -13,16 +13,20 @@ from gaelp.config.document import parse_scalar
 from gaelp.config.places import shown
 from gaelp.errors import ConfigError
 
-__all__ = ["write_models"]
+__all__ = ["model_text", "write_models", "write_texts"]
 
 
 def write_models(files: Mapping[Path, Frozen]) -> None:
-    """Write each model to its path, as YAML (.yaml) or JSON (.json); existing files are replaced at the very end.
+    """Write each model to its path, as YAML (.yaml) or JSON (.json), the way `write_texts` does."""
+    write_texts({path: model_text(path, model) for path, model in files.items()})
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write each text to its path; existing files are replaced at the very end.
 
     A new file is for its owner alone (600); one that is replaced keeps its rights.
     Every text is on disk under another name before the first file is put in place.
     """
-    texts = {path: _text(path, model) for path, model in files.items()}
     waiting: list[tuple[Path, Path]] = []
     try:
         for path, text in texts.items():
@@ -52,7 +56,8 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _represent_text)
 
 
-def _text(path: Path, model: Frozen) -> str:
+def model_text(path: Path, model: Frozen) -> str:
+    """The model as text in the format that the path's suffix names."""
     if path.suffix == ".json":
         return model.model_dump_json(indent=2) + "\n"
     if path.suffix == ".yaml":

@@ -1,7 +1,7 @@
 """How loops are compiled: numba, kept on disk between runs, never stale.
 
 Numba notices a change in the file that holds a function, but not in the functions it calls elsewhere; a market would
-then go on with old random numbers or an old reward. So compiled code older than any source is dropped before use.
+then continue with old random numbers or an old reward. So compiled code older than any source is dropped before use.
 Where that cannot be done, or numba finds no folder to write to, every process compiles for itself.
 """
 
@@ -61,7 +61,7 @@ def _kept(function: Callable[P, R], **options: Any) -> Callable[P, R]:
         usable = result is function or _only_fresh_code_in(result.stats.cache_path)
     except RuntimeError:  # numba found no folder it may write to
         usable = False
-    # Numba reads its index at the first call, so what was dropped until then is compiled anew.
+    # Numba reads its index at the first call, so what was dropped until then is compiled again.
     kept: Callable[P, R] = result if usable else nb.njit(error_model="numpy", **options)(function)
     return kept
 

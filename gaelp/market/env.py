@@ -52,7 +52,7 @@ class AdMarketEnv(gym.Env[Floats32, npt.NDArray[Any]]):
         vectors, reward, terminated, truncated, info = self._batch.step(np.asarray(action)[None])
         self._over = ended = bool(terminated[0] or truncated[0])
         last = info["final_obs"][0] if ended else vectors[0]
-        told = {"clipped": info["clipped"]}
+        step_info = {"clipped": info["clipped"]}
         if ended:
-            told |= {name: value[0].item() for name, value in info["final_info"].items()}
-        return last, float(reward[0]), bool(terminated[0]), bool(truncated[0]), told
+            step_info |= {name: value[0].item() for name, value in info["final_info"].items()}
+        return last, float(reward[0]), bool(terminated[0]), bool(truncated[0]), step_info

@@ -1,7 +1,7 @@
 """One campaign's episode as rows of hours x segments: volumes, price levels and values, drawn row by row.
 
 All rows of one campaign stay in the processor's cache, and every loop but the lookups runs over neighbours, which is
-what makes drawing fast. Within a row the segments of one hour stand together.
+what makes drawing fast. Within a row the segments of one hour are adjacent.
 """
 
 import math
@@ -26,7 +26,7 @@ Record = Any  # one campaign of parameters.PARAMETERS; its fields are known to n
 
 
 class EpisodeRows(NamedTuple):
-    """Rows of hours x segments, flat, of the campaign at hand; the segments' own numbers; and room to work in."""
+    """Rows of hours x segments, flat, of the current campaign; the segments' own numbers; and room to work in."""
 
     volume: Floats
     level_log: Floats

@@ -135,7 +135,7 @@ def _price_of_budget(
             low = x
         else:
             high = x
-        if slope > -_FLAT * cost:  # every day is capped: without caps the search would go on from here
+        if slope > -_FLAT * cost:  # every day is capped: without caps the search would continue from here
             cost, slope = whole_cost, whole_slope
         tangent = x - math.log(cost / budget) * cost / slope if slope < -_FLAT * cost else math.inf
         if low < tangent < high and evaluation % 8 < 7:

@@ -1,4 +1,4 @@
-"""A market's numbers as one record per campaign, so that each can have its own: base values and drawn ranges."""
+"""A market's numbers, one record per campaign, so that each can have its own: base values and drawn ranges."""
 
 import numpy as np
 import numpy.typing as npt

@@ -82,7 +82,7 @@ def persona_table(personas: PersonaSet, creatives: CreativeSet) -> PersonaTable:
 def neutral_table(creatives: int = 1) -> PersonaTable:
     """One persona without any rhythm, preference or other peculiarity, for calm markets and tests."""
     flat = np.zeros(1, dtype=np.float32)
-    one = np.ones(1, dtype=np.float32)
+    unit = np.ones(1, dtype=np.float32)
     return PersonaTable(
         names=("neutral",),
         creatives=tuple(f"creative-{index}" for index in range(creatives)),
@@ -93,8 +93,8 @@ def neutral_table(creatives: int = 1) -> PersonaTable:
         conversion_log=flat,
         value_log=flat,
         intent_log=np.zeros((1, 24), dtype=np.float32),
-        fatigue=one,
-        delay_index=one,
+        fatigue=unit,
+        delay_index=unit,
         affinity_log=np.zeros((1, creatives), dtype=np.float32),
         traits=np.zeros((1, len(TRAITS)), dtype=np.float32),
     )

@@ -1,4 +1,4 @@
-"""What past auctions tell before a campaign starts: how often each price was paid, and how often a click followed."""
+"""What past auctions show before a campaign starts: how often each price was paid, and how often clicks followed."""
 
 from dataclasses import dataclass
 
@@ -75,7 +75,7 @@ class PriceHistory:
         return self.cost_units / self.clicks * self.micros_per_unit
 
     def price_chances(self, *, pseudo_count: float = 1.0) -> Floats:
-        """Chance of each price; every price up to the highest counts as seen `pseudo_count` times more (Laplace)."""
+        """Chance of each price; every price up to the highest is counted `pseudo_count` times more (Laplace)."""
         smoothed = self.counts + pseudo_count
         return np.asarray(smoothed / smoothed.sum(), dtype=np.float64)
 

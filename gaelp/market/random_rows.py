@@ -1,6 +1,6 @@
-"""Rows of random numbers at once: the draws of `random`, number for number, in loops that run several in step.
+"""Rows of random numbers at once: the draws of `random`, number for number, in loops that the compiler can vectorise.
 
-A row belongs to one campaign and stream; `counters` says which hour and segment each place stands for. Table lookups
+A row belongs to one campaign and stream; `counters` says which hour and segment each place is. Table lookups
 have loops of their own, because one lookup among the arithmetic keeps the compiler from vectorising all of it.
 """
 
@@ -134,7 +134,7 @@ def search_binomials(
         term[j] = exp(n[j] * (from_log if p > 0.05 else log_one_minus_small(p)))
         odds[j] = p / (1.0 - p)
         count[j] = 0.0
-    # A finished draw has a rest of u below 0 and goes on without effect: skipping it would cost more than doing it.
+    # A finished draw has a rest of u below 0 and continues without effect: skipping it would take longer.
     for k in range(1, LONGEST_SEARCH + 1):
         part = 1.0 / k
         for j in range(size):
@@ -146,8 +146,8 @@ def search_binomials(
             break
     for j in range(size):
         i = todo[j]
-        found = min(count[j], n[j])
-        out[i] = n[j] - found if chance[i] > 0.5 else found
+        successes = min(count[j], n[j])
+        out[i] = n[j] - successes if chance[i] > 0.5 else successes
 
 
 @inlined

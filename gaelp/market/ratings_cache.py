@@ -69,7 +69,7 @@ class RatingsCache:
 
     def reject(self, prompt: str, reason: str) -> None:
         """Warn that an entry is not used; the next store replaces it."""
-        _LOG.warning("cached rating %s refused: %s; it is fetched anew", self._path(prompt), reason)
+        _LOG.warning("cached rating %s refused: %s; it is fetched again", self._path(prompt), reason)
 
     def _path(self, prompt: str) -> Path:
         return self.folder / f"{prompt}.json"

@@ -64,20 +64,20 @@ def _solve(
     for n in range(len(left)):
         if left[n] <= 0.0 or day_left[n] <= 0.0:
             continue
-        one = (worth[n], weight[n], best_cost, landscape[n])
+        campaign = (worth[n], weight[n], best_cost, landscape[n])
         span, caps = (hour, today_end, hours), (day_left[n], cap[n])
         to_spend = min(left[n], day_left[n] + cap[n] * math.ceil((hours - today_end) / DAY_HOURS))
-        flight_log[n] = _price_log(one, span, caps, to_spend, usual_log[n], flight_log[n])
+        flight_log[n] = _price_log(campaign, span, caps, to_spend, usual_log[n], flight_log[n])
         today_log[n] = flight_log[n]
         today, no_cap = (hour, today_end, today_end), (math.inf, 0.0)
-        if _planned(one, flight_log[n], today, no_cap) > day_left[n] * (1.0 + _TOLERANCE):
-            found = _price_log(one, today, no_cap, day_left[n], usual_log[n], flight_log[n])
-            today_log[n] = max(found, flight_log[n])
+        if _planned(campaign, flight_log[n], today, no_cap) > day_left[n] * (1.0 + _TOLERANCE):
+            price_log = _price_log(campaign, today, no_cap, day_left[n], usual_log[n], flight_log[n])
+            today_log[n] = max(price_log, flight_log[n])
 
 
 @compiled
 def _price_log(
-    one: tuple[Floats32, Floats32, Floats32, Ints32],
+    campaign: tuple[Floats32, Floats32, Floats32, Ints32],
     span: tuple[int, int, int],
     caps: tuple[float, float],
     money: float,
@@ -87,7 +87,7 @@ def _price_log(
     """The price at which the rest of the flight, or of the day, spends the money; an end of the span if none does."""
     search = search_from(guess, usual - _SPAN, usual + _SPAN)
     for evaluation in range(_MAX_EVALUATIONS):
-        excess = math.log(max(_planned(one, search.price, span, caps), 1e-9) / money)
+        excess = math.log(max(_planned(campaign, search.price, span, caps), 1e-9) / money)
         if abs(excess) <= _TOLERANCE or search.high - search.low < _TOLERANCE:
             break
         search = next_price(search, excess, evaluation, _FLAT)
@@ -96,13 +96,13 @@ def _price_log(
 
 @compiled
 def _planned(
-    one: tuple[Floats32, Floats32, Floats32, Ints32],
+    campaign: tuple[Floats32, Floats32, Floats32, Ints32],
     price_log: float,
     span: tuple[int, int, int],
     caps: tuple[float, float],
 ) -> float:
     """Spend of the rest of the flight at a price of budget, no day more than its cap."""
-    worth, weight, best_cost, kinds = one
+    worth, weight, best_cost, kinds = campaign
     hour, today_end, hours = span
     day_left, cap = caps
     total = min(day_left, _bought(worth, weight, best_cost, kinds, price_log, hour, today_end))

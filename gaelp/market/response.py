@@ -1,4 +1,4 @@
-"""What people do who saw an advert in an hour: clicks, conversions and their late reports, and growing tired of it."""
+"""How people respond to the adverts of an hour: clicks, conversions and their late reports, and fatigue."""
 
 import math
 

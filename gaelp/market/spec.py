@@ -250,7 +250,7 @@ class MarketSpec(Frozen):
     )
 
     randomise: dict[str, tuple[float, float]] = Field(
-        default={}, description="ranges drawn anew for each campaign, by key path; one of RANDOMISABLE"
+        default={}, description="ranges drawn for each campaign, by key path; one of RANDOMISABLE"
     )
 
     @model_validator(mode="after")

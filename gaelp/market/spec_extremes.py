@@ -1,6 +1,6 @@
 """What the numbers of a market could do together, and whether the market's arrays can hold it.
 
-Each number alone is bounded by its own range; here stand the few sums that overflow although every part is allowed.
+Each number alone is bounded by its own range; these are the few sums that overflow although every part is allowed.
 The market's normal draws never leave 7.2 standard deviations, so a single spread is bounded by that; independent ones
 are added as variances, which a draw in 10^12 leaves.
 """
@@ -37,14 +37,14 @@ def extremes_refused(least: Numbers, most: Numbers, *, days: int, segments: int)
     `least` and `most` hold each number by key path, at the low and the high end of its range.
     """
     checks = (_volume(most, days), _conversions(most), _price(most), _budget(most, days, segments))
-    return [*(told for check in (*checks, _value(least, most), _pause(most)) for told in check)]
+    return [*(refusal for check in (*checks, _value(least, most), _pause(most)) for refusal in check)]
 
 
 def _volume(most: Numbers, days: int) -> Iterator[tuple[KeyPath, str]]:
     hours = _BURSTS * _WEEK_HOURS * math.ceil(days / 7)
     opportunities_log = math.log(most["volume.per_hour"] * hours) + _FARTHEST * most["volume.segment_log_sd"]
     if opportunities_log > math.log(_COUNT_MOST):
-        yield _told(
+        yield _refusal(
             "volume.per_hour",
             most,
             f"a segment could see {_scientific(opportunities_log)} opportunities in {days} days",
@@ -62,7 +62,7 @@ def _conversions(most: Numbers) -> Iterator[tuple[KeyPath, str]]:
     all_sd = math.hypot(volume_sd, _joint(most, *(f"response.{key}" for key in response)))
     reached_log = volume_log + min(_RATES_MOST_LOG + _UNLIKELY * volume_sd, rates_log + _UNLIKELY * all_sd)
     if reached_log > math.log(_CONVERSIONS_MOST):
-        yield _told(
+        yield _refusal(
             "volume.per_hour",
             most,
             f"a segment could see {_scientific(reached_log)} conversions in an hour",
@@ -79,7 +79,7 @@ def _price(most: Numbers) -> Iterator[tuple[KeyPath, str]]:
     price_log += _WAVE_MOST * most["price.diurnal_amplitude"] + most["price.jump_log_size"]
     price_log += _PERSONA_LOG * most["response.persona_strength"]
     if price_log > math.log(_PRICE_MOST_MICROS):
-        yield _told(
+        yield _refusal(
             "price.level_micros",
             most,
             f"a price could reach {_scientific(price_log)} micros",
@@ -95,7 +95,7 @@ def _budget(most: Numbers, days: int, segments: int) -> Iterator[tuple[KeyPath, 
     hourly_log += _PERSONA_LOG * most["response.persona_strength"]
     budget_log = hourly_log + math.log(most["budget.share_high"] * segments * 24 * days)
     if budget_log > math.log(_BUDGET_MOST_MICROS):
-        yield _told(
+        yield _refusal(
             "price.level_micros",
             most,
             f"a budget could reach {_scientific(budget_log)} micros",
@@ -111,22 +111,22 @@ def _value(least: Numbers, most: Numbers) -> Iterator[tuple[KeyPath, str]]:
     rates = ("response.click_rate", "response.conversion_rate")
     high_log = math.log(most["price.level_micros"] / (least[rates[0]] * least[rates[1]])) + _FARTHEST * spread_log
     low_log = math.log(least["price.level_micros"] / (most[rates[0]] * most[rates[1]])) - _RARE * spread_log
-    told = "a conversion, worth the price over both rates, could be worth"
+    subject = "a conversion, worth the price over both rates, could be worth"
     others = (*rates, "response.conversion_value_log_sd")
     if high_log > math.log(_VALUE_MOST_MICROS):
         numbers = {**most, **{rate: least[rate] for rate in rates}}
         limit = f"{_VALUE_MOST_MICROS:.0e} at most"
-        yield _told("price.level_micros", numbers, f"{told} {_scientific(high_log)} micros", limit, *others)
+        yield _refusal("price.level_micros", numbers, f"{subject} {_scientific(high_log)} micros", limit, *others)
     if low_log < 0:
         numbers = {**most, "price.level_micros": least["price.level_micros"]}
-        yield _told("price.level_micros", numbers, f"{told} {_scientific(low_log)} micros", "1 at least", *others)
+        yield _refusal("price.level_micros", numbers, f"{subject} {_scientific(low_log)} micros", "1 at least", *others)
 
 
 def _pause(most: Numbers) -> Iterator[tuple[KeyPath, str]]:
     random = most["rivals.randomness"]
     fall_log = most["rivals.depth"] * math.exp(0.5 * random * _FARTHEST - 0.125 * random * random)
     if fall_log > _PAUSE_MOST_LOG:
-        yield _told(
+        yield _refusal(
             "rivals.depth",
             most,
             f"rivals who stop could let prices fall by {fall_log:.0f} logs",
@@ -140,7 +140,7 @@ def _joint(numbers: Numbers, *paths: str) -> float:
     return math.sqrt(sum(numbers[path] ** 2 for path in paths))
 
 
-def _told(path: str, numbers: Numbers, what: str, limit: str, *others: str) -> tuple[KeyPath, str]:
+def _refusal(path: str, numbers: Numbers, what: str, limit: str, *others: str) -> tuple[KeyPath, str]:
     with_others = ", ".join(f"{other}={numbers[other]:g}" for other in others)
     text = (
         f"saw {numbers[path]:g}; together with {with_others} {what}; allowed: {limit}. Bring one closer to its default."

@@ -19,7 +19,7 @@ Refusals = list[tuple[KeyPath, str]]
 
 
 def ranges_refused(spec: BaseModel, ranges: Ranges, *, allowed: tuple[str, ...]) -> Refusals:
-    """What is wrong with the ranges under `randomise`, each with the key path where it stands."""
+    """What is wrong with the ranges under `randomise`, each with its key path."""
     refusals = [refusal for path in ranges for refusal in _range_refused(spec, path, ranges[path], allowed)]
     return refusals or [refusal for low, high in _RISING for refusal in _pair_refused(spec, ranges, low, high)]
 
@@ -62,7 +62,7 @@ def _pair_refused(spec: BaseModel, ranges: Ranges, low: str, high: str) -> Itera
     largest, smallest = ranges.get(low, (value_at(spec, low),) * 2)[1], ranges.get(high, (value_at(spec, high),) * 2)[0]
     if largest <= smallest:
         return
-    # Told at a range, not at a fixed number that would be right without it.
+    # Reported at a range, not at a fixed number that would be right without it.
     path, index = (low, 1) if low in ranges else (high, 0)
     low_key, high_key = low.partition(".")[2], high.partition(".")[2]
     text = (

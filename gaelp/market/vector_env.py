@@ -1,4 +1,4 @@
-"""N campaigns as one Gymnasium vector environment: native batches, no Python loop, same-step autoreset."""
+"""N campaigns in a Gymnasium vector environment: native batches, no Python loop, same-step autoreset."""
 
 import operator
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def action_decoder(market: Market, kind: Literal["continuous", "discrete"], grou
 
 
 def episode_summary(market: Market) -> dict[str, npt.NDArray[Any]]:
-    """What episodes amounted to, one entry a campaign; conversions still to come are not lost from sight."""
+    """What episodes amounted to, one entry a campaign; conversions still to come are counted as pending."""
     state = market.state
     return {
         "spend_micros": state.total_cost_micros.sum(axis=1),

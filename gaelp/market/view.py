@@ -1,6 +1,6 @@
 """What a bidder may know: the brief at launch and one observation an hour, the same for rules and agents.
 
-| quantity                             | known at launch  | learned while running      | never told          |
+| quantity                             | known at launch  | learned while running      | never given         |
 |--------------------------------------|------------------|----------------------------|---------------------|
 | budget, daily cap, conversion value  | exactly          |                            |                     |
 | volume per segment and hour          | with an error    | last hour's opportunities  |                     |

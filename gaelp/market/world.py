@@ -81,7 +81,7 @@ class _People(NamedTuple):
 class _Block(NamedTuple):
     """Hours of a few campaigns on their way into the world: campaigns x (hours x segments).
 
-    The world stands hour by hour. Written one campaign at a time, each line of memory would be fetched again and again.
+    The world is stored hour by hour. Written one campaign at a time, each cache line would be fetched many times.
     """
 
     volume: Ints32

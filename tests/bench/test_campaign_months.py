@@ -40,8 +40,12 @@ def test_most_of_the_plan_is_spent(healthy):
 def test_a_fault_changes_nothing_before_its_hour_and_something_after(healthy, name):
     faulty = with_fault(name, healthy, 150, np.random.default_rng(2))
     arrays = ("spend_micros", "impressions", "clicks", "conversions")
-    assert all(np.allclose(getattr(faulty, one)[:, :150], getattr(healthy, one)[:, :150], atol=1) for one in arrays)
-    assert any(not np.array_equal(getattr(faulty, one)[:, 150:], getattr(healthy, one)[:, 150:]) for one in arrays)
+    assert all(
+        np.allclose(getattr(faulty, array)[:, :150], getattr(healthy, array)[:, :150], atol=1) for array in arrays
+    )
+    assert any(
+        not np.array_equal(getattr(faulty, array)[:, 150:], getattr(healthy, array)[:, 150:]) for array in arrays
+    )
 
 
 def test_each_fault_is_the_one_it_is_named_after(healthy):

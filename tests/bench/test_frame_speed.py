@@ -1,4 +1,4 @@
-"""The benchmark of training counts what it says it counts, and lets both sides take turns."""
+"""The benchmark of training counts what it says it counts, and alternates between both sides."""
 
 import time
 
@@ -18,12 +18,12 @@ CONFIG = PpoConfig(network=NetworkSpec(hidden=(8, 4)), steps_per_update=6, epoch
 
 
 class Spinner:
-    """Takes a known CPU time for every update, and tells whose turn it was."""
+    """Takes a known CPU time for every update, and records the order."""
 
     frames_per_update = 100
 
-    def __init__(self, name, seconds, turns):
-        self._name, self._seconds, self._turns = name, seconds, turns
+    def __init__(self, name, seconds, order):
+        self._name, self._seconds, self._turns = name, seconds, order
 
     def update(self):
         self._turns.append(self._name)
@@ -33,13 +33,13 @@ class Spinner:
 
 
 def test_both_sides_take_turns_and_the_faster_one_has_the_higher_ratio():
-    turns, told = [], []
-    quick, slow = Spinner("ours", 0.004, turns), Spinner("peer", 0.012, turns)
-    speed = compare_frames(quick, slow, repetitions=3, updates=2, report=told.append)
-    assert turns == ["ours", "peer", *["ours", "ours", "peer", "peer"] * 3]
+    order, lines = [], []
+    quick, slow = Spinner("ours", 0.004, order), Spinner("peer", 0.012, order)
+    speed = compare_frames(quick, slow, repetitions=3, updates=2, report=lines.append)
+    assert order == ["ours", "peer", *["ours", "ours", "peer", "peer"] * 3]
     assert speed.ratio == pytest.approx(3.0, rel=0.25)
     assert speed.ours_per_s == pytest.approx(100 / 0.004, rel=0.25)
-    assert len(told) == len(speed.ratios) == 3
+    assert len(lines) == len(speed.ratios) == 3
 
 
 def test_without_a_peer_there_is_a_speed_and_no_ratio():

@@ -41,7 +41,7 @@ def test_every_fault_is_planted_into_the_same_campaigns(faults):
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 def test_a_fault_is_caught_within_the_stated_hours(faults, fault):
     figures = faults[fault]
-    assert [one["kept"] for one in figures["stated"]] == [True] * len(STATED_HOURS[fault])
+    assert [figure["kept"] for figure in figures["stated"]] == [True] * len(STATED_HOURS[fault])
     for whom, hours in STATED_HOURS[fault].items():
         assert figures[whom]["campaigns"] >= 3
         assert figures[whom]["median_hours"] <= figures[whom]["p95_hours"] <= hours
@@ -81,8 +81,8 @@ def test_what_is_not_kept_is_named_with_what_was_seen(faults):
 def test_a_fault_that_is_never_stopped_is_not_kept():
     lame = tuple(rule.model_copy(update={"breach": "alert"}) for rule in RULES.rules)
     rules = RULES.model_copy(update={"rules": lame})
-    seen = fault_trial(rules, SIGNALS, 6, np.random.default_rng(6), watched_hours=13)
-    assert not_kept(HealthyTrial(months=1), seen)[0] == (
+    shortened = fault_trial(rules, SIGNALS, 6, np.random.default_rng(6), watched_hours=13)
+    assert not_kept(HealthyTrial(months=1), shortened)[0] == (
         "ten_times_the_bid (all): 95% after no number of hours; stated: within 12 hours"
     )
 
@@ -100,9 +100,9 @@ def test_the_bench_fails_and_says_why_when_the_rules_do_not_keep_what_is_stated(
     strict = [tighter(rule) if rule.id == "spend-rate-3h" else rule for rule in RULES.rules]
     monkeypatch.setattr(bench, "load_rules", lambda _: RULES.model_copy(update={"rules": tuple(strict)}))
     assert bench.main(["--months", "2", "--faulty", "2"]) == 1
-    told = capsys.readouterr()
-    assert "NOT KEPT: false kills: 100.00% of 2 campaign-months; stated: at most 1%\n" in told.err
-    assert [f"NOT KEPT: {line}" for line in json.loads(told.out)["not_kept"]] == told.err.splitlines()
+    printed = capsys.readouterr()
+    assert "NOT KEPT: false kills: 100.00% of 2 campaign-months; stated: at most 1%\n" in printed.err
+    assert [f"NOT KEPT: {line}" for line in json.loads(printed.out)["not_kept"]] == printed.err.splitlines()
 
 
 def test_the_bench_passes_when_everything_was_kept(bench, monkeypatch, capsys, faults):
@@ -119,7 +119,7 @@ def test_a_thousand_campaign_months_and_150_of_each_fault_keep_everything_that_i
     faults = fault_trial(RULES, SIGNALS, 150, np.random.default_rng(61116202))
     assert trial.months == 1000
     assert trial.killed <= FALSE_KILLS_MAX * 1000
-    assert {name: [one["kept"] for one in figures["stated"]] for name, figures in faults.items()} == {
+    assert {name: [figure["kept"] for figure in figures["stated"]] for name, figures in faults.items()} == {
         name: [True] * len(hours) for name, hours in STATED_HOURS.items()
     }
     assert not_kept(trial, faults) == ()

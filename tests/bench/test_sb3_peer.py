@@ -31,13 +31,16 @@ def test_the_adapter_changes_nothing_and_hands_over_the_last_observation():
     actions = np.zeros(plain.action_space.shape, np.float32)
     for _ in range(2):
         obs, reward, _, truncated, info = plain.step(actions)
-        seen = adapter.step(actions)
-        assert (seen[0] == obs).all()
-        assert (seen[1] == reward).all()
-        assert (seen[2] == truncated).all()
+        stepped = adapter.step(actions)
+        assert (stepped[0] == obs).all()
+        assert (stepped[1] == reward).all()
+        assert (stepped[2] == truncated).all()
     assert truncated.all()
-    assert all((told["terminal_observation"] == info["final_obs"][row]).all() for row, told in enumerate(seen[3]))
-    assert all(told["TimeLimit.truncated"] for told in seen[3])
+    assert all(
+        (info_of_row["terminal_observation"] == info["final_obs"][row]).all()
+        for row, info_of_row in enumerate(stepped[3])
+    )
+    assert all(info_of_row["TimeLimit.truncated"] for info_of_row in stepped[3])
     assert adapter.get_attr("num_envs") == [3, 3, 3]
     assert adapter.env_is_wrapped(object, indices=1) == [False]
 
@@ -75,12 +78,12 @@ def test_the_default_run_has_the_settings_that_the_package_ships(default_run):
 def test_the_policy_bids_what_its_environment_would_have_bid(default_run):
     policy, market, env = default_run.policy(), built(), AdMarketVectorEnv(4, market=built())
     obs, _ = env.reset(seed=3)
-    seen = market.reset(seeds_from(3, 4))
+    stepped = market.reset(seeds_from(3, 4))
     policy.begin(market.brief)
     rewards = []
     for _ in range(3):
         obs, reward, *_ = env.step(policy.model.predict(obs, deterministic=True)[0])
-        seen, outcome = market.step(policy.act(seen))
+        stepped, outcome = market.step(policy.act(stepped))
         rewards.append((reward, outcome.reward.copy()))
     assert all((ours == theirs).all() for ours, theirs in rewards)
     assert sum(reward.sum() for reward, _ in rewards) > 0

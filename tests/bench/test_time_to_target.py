@@ -34,11 +34,11 @@ def judged(reward):
 
 
 def test_a_race_ends_at_the_first_look_that_shows_the_target_and_judging_is_not_timed():
-    seen = []
-    finish = run_race(Climber(), judged, 0.45, RaceSpec(cap_seconds=60, look_every_seconds=0), seen.append)
+    reported = []
+    finish = run_race(Climber(), judged, 0.45, RaceSpec(cap_seconds=60, look_every_seconds=0), reported.append)
     assert finish.reached
-    assert [round(look.reward, 1) for look in seen] == [0.1, 0.2, 0.3, 0.4, 0.5]
-    assert finish.curve == tuple(seen)
+    assert [round(look.reward, 1) for look in reported] == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert finish.curve == tuple(reported)
     assert 5 * UPDATE_SECONDS <= finish.seconds < 5 * 5 * UPDATE_SECONDS
     assert finish.cpu_seconds < finish.seconds
 

@@ -68,11 +68,11 @@ def test_a_market_outside_of_configs_is_taken_by_its_path(gaelp, here, log):
 
 
 def test_json_names_the_market_and_both_files(gaelp, here, log):
-    told = json.loads(gaelp("data", "calibrate", log, "--name", "mine", "--json").stdout)
-    assert told["market"] == "mine"
-    assert told["market_path"] == str(here / "configs" / "markets" / "mine.yaml")
-    assert told["report_path"] == str(here / "configs" / "markets" / "mine.report.json")
-    assert told["kept"][0]["reason"]
+    report = json.loads(gaelp("data", "calibrate", log, "--name", "mine", "--json").stdout)
+    assert report["market"] == "mine"
+    assert report["market_path"] == str(here / "configs" / "markets" / "mine.yaml")
+    assert report["report_path"] == str(here / "configs" / "markets" / "mine.report.json")
+    assert report["kept"][0]["reason"]
 
 
 @pytest.mark.parametrize("name", ["mine", "cal"])
@@ -158,10 +158,86 @@ def test_a_check_says_whether_held_out_prices_fit_and_writes_nothing(gaelp, here
         assert result.exit_code == 0, result.stderr
         assert "Held-out prices fit: kl 0." in result.stdout
         assert "for chance" in result.stdout
-    told = json.loads(gaelp("data", "calibrate", log, "--check", "--json").stdout)
-    assert told["price_judgement"]["fits"] is True
-    assert told["price_judgement"]["kl_limit"] > 0.05
+    report = json.loads(gaelp("data", "calibrate", log, "--check", "--json").stdout)
+    assert report["price_judgement"]["fits"] is True
+    assert report["price_judgement"]["kl_limit"] > 0.05
     assert files(here) == ["bids.csv"]
+
+
+BAD = ["never,1000000,900,1,0", "1704067200,-5,900,1,0", "1704067200,cheap,900,1,0"]
+
+
+def test_bad_rows_stop_the_command_with_counts_an_example_each_and_the_option(gaelp, here, rows):
+    result = gaelp("data", "calibrate", written(here / "bids.csv", [*rows, *BAD, *BAD]), "--name", "mine")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "6 of 1,506 rows (0.398%) cannot be used" in result.stderr
+    assert "2 rows, such as line 1502, column time: saw 'never'" in result.stderr
+    assert "2 rows, such as line 1503, column bid_micros: saw '-5'" in result.stderr
+    assert "2 rows, such as line 1504, column bid_micros: saw 'cheap'; not a number" in result.stderr
+    assert "--skip-bad-rows FILE" in result.stderr
+    assert files(here) == ["bids.csv"]
+
+
+def test_bad_rows_are_set_aside_in_a_file_and_the_rest_is_used(gaelp, here, log, rows):
+    plain = json.loads(gaelp("data", "calibrate", log, "--name", "plain", "--json").stdout)
+    written(here / "bids.csv", [BAD[0], *rows, *BAD[1:]])
+    result = gaelp("data", "calibrate", log, "--name", "mine", "--skip-bad-rows", "bad.csv", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert "3 of 1,503 rows (0.2%) cannot be used" in result.stderr
+    lines = (here / "bad.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "line,reason,text"
+    assert [line.split(",")[0] for line in lines[1:]] == ["2", "1503", "1504"]
+    assert lines[1].endswith(f'"{BAD[0]}"')
+    report = json.loads(result.stdout)
+    assert (report["bad_rows"]["path"], report["bad_rows"]["rows"]) == (str(here / "bad.csv"), 3)
+    assert sum(report["bad_rows"]["by_reason"].values()) == 3
+    assert report["statistics"] == plain["statistics"]
+    assert "bad rows were set aside: 3 of 1,503" in report["notes"]
+
+
+def test_a_log_without_bad_rows_leaves_no_file_of_them(gaelp, here, log):
+    result = gaelp("data", "calibrate", log, "--check", "--skip-bad-rows", "bad.csv", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["bad_rows"] == {"path": None, "rows": 0, "by_reason": {}}
+    assert files(here) == ["bids.csv"]
+
+
+def test_a_check_sets_bad_rows_aside_too(gaelp, here, rows):
+    written(here / "bids.csv", [*rows, *BAD])
+    result = gaelp("data", "calibrate", "bids.csv", "--check", "--skip-bad-rows", "bad.csv")
+    assert result.exit_code == 0, result.stderr
+    assert files(here) == ["bad.csv", "bids.csv"]
+
+
+def test_more_bad_rows_than_a_tenth_fail_with_the_share(gaelp, here, rows):
+    written(here / "bids.csv", [*rows, *BAD * 100])
+    result = gaelp("data", "calibrate", "bids.csv", "--name", "mine", "--skip-bad-rows", "bad.csv")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "16.7% of the rows are bad; allowed: 10%" in result.stderr
+    assert files(here) == ["bids.csv"]
+
+
+@pytest.mark.parametrize("target", ["bids.csv", "mine.yaml", "mine.report.json"])
+def test_bad_rows_do_not_overwrite_the_log_or_the_market(gaelp, here, log, target):
+    before = log.read_bytes()
+    result = gaelp("data", "calibrate", log, "--out", "mine.yaml", "--skip-bad-rows", target, "--force")
+    assert result.exit_code == 2
+    assert "Name another file" in result.stderr
+    assert "Reading" not in result.stderr
+    assert log.read_bytes() == before
+
+
+def test_a_file_of_bad_rows_that_exists_is_replaced_only_by_force(gaelp, here, log):
+    (here / "bad.csv").write_text("mine", encoding="utf-8")
+    result = gaelp("data", "calibrate", log, "--check", "--skip-bad-rows", "bad.csv")
+    assert result.exit_code == 2
+    assert "--force" in result.stderr
+
+
+def test_a_log_that_does_not_exist_is_reported_with_its_whole_path(gaelp, here):
+    result = gaelp("data", "calibrate", "bids.csv")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{here / 'bids.csv'} does not exist" in result.stderr
 
 
 def test_an_interruption_leaves_nothing_behind(here, rows):

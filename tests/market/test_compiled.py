@@ -1,4 +1,4 @@
-"""Compiled code is kept while no source is newer, dropped whole as soon as one is, and never needed to be kept."""
+"""Compiled code is kept while no source is newer, dropped whole otherwise, and works without being kept."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ def package(tmp_path):
 
 @pytest.fixture
 def fresh_judgement():
-    """Folders are judged once a process; here each test judges anew, and leaves nothing behind."""
+    """Folders are judged once a process; here each test judges again, and leaves nothing behind."""
     module._only_fresh_code_in.cache_clear()
     yield
     module._only_fresh_code_in.cache_clear()

@@ -55,28 +55,38 @@ def test_optimum_equals_the_linear_programme(landscapes, first_price, seed, shar
     budget, cap = share * everything + 1, cap_share * share * everything + 1
     price = np.empty(2)
 
-    seen = empty_case(2, 4)
-    seen.worth[:], seen.weight[:], seen.gain[:] = value - level, volume * np.exp(level), volume * np.exp(value)
-    seen.start[:] = np.tile(row, 4) * len(GRID)
+    solver_case = empty_case(2, 4)
+    solver_case.worth[:], solver_case.weight[:], solver_case.gain[:] = (
+        value - level,
+        volume * np.exp(level),
+        volume * np.exp(value),
+    )
+    solver_case.start[:] = np.tile(row, 4) * len(GRID)
     flat = (tables.best_win.ravel(), tables.best_cost.ravel())
-    found, spend = hindsight_optimum(seen, *flat, budget, cap, price)
+    optimum, spend = hindsight_optimum(solver_case, *flat, budget, cap, price)
     assert spend <= budget * 1.011
     exact = best_by_linear_programme(case, tables, 2, budget, cap)
     # A mixture over bids can beat single bids a little where first-price returns are not concave.
-    assert found == pytest.approx(exact, rel=0.002 if not first_price else 0.02)
-    assert found <= exact * (1 + 5e-3)
+    assert optimum == pytest.approx(exact, rel=0.002 if not first_price else 0.02)
+    assert optimum <= exact * (1 + 5e-3)
 
 
 def test_money_that_never_runs_out_buys_everything_worth_having(landscapes):
     tables = build_landscapes(landscapes, first_price=False)
     rng = np.random.default_rng(3)
     volume, level, value, row = small_case(rng, 4, 2, len(landscapes))
-    seen, price = empty_case(2, 4), np.empty(2)
-    seen.worth[:], seen.weight[:], seen.gain[:] = value - level, volume * np.exp(level), volume * np.exp(value)
-    seen.start[:] = np.tile(row, 4) * len(GRID)
-    everything = float(seen.weight.sum())
+    solver_case, price = empty_case(2, 4), np.empty(2)
+    solver_case.worth[:], solver_case.weight[:], solver_case.gain[:] = (
+        value - level,
+        volume * np.exp(level),
+        volume * np.exp(value),
+    )
+    solver_case.start[:] = np.tile(row, 4) * len(GRID)
+    everything = float(solver_case.weight.sum())
     for budget, cap in ((100 * everything, 90 * everything), (100 * everything, 10 * everything)):
-        won, spend = hindsight_optimum(seen, tables.best_win.ravel(), tables.best_cost.ravel(), budget, cap, price)
+        won, spend = hindsight_optimum(
+            solver_case, tables.best_win.ravel(), tables.best_cost.ravel(), budget, cap, price
+        )
         assert won == pytest.approx(float((volume * np.exp(value)).sum()), rel=0.02)
         assert spend < 1.05 * everything
 

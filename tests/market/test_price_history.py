@@ -46,7 +46,7 @@ def test_a_single_price_still_makes_a_landscape() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "clicks", "seen"),
+    ("counts", "clicks", "message"),
     [
         ([0, 3], 4, "4 clicks on 3"),
         ([0, 3], 0, "0 clicks"),
@@ -54,8 +54,8 @@ def test_a_single_price_still_makes_a_landscape() -> None:
         ([1, -1], 1, "price history"),
     ],
 )
-def test_an_impossible_history_is_refused(counts: list[int], clicks: int, seen: str) -> None:
-    with pytest.raises(DataError, match=seen):
+def test_an_impossible_history_is_refused(counts: list[int], clicks: int, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         PriceHistory(np.array(counts), clicks, 1)
 
 

@@ -40,6 +40,6 @@ def test_a_day_that_is_nearly_spent_is_dear_even_if_the_flight_is_not(market):
 def test_it_stays_finite_to_the_last_hour_whatever_is_left(market):
     for hour in range(market.hours):
         for share in (0.0, 1e-6, 1.0):
-            found = prices(market, hour, share)
-            assert np.isfinite(found).all()
-            assert (found > 0).all()
+            price_now = prices(market, hour, share)
+            assert np.isfinite(price_now).all()
+            assert (price_now > 0).all()

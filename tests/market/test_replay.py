@@ -68,11 +68,11 @@ def test_without_money_what_is_free_is_still_won() -> None:
 def test_a_log_is_cut_into_episodes_that_run_side_by_side_and_the_last_may_be_shorter() -> None:
     replay = replay_of(log_of([10, 20, 30, 40, 50], clicks=[1, 0, 1, 0, 1]), auctions=2, budget=100)
     assert replay.campaigns == 3
-    seen = []
+    observed = []
     while not replay.done:
         obs, _ = replay.step(bids_of(99, 99, 99))
-        seen.append((obs.opportunities[:, 0].tolist(), obs.cost_micros[:, 0].tolist(), obs.clicks[:, 0].tolist()))
-    assert seen == [([1, 1, 1], [10, 30, 50], [1, 1, 1]), ([1, 1, 0], [20, 40, 0], [0, 0, 0])]
+        observed.append((obs.opportunities[:, 0].tolist(), obs.cost_micros[:, 0].tolist(), obs.clicks[:, 0].tolist()))
+    assert observed == [([1, 1, 1], [10, 30, 50], [1, 1, 1]), ([1, 1, 0], [20, 40, 0], [0, 0, 0])]
     assert obs.total_cost_micros[:, 0].tolist() == [30, 70, 50]
     assert obs.left_micros.tolist() == [70, 30, 50]
     assert obs.known_value_log is None
@@ -157,7 +157,7 @@ def test_the_brief_tells_what_the_history_tells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "seen"),
+    ("action", "observed"),
     [
         (Action(np.array([1, 2])), r"shape \(2,\)"),
         (Action(np.array([[1.0]])), "float64"),
@@ -166,8 +166,8 @@ def test_the_brief_tells_what_the_history_tells() -> None:
         (Action(np.array([[1]]), creative=np.array([[1]], dtype=np.int8)), "creative 1"),
     ],
 )
-def test_an_action_that_cannot_be_carried_out_is_refused(action: Action, seen: str) -> None:
-    with pytest.raises(ActionError, match=seen):
+def test_an_action_that_cannot_be_carried_out_is_refused(action: Action, observed: str) -> None:
+    with pytest.raises(ActionError, match=observed):
         replay_of(log_of([10])).step(action)
 
 

@@ -89,13 +89,13 @@ def test_more_groups_than_segments_are_refused():
 
 def test_every_index_of_the_grid_means_another_action(brief):
     grid = DiscreteGrid(creatives=3)
-    seen = set()
+    actions = set()
     for index in range(int(grid.space.n)):
         action, clipped = grid.decode(np.full(4, index), brief)
         assert clipped == 0
         assert (action.creative == action.creative[0, 0]).all()
-        seen.add((int(action.bid_micros[0, 0]), float(action.pace[0]), int(action.creative[0, 0])))
-    assert len(seen) == grid.space.n == 11 * 2 * 3
+        actions.add((int(action.bid_micros[0, 0]), float(action.pace[0]), int(action.creative[0, 0])))
+    assert len(actions) == grid.space.n == 11 * 2 * 3
 
 
 @pytest.mark.parametrize(("index", "message"), [(66, r"action\[1\] is 66"), (-1, r"action\[1\] is -1")])

@@ -27,13 +27,13 @@ CAMPAIGNS = 3
 def ends_of(model, path):
     """The outermost values that the constraints of a number allow."""
     kind = types_at(model, path)[0]
-    found = {}
+    limits = {}
     for limit in constraints_at(model, path):
         for name in ("gt", "ge", "lt", "le"):
             if getattr(limit, name, None) is not None:
-                found[name] = getattr(limit, name)
-    low = found["ge"] if "ge" in found else 1 if kind is int else math.nextafter(found["gt"], math.inf)
-    high = found["le"] if "le" in found else math.nextafter(found["lt"], -math.inf)
+                limits[name] = getattr(limit, name)
+    low = limits["ge"] if "ge" in limits else 1 if kind is int else math.nextafter(limits["gt"], math.inf)
+    high = limits["le"] if "le" in limits else math.nextafter(limits["lt"], -math.inf)
     return low, high
 
 
@@ -205,8 +205,8 @@ def test_a_number_outside_its_range_is_refused_with_file_key_sight_and_range(tmp
 def test_numbers_that_overflow_only_together_are_refused_at_a_key_with_all_of_them(values, key, words):
     with pytest.raises(ValidationError) as caught:
         MarketSpec.model_validate({"name": "m", **values})
-    found = caught.value.errors()
-    assert any(".".join(error["loc"]).startswith(key) and words in error["msg"] for error in found)
+    errors = caught.value.errors()
+    assert any(".".join(error["loc"]).startswith(key) and words in error["msg"] for error in errors)
 
 
 def test_what_ranges_could_draw_together_counts_not_only_what_stands_beside_them():

@@ -1,4 +1,4 @@
-"""Every rule-based bidder there is: its parameters, their ranges, and how to build it from them."""
+"""Every rule-based bidder: how it bids, its parameters and their ranges, and how to build it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -60,14 +60,14 @@ class RlbParameters(Frozen):
 
 
 class InformedOnlineLpParameters(Frozen):
-    """OnlineLP that is told how value moves with hour and price."""
+    """OnlineLP that knows how value moves with hour and price."""
 
     rule: OnlineLpParameters = OnlineLpParameters()
     signals: SignalWeights = SignalWeights()
 
 
 class InformedMpcParameters(Frozen):
-    """MPC that is told how value moves with hour and price."""
+    """MPC that knows how value moves with hour and price."""
 
     rule: ModelPredictiveParameters = ModelPredictiveParameters()
     signals: SignalWeights = SignalWeights()
@@ -78,6 +78,7 @@ class Kind:
     """One kind of bidder; `key` names it in files, the name of what it builds in tables."""
 
     key: str
+    summary: str  # how it bids, in one sentence without a full stop
     parameters: type[Frozen]
     _construct: Callable[[Any], Bidder]
     informed: bool = False
@@ -87,23 +88,61 @@ class Kind:
         return WithCreatives(self._construct(self.parameters.model_validate(values or {})))
 
 
-CONSTANT = Kind("constant", ConstantParameters, Constant)
+CONSTANT = Kind("constant", "one bid for all segments and hours", ConstantParameters, Constant)
 
 CATALOG: tuple[Kind, ...] = (
-    Kind("random", RandomParameters, Random),
+    Kind("random", "random bids around the constant one", RandomParameters, Random),
     CONSTANT,
-    Kind("mcpc", McpcParameters, lambda p: Mcpc(aggression=p.aggression, values=Values(p.values))),
+    Kind(
+        "mcpc",
+        "chance of a click times the most a click may cost",
+        McpcParameters,
+        lambda p: Mcpc(aggression=p.aggression, values=Values(p.values)),
+    ),
     Kind(
         "lin",
+        "a tuned base bid times value over average value",
         LinParameters,
         lambda p: Lin(base_log=p.launch.bid_log, share_exponent=p.launch.share_exponent, values=Values(p.values)),
     ),
-    Kind("ss-mdp", SsMdpParameters, lambda p: SsMdp(aggression=p.aggression)),
-    Kind("rlb", RlbParameters, lambda p: Rlb(aggression=p.aggression, values=Values(p.values))),
-    Kind("pid", PidParameters, Pid),
-    Kind("eb-pacing", MultiplicativeParameters, Multiplicative),
-    Kind("online-lp", OnlineLpParameters, OnlineLp),
-    Kind("mpc", ModelPredictiveParameters, ModelPredictive),
-    Kind("online-lp-informed", InformedOnlineLpParameters, lambda p: OnlineLp(p.rule, p.signals), informed=True),
-    Kind("mpc-informed", InformedMpcParameters, lambda p: ModelPredictive(p.rule, p.signals), informed=True),
+    Kind(
+        "ss-mdp",
+        "dynamic programming over time and budget, one bid for all",
+        SsMdpParameters,
+        lambda p: SsMdp(aggression=p.aggression),
+    ),
+    Kind(
+        "rlb",
+        "the same dynamic programme with each segment's own value",
+        RlbParameters,
+        lambda p: Rlb(aggression=p.aggression, values=Values(p.values)),
+    ),
+    Kind("pid", "bids by value; a PID controller keeps spend on plan", PidParameters, Pid),
+    Kind(
+        "eb-pacing",
+        "empirical-Bayes values; a factor paces spend each hour",
+        MultiplicativeParameters,
+        Multiplicative,
+    ),
+    Kind("online-lp", "online linear programme: learns the price of budget", OnlineLpParameters, OnlineLp),
+    Kind(
+        "mpc",
+        "model predictive control: replans the rest every hour",
+        ModelPredictiveParameters,
+        ModelPredictive,
+    ),
+    Kind(
+        "online-lp-informed",
+        "online-lp that knows how hour and price relate to value",
+        InformedOnlineLpParameters,
+        lambda p: OnlineLp(p.rule, p.signals),
+        informed=True,
+    ),
+    Kind(
+        "mpc-informed",
+        "mpc that knows how hour and price relate to value",
+        InformedMpcParameters,
+        lambda p: ModelPredictive(p.rule, p.signals),
+        informed=True,
+    ),
 )

@@ -42,7 +42,7 @@ class PolicyResult(Frozen):
     difference_to_best: Estimate  # in reward, against the best uninformed rule on the same episodes
     lead_over_best: Estimate  # the same relative to that rule's reward
     lead_over_constant: Estimate  # relative to the constant bid's reward
-    lead_over_informed: Estimate | None = None  # relative to the best rule that is told the signals, if one was played
+    lead_over_informed: Estimate | None = None  # relative to the best informed rule, if there is one
     budget_used: float
     reward_p10: float
     success_rate: float  # share of episodes with at least the constant bid's reward
@@ -90,8 +90,8 @@ def compare(
     played = {policy.name: _play_in_batches(market, policy, seeds, progress) for policy in policies}
     names = [rule.name for rule in [constant, *rules]]
     best = _best(played, [name for name in names if _INFORMED not in name])
-    told = [name for name in names if _INFORMED in name]
-    informed = _best(played, told) if told else None
+    informed_names = [name for name in names if _INFORMED in name]
+    informed = _best(played, informed_names) if informed_names else None
     return Comparison(
         market=market.spec.name,
         label=market.spec.label,

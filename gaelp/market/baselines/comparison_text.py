@@ -25,7 +25,8 @@ def comparison_meaning(comparison: Comparison) -> str:
         f"The best rule, {best.policy}, wins {best.reward.value:.1%} of what was possible, the constant bid "
         f"{constant.reward.value:.1%}: an agent has to beat the rule, not the constant"
     )
-    informed = max((one for one in comparison.results if one.informed), key=lambda one: one.reward.value, default=None)
+    informed_results = [result for result in comparison.results if result.informed]
+    informed = max(informed_results, key=lambda result: result.reward.value, default=None)
     if informed is None or informed.lead_over_best.lower_95 <= 0:
         return sentence + "."
     return f"{sentence}; knowing how hour and price relate to value is worth {informed.lead_over_best.value:.1%} more."
@@ -38,13 +39,13 @@ def _row(result: PolicyResult) -> tuple[str, ...]:
         _with_interval(result.headroom_share, 2),
         _in_percent(result.lead_over_best),
         f"{result.budget_used:.1%}",
-        f"{result.reward_p10:.3f}",
+        f"{result.reward_p10:z.3f}",
     )
 
 
 def _with_interval(estimate: Estimate, digits: int) -> str:
-    return f"{estimate.value:.{digits}f} ± {(estimate.upper_95 - estimate.lower_95) / 2:.{digits}f}"
+    return f"{estimate.value:z.{digits}f} ± {(estimate.upper_95 - estimate.lower_95) / 2:.{digits}f}"
 
 
 def _in_percent(estimate: Estimate) -> str:
-    return f"{estimate.value * 100:+.1f} ± {(estimate.upper_95 - estimate.lower_95) * 50:.1f}"
+    return f"{estimate.value * 100:+z.1f} ± {(estimate.upper_95 - estimate.lower_95) * 50:.1f}"

@@ -42,7 +42,7 @@ class RandomParameters(Frozen):
 
 
 class Random:
-    """Bids at random, anew for each segment and hour: what a rule has to beat to have learned anything."""
+    """Draws a new random bid for each segment and hour: the floor that any rule has to beat."""
 
     name = "random"
 

@@ -9,7 +9,7 @@ D(t, b) is the most value to be had from t auctions with b price units left, an 
 RLB bids the same a with the impression's own value in place of 1; SS-MDP bids the average one's for all.
 
 Where the chances of whole prices are given, as in replay, one auction of the table is one auction. In the hourly market
-the table stands for the whole flight: all forecast volume is 1,000 auctions, and the mean price is 70 units.
+the table covers the whole flight: all forecast volume is 1,000 auctions, and the mean price is 70 units.
 """
 
 import math
@@ -126,7 +126,7 @@ def _largest_bids(table: ValueTable, cells: Ints, values: Floats, highest: int, 
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """Where each campaign stands in the table."""
+    """The place of each campaign in the table."""
 
     cells: Ints  # (N, 2) row and budget
     micros_per_unit: Floats  # (N,)

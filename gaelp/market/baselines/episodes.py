@@ -1,4 +1,4 @@
-"""Play whole episodes: seeds that never mix training with judging, and what a policy makes of them."""
+"""Play whole episodes: seeds that keep training and evaluation apart, and what a policy earns."""
 
 from typing import NamedTuple
 

@@ -74,7 +74,7 @@ def calendar_by_price(brief: Brief, bins: int = _PRICE_BINS) -> Calendar:
 
 
 def calendar_by_intent(brief: Brief) -> Calendar:
-    """Hours of day as personas' intent tells them apart: 24 parts of the day."""
+    """Hours of day, which differ in personas' intent: 24 parts of the day."""
     return _calendar(brief, np.arange(brief.hours_per_day) * _DAY_PARTS // brief.hours_per_day)
 
 

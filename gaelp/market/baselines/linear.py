@@ -56,7 +56,7 @@ class Mcpc:
     """Bids chance of a click x what a click may cost, whatever the budget.
 
     Without a given limit, a click may cost what it does on average: the forecast price over the average click rate.
-    Where values are estimated rather than click chances, value over the market's average stands for the click chance.
+    Where values are estimated rather than click chances, value over the market's average replaces the click chance.
     """
 
     name = "mcpc"

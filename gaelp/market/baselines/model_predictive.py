@@ -55,7 +55,7 @@ class ModelPredictive:
     """Solves the linear programme of the remaining flight every hour, with forecasts in place of what is unknown."""
 
     def __init__(self, parameters: ModelPredictiveParameters, signals: SignalWeights | None = None) -> None:
-        """With signals the rule is told how value moves with hour and price, and its name says so."""
+        """With signals the rule knows how value moves with hour and price, and its name says so."""
         self.name = "mpc" if signals is None else "mpc (informed)"
         self._parameters = parameters
         self._values = Values(parameters.values, signals)

@@ -33,7 +33,7 @@ class OnlineLp:
     """Follows the gradient of the dual price of budget, and leans against what is left of the budget or today's cap."""
 
     def __init__(self, parameters: OnlineLpParameters, signals: SignalWeights | None = None) -> None:
-        """With signals the rule is told how value moves with hour and price, and its name says so."""
+        """With signals the rule knows how value moves with hour and price, and its name says so."""
         self.name = "online-lp" if signals is None else "online-lp (informed)"
         self._parameters = parameters
         self._values = Values(parameters.values, signals)

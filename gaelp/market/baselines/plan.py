@@ -89,7 +89,7 @@ def day_end(brief: Brief, hour: int) -> int:
 
 
 def day_left_micros(brief: Brief, obs: Observation) -> Ints:
-    """What today's cap still allows, (N,); in a day's first hour the observation still tells of the day before."""
+    """What today's cap still allows, (N,); in a day's first hour the observation is still that of the day before."""
     if obs.hour % brief.hours_per_day == 0:
         return np.minimum(brief.daily_cap_micros, obs.left_micros)
     return np.minimum(obs.day_left_micros, obs.left_micros)

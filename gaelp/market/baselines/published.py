@@ -1,4 +1,4 @@
-"""The published results of the dynamic-programming bidders, and what this code makes of the same auctions.
+"""The published results of the dynamic-programming bidders, and the results of this code on the same auctions.
 
 Source of method and figures: H. Cai, K. Ren, W. Zhang, K. Malialis, J. Wang, Y. Yu, D. Guo, "Real-Time Bidding by
 Reinforcement Learning in Display Advertising", WSDM 2017, and the result table that its authors released with their

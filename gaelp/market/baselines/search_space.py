@@ -58,8 +58,8 @@ class SearchSpace:
     @classmethod
     def of(cls, model: type[Frozen], *, without: frozenset[str] = frozenset()) -> "SearchSpace":
         """The space of a model, leaving out every parameter with one of these keys on its path."""
-        found = tuple(item for item in _ranges(model, ()) if not without.intersection(item.path))
-        return cls(model, found)
+        ranges = tuple(item for item in _ranges(model, ()) if not without.intersection(item.path))
+        return cls(model, ranges)
 
     def default(self) -> Frozen:
         """The model's own defaults."""

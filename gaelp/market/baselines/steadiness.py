@@ -1,4 +1,4 @@
-"""Whether an agent did in its last evaluation episodes as it did before: the metric `last_50_z` of the first gate."""
+"""Compare an agent's last evaluation episodes with the earlier ones: the metric `last_50_z` of the first gate."""
 
 import math
 

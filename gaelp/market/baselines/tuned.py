@@ -89,7 +89,7 @@ def load_tuned(
 ) -> TunedRules:
     """The tuned parameters for a market: configs/baselines/<market>.yaml, or the file that is named.
 
-    `asked` is what somebody has to type behind `gaelp market tune` to mean this market; its name if nothing is given.
+    `asked` holds the arguments of `gaelp market tune` that name this market, for the advice in an error.
     """
     name = market.spec.name
     asked = [name] if asked is None else asked
@@ -100,10 +100,10 @@ def load_tuned(
         )
     source = path_or_name or name
     tuned = load_model(TunedRules, source, FOLDER, error=DataError)
-    seen, wanted = tuned.fingerprint, market_fingerprint(market)
-    if seen != wanted:
+    tuned_for, wanted = tuned.fingerprint, market_fingerprint(market)
+    if tuned_for != wanted:
         raise DataError(
-            f"the bidders of {str(source)!r} were tuned for a market with fingerprint {seen[:12]}, {name!r} now "
+            f"the bidders of {str(source)!r} were tuned for a market with fingerprint {tuned_for[:12]}, {name!r} now "
             f"has {wanted[:12]}: {_way_out(asked, Path(f'tuned-{name}.yaml'))}"
         )
     _check_bidders(tuned, str(source))
@@ -111,7 +111,7 @@ def load_tuned(
 
 
 def _way_out(asked: Sequence[str], file: Path) -> str:
-    """A file of its own: the one that was found may be right for the market that it was tuned for."""
+    """Advise a new file: the existing one may be right for another market."""
     replaced = ["--force"] if file.exists() else []
     command = _tune_command([*asked, "--out", str(file), *replaced])
     return f"tune for this one with `{command}`, then give `--tuned {shlex.quote(str(file))}`"

@@ -45,15 +45,15 @@ def _check_writable(path: Path) -> None:
         ) from None
 
 
-def _check_same_market(found: Path, market: Market, *, effect: str) -> None:
+def _check_same_market(path: Path, market: Market, *, effect: str) -> None:
     wanted = market_fingerprint(market)
     way_out = "Name another file with --out, or insist with --force"
     try:
-        seen = load_model(TunedRules, found, FOLDER, error=DataError).fingerprint
+        fingerprint = load_model(TunedRules, path, FOLDER, error=DataError).fingerprint
     except DataError as problem:
-        raise DataError(f"{shown(found)} is no file of tuned bidders and would be {effect}. {way_out}.") from problem
-    if seen != wanted:
+        raise DataError(f"{shown(path)} is no file of tuned bidders and would be {effect}. {way_out}.") from problem
+    if fingerprint != wanted:
         raise DataError(
-            f"{shown(found)} was tuned for another market (fingerprint {seen[:12]}, {market.spec.name!r} here has "
-            f"{wanted[:12]}) and would be {effect}. {way_out}; a market of your own is best given a `name:` of its own."
+            f"{shown(path)} was tuned for another market (fingerprint {fingerprint[:12]}, {market.spec.name!r} here "
+            f"has {wanted[:12]}) and would be {effect}. {way_out}; give a market of your own a `name:` of its own."
         )

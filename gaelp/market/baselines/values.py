@@ -28,7 +28,7 @@ class ValueParameters(Frozen):
 
 
 class SignalWeights(Frozen):
-    """What an informed rule is told about the market: how strongly value follows the hour and the price level."""
+    """What an informed rule knows about the market: how strongly value follows the hour and the price level."""
 
     daypart: float = Field(default=0.0, ge=0, le=1.5, description="log value per unit of the persona's intent")
     price: float = Field(default=0.0, ge=-0.5, le=2, description="log click rate expected per log price level")

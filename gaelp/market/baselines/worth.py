@@ -27,7 +27,7 @@ class ValueSource(Protocol):
 
 
 class PriorValues:
-    """Known values where the market tells them, else the market's average for every segment."""
+    """Known values where the market gives them, else the market's average for every segment."""
 
     def begin(self, brief: Brief, /) -> None:
         """Remember the average."""
@@ -40,7 +40,7 @@ class PriorValues:
 
 
 class AverageValue:
-    """What the average impression of each campaign is worth, so that values can be told relative to it.
+    """What the average impression of each campaign is worth, so that values can be given relative to it.
 
     Fixed, that is the market's average known at launch. Learned, it is the mean over segments by forecast volume, as
     estimated now: a campaign all of whose segments are worth twice the market's average must not pay twice for that.

@@ -18,7 +18,7 @@ KL_BAR = 0.05
 KS_BAR = 0.03
 DRAWS = 50
 _DEVIATIONS = 4.0  # above the mean of the draws: both figures have a longer tail than a normal one
-_ROWS_MAX = 20_000  # what chance does to a larger log is told from a part of it
+_ROWS_MAX = 20_000  # for a larger log, chance is estimated on a part of it
 
 
 class PriceJudgement(Frozen):
@@ -31,8 +31,8 @@ class PriceJudgement(Frozen):
     fits: bool
 
 
-def judge_price(found: PriceComparison, log: BidLog, fitted_rows: int, rng: np.random.Generator) -> PriceJudgement:
-    """Hold a comparison of halves of a log against the bars, with an allowance for the size of the log.
+def judge_price(comparison: PriceComparison, log: BidLog, fitted_rows: int, rng: np.random.Generator) -> PriceJudgement:
+    """Judge a comparison of two halves of a log, with an allowance for the size of the log.
 
     The allowance comes from the log itself: its auctions, split one by one at random, differ by nothing but chance.
     Hours that differ from each other are not excused by it.
@@ -44,19 +44,19 @@ def judge_price(found: PriceComparison, log: BidLog, fitted_rows: int, rng: np.r
         ks_by_chance=ks_by_chance,
         kl_limit=kl_limit,
         ks_limit=ks_limit,
-        fits=found.kl <= kl_limit and found.ks <= ks_limit,
+        fits=comparison.kl <= kl_limit and comparison.ks <= ks_limit,
     )
 
 
 def _by_chance(log: BidLog, fitted_rows: int, rng: np.random.Generator) -> tuple[float, float]:
-    value, seen = log_prices(log)
+    value, price_known = log_prices(log)
     rows = min(log.rows, _ROWS_MAX)
     first = round(rows * fitted_rows / log.rows)
-    found = []
+    comparisons = []
     for _ in range(DRAWS):
         chosen = rng.choice(log.rows, rows, replace=False)
-        found.append(_compare_rows(value, seen, log.segment, (chosen[:first], chosen[first:])))
-    kl, ks = (_highest([getattr(one, key) for one in found]) for key in ("kl", "ks"))
+        comparisons.append(_compare_rows(value, price_known, log.segment, (chosen[:first], chosen[first:])))
+    kl, ks = (_highest([getattr(comparison, key) for comparison in comparisons]) for key in ("kl", "ks"))
     share = rows / log.rows
     return kl * share, ks * float(np.sqrt(share))  # a divergence falls with the rows, a distance with their root
 
@@ -66,13 +66,13 @@ def _highest(figures: list[float]) -> float:
     return float(np.mean(figures) + _DEVIATIONS * np.std(figures))
 
 
-def _compare_rows(value: Floats, seen: Bools, segment: Ints, halves: tuple[Ints, Ints]) -> PriceComparison:
+def _compare_rows(value: Floats, price_known: Bools, segment: Ints, halves: tuple[Ints, Ints]) -> PriceComparison:
     """Fit on the first rows and compare on the second; `value` is the log price or lost bid, shape (n,)."""
     first = halves[0]
-    level = segment_levels(value[first], seen[first], segment[first], int(segment.max()) + 1).level
+    level = segment_levels(value[first], price_known[first], segment[first], int(segment.max()) + 1).level
 
     def curve(rows: Ints) -> PriceCurve:
-        return kaplan_meier(np.exp(value[rows] - level[segment[rows]]), seen[rows], at_risk_min=AT_RISK_MIN)
+        return kaplan_meier(np.exp(value[rows] - level[segment[rows]]), price_known[rows], at_risk_min=AT_RISK_MIN)
 
     fit = landscape_from_curve(curve(first), "by chance")
     return compare(fit.landscape, curve(halves[1]), level=fit.mean_price)

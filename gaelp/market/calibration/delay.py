@@ -114,9 +114,9 @@ def _likelihood(clicks: _Clicks) -> Likelihood:
         share, mean, rate = float(expit(point[0])), math.exp(point[1]), float(expit(point[2]))
         at_once = 1 - (1 - share) * math.exp(-AT_ONCE_HOURS / mean)
         reported = 1 - (1 - share) * np.exp(-clicks.waiting_age_hours / mean)
-        found = clicks.at_once * math.log(rate * at_once)
-        found += later * math.log(rate * (1 - share) / mean) - later_sum / mean
-        return found + float((clicks.waiting * np.log1p(-rate * reported)).sum())
+        log_likelihood = clicks.at_once * math.log(rate * at_once)
+        log_likelihood += later * math.log(rate * (1 - share) / mean) - later_sum / mean
+        return log_likelihood + float((clicks.waiting * np.log1p(-rate * reported)).sum())
 
     return value
 
@@ -140,6 +140,6 @@ def _statistic(likelihood: Likelihood, best: Maximum, index: int, value: float, 
 def _distance(clicks: _Clicks, mean: float) -> float:
     """Delays as quantiles of what could have been seen; uniform if the model holds."""
     start = math.exp(-AT_ONCE_HOURS / mean)
-    seen = start - np.exp(-clicks.delay_hours / mean)
+    reached = start - np.exp(-clicks.delay_hours / mean)
     possible = start - np.exp(-np.maximum(clicks.delay_age_hours, clicks.delay_hours) / mean)
-    return float(kstest(seen / possible, "uniform").statistic)
+    return float(kstest(reached / possible, "uniform").statistic)

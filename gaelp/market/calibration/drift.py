@@ -11,7 +11,7 @@ from gaelp.market.calibration.likelihood import maximise, profile_interval
 
 __all__ = ["DriftFit", "fit_drift"]
 
-# Up to a persistence of 0.995: drift with a half-life beyond six days cannot be told from a trend.
+# Up to a persistence of 0.995: drift with a half-life beyond six days looks like a trend.
 _BOUNDS = ((-4.0, 5.293), (math.log(1e-3), math.log(3.0)), (math.log(1e-3), math.log(3.0)))
 
 
@@ -42,7 +42,7 @@ def fit_drift(series: Floats, precision: Floats, design: Floats, *, persistence:
 
     start_sd = math.log(max(_plain_sd(series, precision), 2e-3))
     starts = [maximise(likelihood, (at, start_sd, start_sd - 0.7), bounds) for at in (1.0, 3.5)]
-    best = max(starts, key=lambda found: found.value)
+    best = max(starts, key=lambda maximum: maximum.value)
     _, weights, covariance = _solve(series, precision, design, best.point)
     ranges = [profile_interval(likelihood, best, index, bounds) for index in range(3)]
     return DriftFit(
@@ -75,8 +75,8 @@ def _solve(series: Floats, precision: Floats, columns: Floats, point: Floats) ->
     covariance = np.linalg.inv(gram[:, 1:, 1:])
     weights = np.einsum("rij,rj->ri", covariance, gram[:, 1:, 0])
     misfit = float(gram[:, 0, 0].sum() - (weights * gram[:, 1:, 0]).sum())
-    found = -0.5 * (log_det + misfit - float(np.linalg.slogdet(covariance)[1].sum()))
-    return found, weights, covariance
+    log_likelihood = -0.5 * (log_det + misfit - float(np.linalg.slogdet(covariance)[1].sum()))
+    return log_likelihood, weights, covariance
 
 
 def _chain(shape: tuple[int, ...], persistence: float, sd: float) -> tuple[Floats, float]:
@@ -124,7 +124,7 @@ def _innovation_correlation(residual: Floats, precision: Floats, point: Floats) 
 
 
 def _sd(log_sd: float) -> float:
-    """The lower bound of the search stands for none at all."""
+    """The lower bound of the search means none at all."""
     return 0.0 if log_sd <= _BOUNDS[1][0] + 1e-6 else math.exp(log_sd)
 
 

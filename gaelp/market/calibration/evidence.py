@@ -1,6 +1,7 @@
 """Whether a log says enough about a number to overrule the base market: one rule for every statistic."""
 
 from gaelp.market.calibration.fitted import Fitted, TooLittle
+from gaelp.market.number_text import short_number
 
 __all__ = ["ABSENT_SHARE", "FACTOR_MAX", "RANGE_SHARE_MAX", "weighed"]
 
@@ -27,8 +28,11 @@ def weighed(path: str, estimate: Fitted, base_value: float) -> Fitted | TooLittl
     reason = _unsupported(path, estimate, base_value)
     if reason is None:
         return estimate
-    seen = f"{estimate.value:.3g} with interval {estimate.interval_low:.3g} .. {estimate.interval_high:.3g}"
-    return TooLittle(observations=estimate.observations, reason=f"{seen} {reason}", estimate=estimate)
+    value, low, high = (
+        short_number(number, 3) for number in (estimate.value, estimate.interval_low, estimate.interval_high)
+    )
+    reason = f"{value} with interval {low} .. {high} {reason}"
+    return TooLittle(observations=estimate.observations, reason=reason, estimate=estimate)
 
 
 def _unsupported(path: str, estimate: Fitted, base_value: float) -> str | None:

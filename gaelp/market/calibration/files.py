@@ -3,29 +3,32 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
 from gaelp.config.places import shown
-from gaelp.config.write import write_models
+from gaelp.config.write import model_text, write_texts
 from gaelp.errors import ConfigError
 from gaelp.market.calibration.report import Calibration
 
 __all__ = ["check_target", "write_calibration"]
 
 
-def write_calibration(calibration: Calibration, *, market_path: Path, report_path: Path) -> None:
-    """Write the market (.yaml) and its report (.json or .yaml); both or neither."""
+def write_calibration(
+    calibration: Calibration, *, market_path: Path, report_path: Path, other_texts: Mapping[Path, str] | None = None
+) -> None:
+    """Write the market (.yaml), its report (.json or .yaml) and any other text; all of them or none."""
+    models = {market_path: calibration.spec, report_path: calibration.report}
     with _uninterrupted():
-        write_models({market_path: calibration.spec, report_path: calibration.report})
+        write_texts({path: model_text(path, model) for path, model in models.items()} | dict(other_texts or {}))
 
 
 def check_target(path: Path, *, replace: bool) -> None:
     """Refuse, before any work, a file that could not be written or that `replace` does not allow to be replaced.
 
-    Folders that are missing are made later, so the nearest one that exists has to take them.
+    Missing folders are made later, so the nearest existing one has to be writable.
     """
     try:
         if path.exists() and not (replace and path.is_file()):
@@ -33,7 +36,7 @@ def check_target(path: Path, *, replace: bool) -> None:
             raise ConfigError(f"{shown(path)} {kind}; allowed: a new file, or with --force one to replace.")
         folder = next(parent for parent in path.absolute().parents if parent.exists())
     except OSError as problem:
-        raise ConfigError(f"{path} cannot be looked up: {problem.strerror}. Name another file.") from None
+        raise ConfigError(f"{path} cannot be accessed: {problem.strerror}. Name another file.") from None
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         what = "cannot be written to" if folder.is_dir() else "is not a folder"
         raise ConfigError(f"{shown(path)} cannot be written: {folder} {what}. Name a file in a folder that can.")
@@ -41,7 +44,7 @@ def check_target(path: Path, *, replace: bool) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C and a polite end wait until files are in place; only the main thread is told of either."""
+    """Delay SIGINT and SIGTERM until the files are in place; only the main thread receives them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -34,7 +34,7 @@ Statistics = dict[str, Fitted | TooLittle]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Estimates:
     """Everything the estimators say about one log."""
 
     log: BidLog
@@ -56,7 +56,7 @@ def calibrate(log: BidLog, *, name: str, base: MarketSpec) -> Calibration:
     A log that supports nothing at all is refused: its market would be the base market under another name.
     """
     prices = fit_segment_prices(log)
-    found = _Found(
+    estimates = _Estimates(
         log=log,
         volume=_weighed_week(fit_volume(log), base),
         prices=prices,
@@ -65,46 +65,47 @@ def calibrate(log: BidLog, *, name: str, base: MarketSpec) -> Calibration:
         responses=fit_responses(log, base.delay),
         correlation=fit_price_click_correlation(log, prices),
     )
-    statistics = _weighed_all(_statistics(found), base)
-    _refuse_empty(statistics, found)
-    spec = _spec(base, name, statistics, found)
-    return Calibration(spec, _report(base, spec, statistics, found))
+    statistics = _weighed_all(_statistics(estimates), base)
+    _refuse_empty(statistics, estimates)
+    spec = _spec(base, name, statistics, estimates)
+    return Calibration(spec, _report(base, spec, statistics, estimates))
 
 
-def _statistics(found: _Found) -> Statistics:
+def _statistics(estimates: _Estimates) -> Statistics:
     """Each statistic under the path of its value in the market file."""
-    clicks, conversions, delay = found.responses.clicks, found.responses.conversions, found.responses.delay
+    clicks, conversions, delay = estimates.responses.clicks, estimates.responses.conversions, estimates.responses.delay
     statistics: Statistics = {
-        "volume.per_hour": found.volume.per_hour,
-        "volume.segment_log_sd": found.volume.segment_log_sd,
-        "volume.overdispersion": found.volume.overdispersion,
+        "volume.per_hour": estimates.volume.per_hour,
+        "volume.segment_log_sd": estimates.volume.segment_log_sd,
+        "volume.overdispersion": estimates.volume.overdispersion,
         "response.click_rate": clicks.rate if isinstance(clicks, RateFit) else clicks,
         "response.click_log_sd": clicks.log_sd if isinstance(clicks, RateFit) else clicks,
         "response.conversion_rate": conversions.rate if isinstance(conversions, RateFit) else conversions,
         "response.conversion_log_sd": conversions.log_sd if isinstance(conversions, RateFit) else conversions,
-        "response.daypart_amplitude": found.responses.daypart_amplitude,
+        "response.daypart_amplitude": estimates.responses.daypart_amplitude,
         "delay.mean_hours": delay.mean_hours,
         "delay.immediate_share": delay.immediate_share,
     }
     prices: Statistics = {
-        "response.price_value_correlation": found.correlation,
-        "price.level_micros": _level(found.prices, found.landscapes),
-        "price.segment_log_sd": found.prices.log_sd,
-        "price.common_drift_sd": found.moves.common_drift_sd,
-        "price.segment_drift_sd": found.moves.segment_drift_sd,
-        "price.drift_persistence": found.moves.drift_persistence,
-        "price.hourly_noise_sd": found.moves.hourly_noise_sd,
-        "price.diurnal_amplitude": found.moves.diurnal_amplitude,
+        "response.price_value_correlation": estimates.correlation,
+        "price.level_micros": _level(estimates.prices, estimates.landscapes),
+        "price.segment_log_sd": estimates.prices.log_sd,
+        "price.common_drift_sd": estimates.moves.common_drift_sd,
+        "price.segment_drift_sd": estimates.moves.segment_drift_sd,
+        "price.drift_persistence": estimates.moves.drift_persistence,
+        "price.hourly_noise_sd": estimates.moves.hourly_noise_sd,
+        "price.diurnal_amplitude": estimates.moves.diurnal_amplitude,
     }
-    if isinstance(found.landscapes, TooLittle) and pays_its_bid(found.log):
-        prices = dict.fromkeys(prices, found.landscapes)
+    if isinstance(estimates.landscapes, TooLittle) and pays_its_bid(estimates.log):
+        prices = dict.fromkeys(prices, estimates.landscapes)
     return statistics | prices
 
 
 def _weighed_all(statistics: Statistics, base: MarketSpec) -> Statistics:
     """Each estimate, or why it cannot overrule the base market."""
     return {
-        path: _weighed(path, found, base) if isinstance(found, Fitted) else found for path, found in statistics.items()
+        path: _weighed(path, statistic, base) if isinstance(statistic, Fitted) else statistic
+        for path, statistic in statistics.items()
     }
 
 
@@ -133,11 +134,11 @@ def _base_value(base: MarketSpec, path: str) -> float:
     return float(getattr(getattr(base, section), key))
 
 
-def _refuse_empty(statistics: Statistics, found: _Found) -> None:
-    parts = [*statistics.values(), found.landscapes, found.volume.factors]
+def _refuse_empty(statistics: Statistics, estimates: _Estimates) -> None:
+    parts = [*statistics.values(), estimates.landscapes, estimates.volume.factors]
     if not all(isinstance(part, TooLittle) for part in parts):
         return
-    log = found.log
+    log = estimates.log
     raise DataError(
         f"{log.source}: saw {log.rows:,} auctions in {len(log.covered_hours):,} hours with"
         f" {int(log.price_known.sum()):,} prices and {0 if log.click is None else int(log.click.sum()):,} clicks, which"
@@ -170,24 +171,24 @@ def _level(prices: SegmentPrices, landscapes: LandscapeFit | TooLittle) -> Fitte
     )
 
 
-def _spec(base: MarketSpec, name: str, statistics: Statistics, found: _Found) -> MarketSpec:
+def _spec(base: MarketSpec, name: str, statistics: Statistics, estimates: _Estimates) -> MarketSpec:
     values: dict[str, Any] = base.model_dump(mode="json")
-    hours = len(found.log.covered_hours)
+    hours = len(estimates.log.covered_hours)
     values["name"] = name
-    values["label"] = f"calibrated on {found.log.source}: {found.log.rows:,} auctions in {hours:,} hours"
+    values["label"] = f"calibrated on {estimates.log.source}: {estimates.log.rows:,} auctions in {hours:,} hours"
     for path, statistic in statistics.items():
         if isinstance(statistic, Fitted):
             section, key = path.split(".")
             values[section][key] = _allowed(path, statistic.value)
             # A range of the base market would be drawn over the fitted value.
             values["randomise"].pop(path, None)
-    if isinstance(found.landscapes, LandscapeFit):
-        values["landscapes"] = [landscape.model_dump(mode="json") for landscape in found.landscapes.specs]
+    if isinstance(estimates.landscapes, LandscapeFit):
+        values["landscapes"] = [landscape.model_dump(mode="json") for landscape in estimates.landscapes.specs]
         values["price"]["steepness"] = 1.0
-    if found.factors is not None:
-        values["hour_of_week"] = found.factors.factor.round(6).tolist()
+    if estimates.factors is not None:
+        values["hour_of_week"] = estimates.factors.factor.round(6).tolist()
     # Numbers that are fine one by one can be too large together.
-    return validated(MarketSpec, values, lambda _: f"the market fitted to {found.log.source}", error=DataError)
+    return validated(MarketSpec, values, lambda _: f"the market fitted to {estimates.log.source}", error=DataError)
 
 
 def _allowed(path: str, value: float) -> float | int:
@@ -198,15 +199,15 @@ def _allowed(path: str, value: float) -> float | int:
     return float(f"{value:.6g}")
 
 
-def _report(base: MarketSpec, spec: MarketSpec, statistics: Statistics, found: _Found) -> CalibrationReport:
-    log, factors = found.log, found.factors
+def _report(base: MarketSpec, spec: MarketSpec, statistics: Statistics, estimates: _Estimates) -> CalibrationReport:
+    log, factors = estimates.log, estimates.factors
     fitted = {path: statistic for path, statistic in statistics.items() if isinstance(statistic, Fitted)}
-    # The same statistic an hour instead of in the long run, so it stands or falls with the other.
-    if "price.common_drift_sd" in fitted and isinstance(found.moves.innovation_sd, Fitted):
-        fitted["price.common_drift_innovation_sd"] = found.moves.innovation_sd
+    # The same statistic per hour instead of in the long run, so it is kept or dropped with the other.
+    if "price.common_drift_sd" in fitted and isinstance(estimates.moves.innovation_sd, Fitted):
+        fitted["price.common_drift_innovation_sd"] = estimates.moves.innovation_sd
     if factors is not None:
         fitted["hour_of_week"] = factors.swing
-    whole: dict[str, object] = {"landscapes": found.landscapes, "hour_of_week": found.volume.factors}
+    whole: dict[str, object] = {"landscapes": estimates.landscapes, "hour_of_week": estimates.volume.factors}
     kept = {path: part for path, part in (statistics | whole).items() if isinstance(part, TooLittle)}
     return CalibrationReport(
         market=spec.name,
@@ -219,10 +220,10 @@ def _report(base: MarketSpec, spec: MarketSpec, statistics: Statistics, found: _
         segments=log.segments,
         statistics=fitted,
         kept=tuple(_kept(base, path, statistic) for path, statistic in kept.items()),
-        landscapes=found.landscapes.reports if isinstance(found.landscapes, LandscapeFit) else (),
+        landscapes=estimates.landscapes.reports if isinstance(estimates.landscapes, LandscapeFit) else (),
         hour_of_week_low=() if factors is None else tuple(factors.low.round(6).tolist()),
         hour_of_week_high=() if factors is None else tuple(factors.high.round(6).tolist()),
-        notes=tuple(_notes(base, spec, fitted, found)),
+        notes=tuple(_notes(base, spec, fitted, estimates)),
     )
 
 
@@ -236,13 +237,16 @@ def _kept(base: MarketSpec, path: str, statistic: TooLittle) -> KeptDefault:
     )
 
 
-def _notes(base: MarketSpec, spec: MarketSpec, fitted: dict[str, Fitted], found: _Found) -> list[str]:
+def _notes(base: MarketSpec, spec: MarketSpec, fitted: dict[str, Fitted], estimates: _Estimates) -> list[str]:
     """What a reader should know about the market file that no single statistic says."""
     dropped = sorted(set(base.randomise) - set(spec.randomise))
     notes = [f"randomise.{path} of the base market was dropped: the log gives the value" for path in dropped]
+    skipped = estimates.log.skipped
+    if skipped is not None and skipped.rows:
+        notes.append(f"bad rows were set aside: {len(skipped.rows):,} of {skipped.rows_total:,}")
     if spec.price.steepness != base.price.steepness:
         notes.append(f"price.steepness {base.price.steepness} of the base market became 1: the landscapes are measured")
-    wave, peak = fitted.get("price.diurnal_amplitude"), found.moves.peak_hour
+    wave, peak = fitted.get("price.diurnal_amplitude"), estimates.moves.peak_hour
     if wave is not None and peak is not None and wave.interval_low > 0:
         apart = abs((peak - _MARKET_PEAK_HOUR + 12) % 24 - 12)
         if apart > 3:
@@ -250,8 +254,8 @@ def _notes(base: MarketSpec, spec: MarketSpec, fitted: dict[str, Fitted], found:
                 f"prices are highest at {peak:.1f}h in the log, at {_MARKET_PEAK_HOUR:.0f}h in the market:"
                 " price.diurnal_amplitude has the right height at another hour"
             )
-    if isinstance(found.landscapes, LandscapeFit):
-        unknown = max(report.unknown_share for report in found.landscapes.reports)
+    if isinstance(estimates.landscapes, LandscapeFit):
+        unknown = max(report.unknown_share for report in estimates.landscapes.reports)
         if unknown > 0.001:
             notes.append(
                 f"up to {unknown:.1%} of a landscape's auctions cost more than the bids could reach: how much more, the"

@@ -57,7 +57,7 @@ def compare(
         mean_log_likelihood=likelihood,
         kl=float((actual[some] * np.log(actual[some])).sum()) - likelihood,
         bins=len(ends),
-        observations=int(held_out.seen),
+        observations=int(held_out.prices_seen),
     )
 
 

@@ -37,7 +37,7 @@ class ClickComparison(Frozen):
 
 
 class HalfSplitReport(Frozen):
-    """Fitted on one half of a log's hours, compared on the other; a part is missing where the reason says why."""
+    """Fitted on one half of a log's hours, compared on the other; `missing` says which parts lack data."""
 
     source: str
     fitted_auctions: NonNegativeInt
@@ -82,13 +82,15 @@ def half_split_report(log: BidLog, rng: np.random.Generator) -> HalfSplitReport:
 def _compare_prices(fitted: BidLog, held_out: BidLog) -> PriceComparison | TooLittle:
     """All segments together, each price over its segment's typical price in the fitted half."""
     level = fit_segment_prices(fitted).level
-    found = fit_landscapes(fitted, level)
-    if isinstance(found, TooLittle):
-        return found
-    seen = int(held_out.price_known.sum())
-    if seen < PRICES_MIN:
-        return TooLittle(observations=seen, reason=f"{seen} prices seen in the held-out half, {PRICES_MIN} needed")
-    return compare(found.pooled.landscape, ratio_curve(held_out, level), level=found.pooled.mean_price)
+    landscapes = fit_landscapes(fitted, level)
+    if isinstance(landscapes, TooLittle):
+        return landscapes
+    prices_seen = int(held_out.price_known.sum())
+    if prices_seen < PRICES_MIN:
+        return TooLittle(
+            observations=prices_seen, reason=f"{prices_seen} prices seen in the held-out half, {PRICES_MIN} needed"
+        )
+    return compare(landscapes.pooled.landscape, ratio_curve(held_out, level), level=landscapes.pooled.mean_price)
 
 
 def _compare_volume(fitted: BidLog, held_out: BidLog) -> VolumeComparison:

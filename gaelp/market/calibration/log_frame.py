@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.errors import DataError
+from gaelp.market.bad_rows import BadRows
 
 __all__ = ["HOURS_MAX", "UNKNOWN_PRICE", "BidLog", "keep_hours", "make_log"]
 
@@ -25,14 +26,15 @@ class BidLog:
     segment: Ints  # (n,) index into segment_names
     segment_names: tuple[str, ...]
     bid_micros: Ints  # (n,)
-    price_micros: Ints  # (n,) highest rival bid, UNKNOWN_PRICE where it was not told
+    price_micros: Ints  # (n,) highest rival bid, UNKNOWN_PRICE where it is not known
     won: Bools  # (n,)
     click: Bools | None  # (n,)
     conversion: Bools | None  # (n,) reported by the end of the log
     delay_hours: Floats | None  # (n,) click to conversion, NaN where none
-    covered_hours: Ints  # (T,) whole hours the log speaks for, rising
+    covered_hours: Ints  # (T,) whole hours of the log, rising
     covered_share: Floats  # (T,) of each hour; below 1 where the log begins or ends inside it
     end_hours: float  # when the log was cut
+    skipped: BadRows | None = None  # bad rows that were set aside, where that was asked for
 
     @property
     def rows(self) -> int:
@@ -84,6 +86,7 @@ def make_log(
     click: Bools | None = None,
     conversion: Bools | None = None,
     conversion_time_hours: Floats | None = None,
+    skipped: BadRows | None = None,
 ) -> BidLog:
     """Build a log from arrays of equal length whose rows were checked; sorts them by time."""
     if len(time_hours) == 0:
@@ -116,6 +119,7 @@ def make_log(
         covered_hours=hours,
         covered_share=share,
         end_hours=end,
+        skipped=skipped,
     )
 
 

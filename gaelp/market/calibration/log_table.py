@@ -1,6 +1,6 @@
-"""Turn a table with declared columns into a checked log; every bad cell is named by line, column and value."""
+"""Turn a table with declared columns into a checked log; bad rows are counted by reason, with an example each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,20 +8,44 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from gaelp.arrays import Bools, Floats
+from gaelp.arrays import Bools, Floats, Ints
+from gaelp.config.suggest import nearest
 from gaelp.errors import DataError
+from gaelp.market.bad_rows import RowCheck
 from gaelp.market.calibration.log_frame import UNKNOWN_PRICE, BidLog, make_log
 from gaelp.market.calibration.log_times import TIME_FORMS, check_utc_offset, hours_of
 
-__all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "check_columns", "log_from_table"]
+__all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "LogTable", "check_columns", "checked_log", "log_from_table"]
 
 REQUIRED_COLUMNS = ("time", "bid_micros", "price_micros", "won")
 OPTIONAL_COLUMNS = ("segment", "click", "conversion", "conversion_time")
 MICROS_MAX = 10**12
-FAULTS_SHOWN = 10
 UNNAMED_SEGMENT = "(none)"
 _OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _WORDS = {"true": "1", "false": "0"}
+
+
+@dataclass(frozen=True, slots=True)
+class LogTable:
+    """Rows of a log before they are checked; cells are text, or typed where the file has types."""
+
+    source: str
+    frame: pd.DataFrame
+    line: Ints  # (n,) where each row begins in the file
+    texts_of: Callable[[Ints], Sequence[str]]  # the original rows at these positions
+    fields: Ints | None = None  # (n,) how many each row has, for files in which rows can differ
+    width: int = 0  # how many it should have
+
+    @classmethod
+    def of_frame(cls, frame: pd.DataFrame, source: str, first_line: int = 1) -> "LogTable":
+        """A table whose rows all have its columns; their text is JSON."""
+        frame = frame.reset_index(drop=True)
+
+        def texts_of(positions: Ints) -> list[str]:
+            rows = frame.iloc[positions].to_json(orient="records", lines=True, date_format="iso")
+            return str(rows).splitlines()
+
+        return cls(source, frame, np.arange(len(frame)) + first_line, texts_of)
 
 
 def log_from_table(
@@ -32,73 +56,101 @@ def log_from_table(
     Columns: time, bid_micros, price_micros (empty where lost), won; optional segment, click, conversion,
     conversion_time. Others are ignored.
     """
-    check_columns(
-        [str(name) for name in table.columns] if isinstance(table, pd.DataFrame) else table.column_names, source
-    )
-    check_utc_offset(utc_offset_hours)
     frame = table.to_pandas() if isinstance(table, pa.Table) else table
-    return _Checked(frame.reset_index(drop=True), source, first_line, utc_offset_hours).log()
+    check_columns([str(name) for name in frame.columns], source)
+    check_utc_offset(utc_offset_hours)
+    return checked_log(LogTable.of_frame(frame, source, first_line), utc_offset_hours=utc_offset_hours)
+
+
+def checked_log(table: LogTable, *, utc_offset_hours: float = 0.0, skip_bad_rows: bool = False) -> BidLog:
+    """The log, once every row is good or, with `skip_bad_rows`, the few that are bad are set aside."""
+    return _Checked(table, utc_offset_hours).log(skip_bad_rows=skip_bad_rows)
 
 
 def check_columns(names: Sequence[str], source: str) -> None:
-    """Refuse a header that lacks a needed column or names one twice."""
+    """Refuse a header that lacks a needed column or has one twice."""
     missing = [name for name in REQUIRED_COLUMNS if name not in names]
     if missing:
         raise DataError(
-            f"{source}: column {missing[0]!r} is missing; seen: {', '.join(names) or 'none'};"
-            f" needed: {', '.join(REQUIRED_COLUMNS)}. {_way_out(names)}"
+            f"{source}: {_columns(missing)} missing; seen: {', '.join(names) or 'none'};"
+            f" needed: {', '.join(REQUIRED_COLUMNS)}. {_way_out(names, missing[0])}"
         )
     repeated = [name for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if names.count(name) > 1]
     if repeated:
         raise DataError(
-            f"{source}: column {repeated[0]!r} stands {names.count(repeated[0])} times in the header; allowed: once."
-            " Rename or drop the one that is not meant."
+            f"{source}: column {repeated[0]!r} is {names.count(repeated[0])} times in the header; allowed: once."
+            " Rename or drop the other."
         )
 
 
-def _way_out(names: Sequence[str]) -> str:
+def _columns(missing: Sequence[str]) -> str:
+    named = ", ".join(map(repr, missing))
+    return f"column {named} is" if len(missing) == 1 else f"columns {named} are"
+
+
+def _way_out(names: Sequence[str], missing: str) -> str:
     for mark, called in _OTHER_MARKS.items():
-        if any(mark in name for name in names):
+        if len(names) == 1 and mark in names[0]:
             return f"The header is separated by {called}, not by commas: save the file with commas."
-    return "Rename or add it."
+    similar = nearest(missing, [name for name in names if name not in REQUIRED_COLUMNS])
+    return f"Rename or add it; the header is the file's first line.{similar}"
 
 
 @dataclass(slots=True)
 class _Checked:
     """One table on its way to a log, collecting what is wrong with it."""
 
-    frame: pd.DataFrame
-    source: str
-    first_line: int
+    table: LogTable
     utc_offset_hours: float
-    faults: list[tuple[int, str]] = field(default_factory=list)
-    faulty_cells: int = 0
+    frame: pd.DataFrame = field(init=False)
+    check: RowCheck = field(init=False)
 
-    def log(self) -> BidLog:
-        time = self._times("time", needed=np.ones(len(self.frame), bool))
-        won = self._flags("won", needed=np.ones(len(self.frame), bool))
-        bid = self._micros("bid_micros", needed=np.ones(len(self.frame), bool))
+    def __post_init__(self) -> None:
+        self.frame = self.table.frame
+        self.check = RowCheck(self.table.source, self.table.line)
+
+    def log(self, *, skip_bad_rows: bool) -> BidLog:
+        self._widths()
+        everywhere = np.ones(len(self.frame), bool)
+        time = self._times("time", needed=everywhere)
+        won = self._flags("won", needed=everywhere)
+        bid = self._micros("bid_micros", needed=everywhere)
         price = self._micros("price_micros", needed=won)
         self._refuse("price_micros", won & (price > bid), "won, so it cannot exceed bid_micros")
-        seen = np.isfinite(price)
-        self._refuse("price_micros", ~won & seen & (price < bid), "lost, so it cannot lie below bid_micros")
+        known = np.isfinite(price)
+        self._refuse("price_micros", ~won & known & (price < bid), "lost, so it cannot lie below bid_micros")
         click = self._flags("click", needed=won) if "click" in self.frame else None
         if click is not None:
             self._refuse("click", click & ~won, "a click needs a won auction")
         conversion = self._conversions(click)
         converted_at = self._conversion_times(time, conversion)
-        self._raise_faults()
+        segment = self._segment_names()
+        if skip_bad_rows:
+            skipped = self.check.set_aside(self.table.texts_of)
+        else:
+            skipped = None
+            self.check.raise_if_bad(
+                remedy="Correct these rows, or set them aside with --skip-bad-rows FILE (at most 10%)."
+            )
+        good = self.check.good
         return make_log(
-            source=self.source,
-            time_hours=time,
-            bid_micros=bid.astype(np.int64),
-            price_micros=np.where(seen, price, UNKNOWN_PRICE).astype(np.int64),
-            won=won,
-            segment=self._segment_names(),
-            click=click,
-            conversion=conversion,
-            conversion_time_hours=converted_at,
+            source=self.table.source,
+            time_hours=time[good],
+            bid_micros=bid[good].astype(np.int64),
+            price_micros=np.where(known, price, UNKNOWN_PRICE)[good].astype(np.int64),
+            won=won[good],
+            segment=None if segment is None else segment[good],
+            click=None if click is None else click[good],
+            conversion=None if conversion is None else conversion[good],
+            conversion_time_hours=None if converted_at is None else converted_at[good],
+            skipped=skipped,
         )
+
+    def _widths(self) -> None:
+        fields = self.table.fields
+        if fields is not None:
+            rule = f"allowed: {self.table.width}, as in the header"
+            self.check.refuse(fields != self.table.width, "number of fields", rule, lambda row: str(fields[row]))
 
     def _conversions(self, click: Bools | None) -> Bools | None:
         if "conversion" not in self.frame:
@@ -112,7 +164,9 @@ class _Checked:
         if "conversion_time" not in self.frame:
             return None
         if conversion is None:
-            raise DataError(f"{self.source}: conversion_time without conversion; add the column conversion (0 or 1).")
+            raise DataError(
+                f"{self.table.source}: conversion_time without conversion; add the column conversion (0 or 1)."
+            )
         at = self._times("conversion_time", needed=conversion)
         self._refuse("conversion_time", np.isfinite(at) & ~conversion, "given, but conversion is 0")
         self._refuse("conversion_time", at < time, "before the auction's own time")
@@ -126,7 +180,8 @@ class _Checked:
     def _micros(self, name: str, needed: Bools) -> Floats:
         values, given = _numbers(self.frame[name])
         whole = (values >= 0) & (values <= MICROS_MAX) & (values == np.floor(values))
-        self._refuse(name, (given | needed) & ~whole, f"allowed: a whole number of micros from 0 to {MICROS_MAX}")
+        self._refuse(name, given & np.isnan(values), "not a number; allowed: digits only, such as 2500")
+        self._refuse(name, (given | needed) & ~whole, f"allowed: a whole number of micros from 0 to {MICROS_MAX:,}")
         return np.where(whole, values, np.nan)
 
     def _flags(self, name: str, needed: Bools) -> Bools:
@@ -143,19 +198,12 @@ class _Checked:
         names = self.frame["segment"].astype("string").str.strip().replace("", UNNAMED_SEGMENT).fillna(UNNAMED_SEGMENT)
         return np.asarray(names.to_numpy(), dtype=np.str_)
 
-    def _refuse(self, name: str, bad: Bools, want: str) -> None:
-        self.faulty_cells += int(bad.sum())
-        for row in np.flatnonzero(bad)[:FAULTS_SHOWN].tolist():
-            seen = self.frame[name].iloc[row]
-            shown = "empty" if pd.isna(seen) or seen == "" else repr(str(seen))
-            self.faults.append((row, f"line {row + self.first_line}, column {name}: saw {shown}; {want}"))
+    def _refuse(self, name: str, bad: Bools, rule: str) -> None:
+        def shown(row: int) -> str:
+            value = self.frame[name].iloc[row]
+            return "empty" if pd.isna(value) or value == "" else repr(str(value))
 
-    def _raise_faults(self) -> None:
-        if not self.faults:
-            return
-        shown = [text for _, text in sorted(self.faults)[:FAULTS_SHOWN]]
-        more = f" (and {self.faulty_cells - len(shown)} more)" if self.faulty_cells > len(shown) else ""
-        raise DataError(f"{self.source}: " + ". ".join(shown) + f"{more}. Correct or drop these rows.")
+        self.check.refuse(bad, f"column {name}", rule, shown)
 
 
 def _numbers(column: pd.Series) -> tuple[Floats, Bools]:

@@ -8,7 +8,10 @@ from gaelp.errors import DataError
 
 __all__ = ["TIME_FORMS", "check_utc_offset", "hours_of"]
 
-TIME_FORMS = "ISO 8601, epoch seconds or milliseconds, or yyyymmddHHMMSS with optional milliseconds; 1971 to 2099"
+TIME_FORMS = (
+    "ISO 8601 such as 2024-01-31T13:05:00, epoch seconds or milliseconds, or yyyymmddHHMMSS with optional milliseconds;"
+    " 1971 to 2099"
+)
 _EARLIEST_S, _LATEST_S = 31_536_000.0, 4_102_444_800.0  # 1971-01-01, 2100-01-01
 _MILLISECONDS_FROM = 1e11  # larger numbers cannot be seconds before 2100
 _OFFSET_MIN_HOURS, _OFFSET_MAX_HOURS = -12.0, 14.0  # of all clocks in use

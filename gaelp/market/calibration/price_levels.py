@@ -28,28 +28,28 @@ class PriceLevels:
 
 def log_prices(log: BidLog) -> tuple[Floats, Bools]:
     """Log of the seen price, or of the lost bid, and which it is; 0 counts as half the lowest positive value."""
-    seen = log.price_known
-    value = np.where(seen, log.price_micros, log.bid_micros).astype(float)
+    known = log.price_known
+    value = np.where(known, log.price_micros, log.bid_micros).astype(float)
     lowest = float(value[value > 0].min(initial=math.inf))
     floor = lowest / 2 if math.isfinite(lowest) else 0.5
-    return np.log(np.maximum(value, floor)), seen
+    return np.log(np.maximum(value, floor)), known
 
 
-def price_levels(log_value: Floats, seen: Bools, cell: Ints, cells: int) -> PriceLevels:
+def price_levels(log_value: Floats, known: Bools, cell: Ints, cells: int) -> PriceLevels:
     """Most likely mean of each cell with one standard deviation for all.
 
     A cell's mean climbs by Newton's method, the common deviation by expectation-maximisation.
     """
-    usable = np.bincount(cell[seen], minlength=cells) >= SEEN_MIN
+    usable = np.bincount(cell[known], minlength=cells) >= SEEN_MIN
     rows = usable[cell]
-    value, seen, cell = log_value[rows], seen[rows], cell[rows]
+    value, known, cell = log_value[rows], known[rows], cell[rows]
     if not len(value):
         return PriceLevels(np.zeros(cells), np.zeros(cells), 1.0)
-    count = np.bincount(cell[seen], minlength=cells).astype(float)
-    level = np.bincount(cell[seen], value[seen], cells) / np.maximum(count, 1)
-    variance = max(float(((value[seen] - level[cell[seen]]) ** 2).mean()), 1e-8)
-    lost_cell, lost_bid = cell[~seen], value[~seen]
-    seen_sum = np.bincount(cell[seen], value[seen], cells)
+    count = np.bincount(cell[known], minlength=cells).astype(float)
+    level = np.bincount(cell[known], value[known], cells) / np.maximum(count, 1)
+    variance = max(float(((value[known] - level[cell[known]]) ** 2).mean()), 1e-8)
+    lost_cell, lost_bid = cell[~known], value[~known]
+    seen_sum = np.bincount(cell[known], value[known], cells)
     for _ in range(_ITERATIONS):
         sd = math.sqrt(variance)
         above = (lost_bid - level[lost_cell]) / sd
@@ -58,7 +58,7 @@ def price_levels(log_value: Floats, seen: Bools, cell: Ints, cells: int) -> Pric
         slope = (seen_sum - count * level) + sd * np.bincount(lost_cell, hazard, cells)
         step = np.where(usable, slope / np.maximum(information, 1e-12), 0.0)
         level = level + np.clip(step, -2.0, 2.0)
-        left = float(((value[seen] - level[cell[seen]]) ** 2).sum()) + variance * float((1 + above * hazard).sum())
+        left = float(((value[known] - level[cell[known]]) ** 2).sum()) + variance * float((1 + above * hazard).sum())
         updated = max(left / len(value), 1e-8)
         done = np.abs(step).max() < _CONVERGED and abs(updated - variance) < _CONVERGED * variance
         variance = updated

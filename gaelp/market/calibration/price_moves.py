@@ -74,25 +74,25 @@ def _segment_drift(moved: Floats, weight: Floats, timeline: Ints, persistence: f
     total = weight.sum(axis=0)
     part = weight / np.maximum(total, 1e-12)
     apart = moved - (part * moved).sum(axis=0)
-    # Sampling variance of a difference from a precision-weighted mean; alone in its hour a segment tells nothing.
+    # Sampling variance of a difference from a precision-weighted mean; alone in its hour, a segment says nothing.
     known = (weight > 0) & (part < 1 - 1e-9)
     variance = 1 / np.where(known, weight, 1.0) - 1 / np.maximum(total, 1e-12)
     precision = np.where(known, 1 / np.maximum(variance, 1e-12), 0.0)
-    found = fit_drift(
+    drift = fit_drift(
         _laid_out(np.where(known, apart, 0.0), timeline),
         _laid_out(precision, timeline),
         np.ones((span, 1)),
         persistence=min(max(persistence, 0.02), 0.999),
     )
-    return _unmixed(found, part, precision), float((part**2).sum(axis=0)[total > 0].mean())
+    return _unmixed(drift, part, precision), float((part**2).sum(axis=0)[total > 0].mean())
 
 
-def _unmixed(found: DriftFit, part: Floats, precision: Floats) -> DriftFit:
+def _unmixed(drift: DriftFit, part: Floats, precision: Floats) -> DriftFit:
     """Undo that each series lost its own part of the mean taken out: the more a segment weighs, the more it lost."""
     left = 1 - 2 * part + (part**2).sum(axis=0)
-    told = (1 / (1 / np.maximum(precision, 1e-12) + found.noise_sd[0] ** 2 + found.sd[0] ** 2)) ** 2
-    scale = 1 / math.sqrt(float((told * left).sum() / told.sum()))
-    return replace(found, sd=_scaled(found.sd, scale), noise_sd=_scaled(found.noise_sd, scale))
+    information = (1 / (1 / np.maximum(precision, 1e-12) + drift.noise_sd[0] ** 2 + drift.sd[0] ** 2)) ** 2
+    scale = 1 / math.sqrt(float((information * left).sum() / information.sum()))
+    return replace(drift, sd=_scaled(drift.sd, scale), noise_sd=_scaled(drift.noise_sd, scale))
 
 
 def _scaled(ends: tuple[float, float, float], scale: float) -> tuple[float, float, float]:

@@ -31,25 +31,25 @@ class SegmentPrices:
 
 def fit_segment_prices(log: BidLog) -> SegmentPrices:
     """Levels by segment and hour, each segment with its own scatter."""
-    value, seen = log_prices(log)
+    value, known = log_prices(log)
     hours = len(log.covered_hours)
-    segment = segment_levels(value, seen, log.segment, log.segments)
+    segment = segment_levels(value, known, log.segment, log.segments)
     hourly = np.zeros((2, log.segments, hours))
     order = np.argsort(log.segment, kind="stable")
     ends = np.cumsum(np.bincount(log.segment, minlength=log.segments))
     hour = log.hour
     for index, rows in enumerate(np.split(order, ends[:-1])):
-        found = price_levels(value[rows], seen[rows], hour[rows], hours)
-        hourly[:, index] = found.level, found.precision
+        levels = price_levels(value[rows], known[rows], hour[rows], hours)
+        hourly[:, index] = levels.level, levels.precision
     between = _between(segment.level, segment.precision)
     return SegmentPrices(segment.level, segment.precision, hourly[0], hourly[1], between)
 
 
-def segment_levels(log_value: Floats, seen: Bools, segment: Ints, segments: int) -> PriceLevels:
-    """Levels by segment; one whose price was hardly ever seen stands at the level of the others."""
-    found = price_levels(log_value, seen, segment, segments)
-    used = found.precision > 0
-    return replace(found, level=np.where(used, found.level, found.level[used].mean() if used.any() else 0.0))
+def segment_levels(log_value: Floats, known: Bools, segment: Ints, segments: int) -> PriceLevels:
+    """Levels by segment; one whose price was hardly ever seen gets the level of the others."""
+    levels = price_levels(log_value, known, segment, segments)
+    used = levels.precision > 0
+    return replace(levels, level=np.where(used, levels.level, levels.level[used].mean() if used.any() else 0.0))
 
 
 def _between(level: Floats, precision: Floats) -> Fitted | TooLittle:
@@ -57,13 +57,13 @@ def _between(level: Floats, precision: Floats) -> Fitted | TooLittle:
     if used.sum() < SEGMENTS_MIN:
         reason = f"{int(used.sum())} segments with prices seen, {SEGMENTS_MIN} needed for their spread"
         return TooLittle(observations=int(used.sum()), reason=reason)
-    found = spread_net_of_noise(level[used], 1 / precision[used])
+    spread = spread_net_of_noise(level[used], 1 / precision[used])
     return Fitted(
-        value=found.sd,
-        interval_low=found.sd_low,
-        interval_high=found.sd_high,
+        value=spread.sd,
+        interval_low=spread.sd_low,
+        interval_high=spread.sd_high,
         observations=int(used.sum()),
-        goodness=found.straightness,
+        goodness=spread.straightness,
         method="Paule-Mandel over mean log prices of segments (censored normal); goodness: correlation with normal"
         " quantiles, 1 is best",
     )
@@ -78,8 +78,8 @@ def fit_price_click_correlation(log: BidLog, prices: SegmentPrices) -> Fitted | 
         name, level, precision = "segments", prices.level, prices.precision
         shown, clicks = log.by_segment(log.won), log.by_segment(log.click)
     else:
-        found = price_levels(*log_prices(log), log.hour_of_day, 24)
-        name, level, precision = "hours of day", found.level, found.precision
+        levels = price_levels(*log_prices(log), log.hour_of_day, 24)
+        name, level, precision = "hours of day", levels.level, levels.precision
         shown, clicks = log.by_hour_of_day(log.won), log.by_hour_of_day(log.click)
     kept = (precision > 0) & (shown > 0)
     if kept.sum() < CORRELATED_SEGMENTS_MIN:

@@ -61,7 +61,7 @@ def fit_correlation(successes: Floats, trials: Floats, standardised: Floats, wha
         return float(_marginal(successes, trials, centre, sd * math.sqrt(1 - point[2] ** 2))[0].sum())
 
     starts = [maximise(likelihood, (math.log(total / trials.sum()), math.log(0.5), rho), bounds) for rho in (-0.3, 0.3)]
-    best = max(starts, key=lambda found: found.value)
+    best = max(starts, key=lambda maximum: maximum.value)
     # Where rates differ by chance alone, any correlation explains them: the likelihood is flat or peaks at an end.
     if _sd(profile_interval(likelihood, best, 1, bounds)[0]) == 0:
         reason = f"rates of {what} differ by no more than chance between {len(trials)} units"
@@ -134,7 +134,7 @@ def _hierarchical(successes: Floats, trials: Floats, used: Bools, what: str) -> 
 
 
 def _sd(log_sd: float) -> float:
-    """The lower bound of the search stands for no spread at all."""
+    """The lower bound of the search means no spread at all."""
     return 0.0 if log_sd <= _LOG_SD_BOUNDS[0] + 1e-6 else math.exp(log_sd)
 
 

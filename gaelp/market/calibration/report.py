@@ -31,7 +31,7 @@ class LandscapeReport(Frozen):
     knots: NonNegativeInt
     max_error: float  # distance between the knots and the Kaplan-Meier curve
     half_width_95: float  # widest half interval of the curve (Greenwood)
-    unknown_share: float  # auctions dearer than the highest bid: how much dearer, the log cannot tell
+    unknown_share: float  # auctions dearer than the highest bid: how much dearer is not in the log
     known_up_to_micros: float
 
 

@@ -51,5 +51,5 @@ def _daypart(log: BidLog, clicks: RateFit | TooLittle) -> Fitted | TooLittle:
     if log.click is None or isinstance(clicks, TooLittle):
         return clicks if isinstance(clicks, TooLittle) else TooLittle(observations=0, reason="no column click")
     expected = log.by_hour_of_day(log.won * clicks.segment_rate[log.segment])
-    found = fit_click_daypart(log.by_hour_of_day(log.click), expected)
-    return found if isinstance(found, TooLittle) else found[0]
+    daypart = fit_click_daypart(log.by_hour_of_day(log.click), expected)
+    return daypart if isinstance(daypart, TooLittle) else daypart[0]

@@ -13,8 +13,8 @@ __all__ = ["HourFactors", "fit_hour_factors"]
 
 HOURS_MIN = 36
 HOURS_OF_DAY_MIN = 18
-REPEATED_MIN = 84  # half of the week seen twice: only then can an hour's own habit be told from chance
-_UNSEEN_VARIANCE = 0.25**2  # how far a weekday the log never saw may stand from the mean of those it saw
+REPEATED_MIN = 84  # half of the week seen twice: only then can an hour's own habit be separated from chance
+_UNSEEN_VARIANCE = 0.25**2  # how far a weekday the log never saw may be from the mean of those it saw
 _FACTOR_MIN = 0.02
 _Z = 1.959964
 _ROUNDS = 50
@@ -94,9 +94,9 @@ def _structure(hours: _Hours) -> tuple[Floats, Floats]:
 
 
 def _ratio(hours: _Hours, group: Ints, expected: Floats, groups: int) -> Floats:
-    seen = np.bincount(group, hours.count, groups)
+    total = np.bincount(group, hours.count, groups)
     wanted = np.bincount(group, expected, groups)
-    effect = np.where(wanted > 0, seen / np.maximum(wanted, 1e-12), np.nan)
+    effect = np.where(wanted > 0, total / np.maximum(wanted, 1e-12), np.nan)
     effect /= np.nanmean(effect)
     return np.nan_to_num(effect, nan=1.0)
 
@@ -112,10 +112,10 @@ def _pulled(hours: _Hours, group: Ints, effect: Floats, other: Floats, dispersio
     groups = len(effect)
     expected = np.bincount(group, hours.exposure * other, groups)
     expected *= hours.count.sum() / max(expected.sum(), 1e-12)
-    seen = np.bincount(group, minlength=groups)
-    noise = np.where(seen > 0, dispersion / np.maximum(seen, 1) + 1 / np.maximum(expected, 1e-9), np.inf)
+    repeats = np.bincount(group, minlength=groups)
+    noise = np.where(repeats > 0, dispersion / np.maximum(repeats, 1) + 1 / np.maximum(expected, 1e-9), np.inf)
     pulled, variance, weight = shrunk(effect, noise, centre=1.0)
-    variance = np.where(seen > 0, variance, np.maximum(variance, _UNSEEN_VARIANCE))
+    variance = np.where(repeats > 0, variance, np.maximum(variance, _UNSEEN_VARIANCE))
     pulled = np.maximum(pulled, _FACTOR_MIN)
     parameters = max(float(weight.sum()) - 1, 0.0)
     return _Effects(pulled / pulled.mean(), variance / pulled**2, parameters, _spread(effect, noise))
@@ -123,37 +123,37 @@ def _pulled(hours: _Hours, group: Ints, effect: Floats, other: Floats, dispersio
 
 def _spread(effect: Floats, noise: Floats) -> tuple[float, float]:
     """Interval of the standard deviation of effects that were seen with some noise; infinite where they were not."""
-    seen = np.isfinite(noise)
-    if seen.sum() < 2:
+    known = np.isfinite(noise)
+    if known.sum() < 2:
         return 0.0, 0.0
-    found = spread_net_of_noise(effect[seen], np.maximum(noise[seen], 1e-12))
-    return found.sd_low, found.sd_high
+    spread = spread_net_of_noise(effect[known], np.maximum(noise[known], 1e-12))
+    return spread.sd_low, spread.sd_high
 
 
-def _bridged(effect: Floats, seen: Bools) -> Floats:
+def _bridged(effect: Floats, known: Bools) -> Floats:
     """An hour of day that was never seen lies between its neighbours, around the clock."""
-    at = np.flatnonzero(seen)
+    at = np.flatnonzero(known)
     around = np.concatenate([at - 24, at, at + 24])
     bridged = np.interp(np.arange(24), around, np.tile(effect[at], 3))
     return np.asarray(bridged / bridged.mean())
 
 
 def _own_habit(hours: _Hours, plain: Floats, dispersion: float) -> _Effects:
-    """What single hours of the week do beyond hour of day x weekday; told from chance by weeks that repeat.
+    """What single hours of the week do beyond hour of day x weekday; weeks that repeat separate it from chance.
 
     Without repeats all of it may be chance or all of it habit: no factor is moved, the intervals allow for either.
     """
-    seen = np.bincount(hours.cell, minlength=168)
-    if (seen >= 2).sum() < REPEATED_MIN:
+    repeats = np.bincount(hours.cell, minlength=168)
+    if (repeats >= 2).sum() < REPEATED_MIN:
         return _Effects(np.ones(168), np.full(168, dispersion), 0.0, (0.0, 0.0))
     mean = hours.exposure * plain[hours.cell]
     mean *= hours.count.sum() / mean.sum()
     ratio = hours.count / mean
-    centre = np.bincount(hours.cell, ratio, 168) / np.maximum(seen, 1)
-    repeated = seen[hours.cell] >= 2
-    degrees = float((seen[seen >= 2] - 1).sum())
+    centre = np.bincount(hours.cell, ratio, 168) / np.maximum(repeats, 1)
+    repeated = repeats[hours.cell] >= 2
+    degrees = float((repeats[repeats >= 2] - 1).sum())
     within = float(((ratio - centre[hours.cell])[repeated] ** 2).sum()) / degrees
-    noise = np.where(seen > 0, within / np.maximum(seen, 1), np.inf)
+    noise = np.where(repeats > 0, within / np.maximum(repeats, 1), np.inf)
     pulled, variance, weight = shrunk(centre, noise, centre=1.0)
     pulled = np.maximum(pulled, _FACTOR_MIN)
     return _Effects(pulled, variance / pulled**2, float(weight.sum()), _spread(centre, noise))

@@ -109,14 +109,14 @@ def _fit_levels(
         spread: Fitted | TooLittle = TooLittle(observations=int(used.sum()), reason=reason)
         method = "mean volume of a segment"
     else:
-        found = spread_net_of_noise(np.log(segment_per_hour[used]), noise)
-        level, error = math.exp(found.mean), found.mean_std_error
+        between = spread_net_of_noise(np.log(segment_per_hour[used]), noise)
+        level, error = math.exp(between.mean), between.mean_std_error
         spread = Fitted(
-            value=found.sd,
-            interval_low=found.sd_low,
-            interval_high=found.sd_high,
+            value=between.sd,
+            interval_low=between.sd_low,
+            interval_high=between.sd_high,
             observations=int(used.sum()),
-            goodness=found.straightness,
+            goodness=between.straightness,
             method="Paule-Mandel over log volumes of segments; goodness: correlation with normal quantiles, 1 is best",
         )
         method = "volume of the typical (median) segment"

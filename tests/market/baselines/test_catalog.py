@@ -39,6 +39,12 @@ def test_keys_are_unique_and_informed_bidders_say_so():
 
 
 @every_kind
+def test_every_bidder_is_explained_in_one_line_of_eighty_columns(kind):
+    assert len(f"online-lp-informed  {kind.summary}") <= 80
+    assert not kind.summary.endswith(".")
+
+
+@every_kind
 def test_every_bidder_plays_a_market_with_every_mechanism(kind, everything):
     assert run(everything, everything.reset(training_seeds(1, 24)), kind.build()) > 0.1
 

@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_table_and_json_keeps_it(market, comparison
 
 def test_batches_bound_memory_and_change_nothing(market, comparison, monkeypatch):
     monkeypatch.setattr(compare_module, "_BATCH_EPISODES", 25)
-    told = []
+    steps = []
     rules = named("lin", "mpc", "mpc-informed")
     parts = compare(
         market,
@@ -71,10 +71,10 @@ def test_batches_bound_memory_and_change_nothing(market, comparison, monkeypatch
         candidates=named("pid"),
         episodes=60,
         seed=3,
-        progress=lambda *step: told.append(step),
+        progress=lambda *step: steps.append(step),
     )
     assert parts == comparison
-    assert told[:3] == [("constant", 25, 60), ("constant", 50, 60), ("constant", 60, 60)]
+    assert steps[:3] == [("constant", 25, 60), ("constant", 50, 60), ("constant", 60, 60)]
 
 
 def test_episodes_are_held_out_and_the_same_for_all(market, monkeypatch):

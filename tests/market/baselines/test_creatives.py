@@ -10,20 +10,20 @@ from gaelp.market.market import seeds_from
 def test_the_creative_with_more_clicks_is_served(make_market):
     market = make_market(days=1, segments=2, creatives={"count": 3})
     obs = market.reset(seeds_from(1, 1))
-    seen = replace(
+    observed = replace(
         obs,
         creative_impressions=np.full((1, 2, 3), 5000, dtype=np.int32),
         creative_clicks=np.array([[[50, 100, 40], [90, 40, 60]]], dtype=np.int32),
     )
-    assert best_creatives(market.brief, seen).tolist() == [[1, 0]]
+    assert best_creatives(market.brief, observed).tolist() == [[1, 0]]
 
 
 def test_a_creative_that_was_hardly_shown_gets_another_chance(make_market):
     market = make_market(days=1, segments=1, creatives={"count": 2})
     obs = market.reset(seeds_from(1, 1))
     shown = np.array([[[20_000, 50]]], dtype=np.int32)
-    seen = replace(obs, creative_impressions=shown, creative_clicks=np.array([[[200, 0]]], dtype=np.int32))
-    assert best_creatives(market.brief, seen).tolist() == [[1]]
+    observed = replace(obs, creative_impressions=shown, creative_clicks=np.array([[[200, 0]]], dtype=np.int32))
+    assert best_creatives(market.brief, observed).tolist() == [[1]]
 
 
 def test_choosing_creatives_wins_more_than_always_serving_the_first(make_market):

@@ -23,10 +23,10 @@ def test_the_volume_forecast_moves_to_what_is_seen(small_market):
     volumes = VolumeForecast(brief, prior_hours=10)
     obs = small_market.observe()
     np.testing.assert_allclose(volumes.update(obs), brief.volume_forecast)
-    seen = np.full((3, 2), 500, dtype=np.int32)
+    counts = np.full((3, 2), 500, dtype=np.int32)
     activity = brief.activity[brief.persona, brief.start_hour_of_week[:, None]]
     expected = (10 * brief.volume_forecast + 500) / (10 + activity)
-    np.testing.assert_allclose(volumes.update(replace(obs, hour=1, opportunities=seen)), expected, rtol=1e-6)
+    np.testing.assert_allclose(volumes.update(replace(obs, hour=1, opportunities=counts)), expected, rtol=1e-6)
 
 
 def test_a_calendar_adds_up_the_activity_of_any_span_by_bin(small_market):

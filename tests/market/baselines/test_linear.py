@@ -31,8 +31,8 @@ def test_bids_are_proportional_to_the_chance_of_a_click(
     replay: AuctionReplay, bidder: Lin | Mcpc, bids: list[list[int]]
 ) -> None:
     bidder.begin(replay.brief)
-    seen = bidder.act(replay.reset()).bid_micros
-    assert seen.tolist() == bids
+    actual_bids = bidder.act(replay.reset()).bid_micros
+    assert actual_bids.tolist() == bids
 
 
 def test_mcpc_without_a_limit_pays_the_forecast_price_for_an_average_click(replay: AuctionReplay) -> None:

@@ -79,8 +79,8 @@ class Flight:
 def test_the_price_of_budget_is_that_of_a_search_over_all_prices(seed, share, guess):
     flight = Flight(seed)
     money = share * flight.everything()
-    found = flight.search(money, lambda price: flight.cost(price, 0, END))
-    assert flight.solve(money, guess=guess) == pytest.approx((found, found), abs=5e-3)
+    price_found = flight.search(money, lambda price: flight.cost(price, 0, END))
+    assert flight.solve(money, guess=guess) == pytest.approx((price_found, price_found), abs=5e-3)
 
 
 @given(seed=st.integers(0, 1000), share=st.floats(0.1, 0.8), cap=st.floats(0.2, 1.5))
@@ -156,13 +156,13 @@ def test_the_informed_rule_says_so_and_without_weights_bids_like_the_other(marke
 
 
 def test_a_plan_with_dayparts_saves_money_for_the_hours_of_intent(market):
-    told = ModelPredictive(ModelPredictiveParameters(), SignalWeights(daypart=1.0))
+    informed_bidder = ModelPredictive(ModelPredictiveParameters(), SignalWeights(daypart=1.0))
     plain = ModelPredictive(ModelPredictiveParameters())
     obs = market.reset(seeds_from(7, 200))
     intent = market.brief.intent_log[market.brief.persona, 0]
-    for bidder in (told, plain):
+    for bidder in (informed_bidder, plain):
         bidder.begin(market.brief)
-    change = np.log(told.act(obs).bid_micros / plain.act(obs).bid_micros)
+    change = np.log(informed_bidder.act(obs).bid_micros / plain.act(obs).bid_micros)
     # What is left of the change besides this hour's intent is the price of budget, one a campaign.
     rest = change - intent
     np.testing.assert_allclose(rest, np.broadcast_to(rest.mean(axis=1, keepdims=True), rest.shape), atol=2e-2)

@@ -1,4 +1,4 @@
-"""The published figures come out exactly: of the released log where it is at hand, else of a small log of our own."""
+"""The published figures come out exactly, for the released log where available, else for a small log of our own."""
 
 import json
 import os
@@ -17,7 +17,7 @@ EPISODE, SHARE, HIGHEST, BASE_BID = 40, 1 / 8, 30, 9
 
 
 @pytest.mark.skipif(
-    not RELEASED.is_dir(), reason="the released log is not at hand; set GAELP_TEST_IPINYOU to its folder"
+    not RELEASED.is_dir(), reason="the released log is not available; set GAELP_TEST_IPINYOU to its folder"
 )
 def test_the_released_log_gives_exactly_the_published_figures() -> None:
     rows = published_table(RELEASED)
@@ -103,7 +103,7 @@ def test_a_figure_that_differs_is_told(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "seen"),
+    ("name", "text", "message"),
     [
         ("own_info.json", "{", "cannot be read as JSON"),
         ("own_info.json", '{"clk_train": 5}', "'price_counter_train' is missing"),
@@ -112,11 +112,11 @@ def test_a_figure_that_differs_is_told(folder: Path) -> None:
         ("own_test.theta.txt", None, "WSDM 2017"),
     ],
 )
-def test_a_file_that_is_missing_or_broken_is_named(folder: Path, name: str, text: str | None, seen: str) -> None:
+def test_a_file_that_is_missing_or_broken_is_named(folder: Path, name: str, text: str | None, message: str) -> None:
     (folder / name).unlink()
     if text is not None:
         (folder / name).write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as error:
         published_table(folder, PublishedSetting("own", EPISODE, SHARE, PUBLISHED.figures))
     assert name in str(error.value)
-    assert seen in str(error.value)
+    assert message in str(error.value)

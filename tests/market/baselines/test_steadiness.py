@@ -23,8 +23,8 @@ def test_a_steady_agent_rarely_exceeds_the_threshold():
 
 def test_an_agent_that_decays_is_seen():
     spread = rewards(1, 100_000).std()
-    seen = np.mean([last_episodes_z(run) > 3 for run in rewards(500, 1000, fall=0.7 * spread)])
-    assert seen > 0.95
+    share_noticed = np.mean([last_episodes_z(run) > 3 for run in rewards(500, 1000, fall=0.7 * spread)])
+    assert share_noticed > 0.95
 
 
 def test_the_figure_is_the_distance_in_standard_errors_whichever_way():

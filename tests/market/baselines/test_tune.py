@@ -27,22 +27,22 @@ def test_a_bidder_is_tuned_alike_whoever_is_tuned_beside_it(market):
 
 def test_what_is_found_is_better_than_the_defaults(market):
     search = SMALL.model_copy(update={"trials": 20})
-    found = tune_bidder(market, CONSTANT, search)
+    chosen = tune_bidder(market, CONSTANT, search)
     seeds = training_seeds(99, 200)
-    tuned, plain = (play(market, CONSTANT.build(given), seeds).reward.mean() for given in (found.parameters, None))
+    tuned, plain = (play(market, CONSTANT.build(given), seeds).reward.mean() for given in (chosen.parameters, None))
     assert tuned > plain
 
 
 def test_the_score_is_that_of_the_final_batches(market):
-    found = tune_bidder(market, CONSTANT, SMALL)
-    again = play(market, CONSTANT.build(found.parameters), training_seeds(SMALL.seed, SMALL.campaigns, batch=1))
-    assert found.score == pytest.approx(again.reward.mean(), abs=1e-4)
+    chosen = tune_bidder(market, CONSTANT, SMALL)
+    again = play(market, CONSTANT.build(chosen.parameters), training_seeds(SMALL.seed, SMALL.campaigns, batch=1))
+    assert chosen.score == pytest.approx(again.reward.mean(), abs=1e-4)
 
 
 def test_every_bidder_gets_the_same_number_of_trials_and_progress_is_told(market):
-    told = []
-    tune(market, SMALL, [CONSTANT, MPC], progress=lambda *step: told.append(step))
-    assert told == [(key, done, 9) for key in ("constant", "mpc") for done in range(1, 10)]
+    steps = []
+    tune(market, SMALL, [CONSTANT, MPC], progress=lambda *step: steps.append(step))
+    assert steps == [(key, done, 9) for key in ("constant", "mpc") for done in range(1, 10)]
 
 
 def test_only_training_episodes_are_played(market, monkeypatch):

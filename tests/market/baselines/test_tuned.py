@@ -82,18 +82,18 @@ def test_other_personas_make_another_market(make_market, landscapes):
 
 
 @pytest.mark.parametrize(
-    ("was", "becomes", "told"),
+    ("was", "becomes", "message"),
     [
         ("proportional: 20.0", "proportionl: 20.0", "proportionl"),
         ("step: 0.35", "step: 7", "step"),
         ("  pid:\n", "  pit:\n", "'pit' is not known"),
     ],
 )
-def test_a_wrong_parameter_is_named(small_market, written, was, becomes, told):
+def test_a_wrong_parameter_is_named(small_market, written, was, becomes, message):
     text = written.read_text(encoding="utf-8")
     assert was in text
     written.write_text(text.replace(was, becomes, 1), encoding="utf-8")
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         load_tuned(small_market, written)
 
 

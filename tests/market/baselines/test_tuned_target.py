@@ -54,10 +54,10 @@ def test_a_shipped_file_is_not_hidden_by_another_market_of_its_name(make_market,
 
 
 @pytest.mark.parametrize(
-    ("out", "told"),
+    ("out", "message"),
     [(".", "is a folder"), ("tuned", "ends in .yaml"), ("file/tuned.yaml", "cannot be written: Not a directory")],
 )
-def test_a_place_that_cannot_be_written_is_named(small_market, here, out, told):
+def test_a_place_that_cannot_be_written_is_named(small_market, here, out, message):
     (here / "file").touch()
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         target_file(small_market, here / out, replace=True)

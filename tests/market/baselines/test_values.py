@@ -72,8 +72,8 @@ def test_much_data_recovers_the_true_rates(small_market, begun):
 
 
 def test_clicks_that_may_still_convert_do_not_lower_the_value(small_market, begun):
-    seen = {"total_impressions": counts([[1000, 1000]] * 3), "total_clicks": counts([[20, 20]] * 3)}
-    ripe = replace(small_market.observe(), **seen)
+    observed = {"total_impressions": counts([[1000, 1000]] * 3), "total_clicks": counts([[20, 20]] * 3)}
+    ripe = replace(small_market.observe(), **observed)
     fresh = replace(ripe, maturing_clicks=np.array([[20.0, 0.0]] * 3, dtype=np.float32))
     assert (begun().log_value(fresh)[0][:, 0] > begun().log_value(ripe)[0][:, 0] + 0.1).all()
     careless = PLAIN.model_copy(update={"maturing_correction": 0.0})
@@ -87,31 +87,31 @@ def test_optimism_adds_standard_deviations(small_market, begun):
 
 
 def test_signals_of_no_weight_change_nothing(small_market, begun):
-    told, _ = begun(PLAIN, SignalWeights(daypart=0, price=0)).log_value(small_market.observe())
-    np.testing.assert_array_equal(told, begun().log_value(small_market.observe())[0])
+    informed, _ = begun(PLAIN, SignalWeights(daypart=0, price=0)).log_value(small_market.observe())
+    np.testing.assert_array_equal(informed, begun().log_value(small_market.observe())[0])
 
 
 def test_an_informed_value_follows_the_intent_of_the_hour(small_market, begun):
     brief = small_market.brief
     plain, _ = begun().log_value(small_market.observe())
     for hour in (0, 9, 33):
-        told, _ = begun(PLAIN, SignalWeights(daypart=0.7)).log_value(replace(small_market.observe(), hour=hour))
-        np.testing.assert_allclose(told - plain, 0.7 * brief.intent_log[brief.persona, hour % 24], atol=1e-6)
+        informed, _ = begun(PLAIN, SignalWeights(daypart=0.7)).log_value(replace(small_market.observe(), hour=hour))
+        np.testing.assert_allclose(informed - plain, 0.7 * brief.intent_log[brief.persona, hour % 24], atol=1e-6)
 
 
 def test_an_informed_value_expects_more_of_a_dear_segment_until_clicks_tell(small_market, begun):
     level_log = small_market.observe().price_level_log
     dearer = level_log - level_log.mean(axis=1, keepdims=True)
     plain, _ = begun().log_value(small_market.observe())
-    told, _ = begun(PLAIN, SignalWeights(price=0.8)).log_value(small_market.observe())
-    np.testing.assert_allclose(told - plain, 0.8 * dearer, atol=1e-5)
+    informed, _ = begun(PLAIN, SignalWeights(price=0.8)).log_value(small_market.observe())
+    np.testing.assert_allclose(informed - plain, 0.8 * dearer, atol=1e-5)
     known = replace(
         small_market.observe(),
         total_impressions=counts(np.full((3, 2), 10_000_000)),
         total_clicks=counts(np.full((3, 2), 100_000)),
     )
-    told, _ = begun(PLAIN, SignalWeights(price=0.8)).log_value(known)
-    np.testing.assert_allclose(told, begun().log_value(known)[0], atol=1e-3)
+    informed, _ = begun(PLAIN, SignalWeights(price=0.8)).log_value(known)
+    np.testing.assert_allclose(informed, begun().log_value(known)[0], atol=1e-3)
 
 
 def test_known_values_are_passed_on_without_doubt(make_market):
@@ -128,11 +128,11 @@ def test_what_lasts_of_known_values_is_their_mean(replay):
     values = Values(PLAIN)
     obs = replay.reset()
     values.begin(replay.brief)
-    seen = []
+    observed = []
     for _ in range(3):
         lasting_log, _ = values.lasting(obs)
-        seen.append(np.exp(obs.known_value_log))
+        observed.append(np.exp(obs.known_value_log))
         obs = replace(obs, hour=obs.hour + 1, known_value_log=obs.known_value_log + 1.0)
     prior = replay.brief.click_rate * replay.brief.conversion_value_micros[:, None]
     weight = 0.05 * replay.brief.hours
-    np.testing.assert_allclose(np.exp(lasting_log), (weight * prior + sum(seen)) / (weight + 3))
+    np.testing.assert_allclose(np.exp(lasting_log), (weight * prior + sum(observed)) / (weight + 3))

@@ -21,9 +21,9 @@ def test_the_allowance_shrinks_as_the_log_grows(flat_log):
 
 
 def test_the_bars_of_a_large_log_stay(won_log):
-    found = judgement(won_log)
-    assert KL_BAR < found.kl_limit < KL_BAR + 0.003
-    assert KS_BAR < found.ks_limit < KS_BAR + 0.015
+    judged = judgement(won_log)
+    assert KL_BAR < judged.kl_limit < KL_BAR + 0.003
+    assert KS_BAR < judged.ks_limit < KS_BAR + 0.015
 
 
 @pytest.mark.parametrize(("kl", "ks", "fits"), [(0.0, 0.0, True), (0.3, 0.0, False), (0.0, 0.3, False)])

@@ -41,8 +41,8 @@ def test_the_end_of_the_log_does_not_shorten_delays(inside):
     log = clicks(seed=2, rows=20_000, hours=24, mean=15)
     fit = fit_delay(log, BASE)
     assert inside(fit.mean_hours, 15)
-    seen = log.delay_hours[log.delay_hours > 0]
-    assert seen.mean() < 8  # what the conversions alone would say
+    delays = log.delay_hours[log.delay_hours > 0]
+    assert delays.mean() < 8  # what the conversions alone would say
 
 
 def test_a_window_shorter_than_the_delays_does_not_shorten_them(inside):

@@ -41,35 +41,35 @@ def test_the_likelihood_equals_the_dense_computation_with_gaps():
 
 def test_persistence_drift_noise_and_wave_are_recovered():
     values, precision = series(2)
-    found = fit_drift(values, precision, day_wave(np.arange(400.0)))
-    for (_, low, high), truth in ((found.persistence, 0.9), (found.sd, 0.12), (found.noise_sd, 0.05)):
+    drift = fit_drift(values, precision, day_wave(np.arange(400.0)))
+    for (_, low, high), truth in ((drift.persistence, 0.9), (drift.sd, 0.12), (drift.noise_sd, 0.05)):
         assert low - (high - low) / 2 <= truth <= high + (high - low) / 2
-    assert found.persistence[2] - found.persistence[1] < 0.2
-    assert np.hypot(*found.weights[0, 1:]) == pytest.approx(0.2, abs=0.05)
-    assert abs(found.innovation_correlation) < 0.12
+    assert drift.persistence[2] - drift.persistence[1] < 0.2
+    assert np.hypot(*drift.weights[0, 1:]) == pytest.approx(0.2, abs=0.05)
+    assert abs(drift.innovation_correlation) < 0.12
 
 
 def test_missing_hours_are_gaps_and_not_zeros():
     values, precision = series(3)
     gone = np.random.default_rng(4).random(400) < 0.3
     values[:, gone], precision[:, gone] = 0.0, 0.0
-    found = fit_drift(values, precision, day_wave(np.arange(400.0)))
-    assert found.sd[1] - 0.02 <= 0.12 <= found.sd[2] + 0.02
-    assert found.weights[0, 0] == pytest.approx(3, abs=0.1)
+    drift = fit_drift(values, precision, day_wave(np.arange(400.0)))
+    assert drift.sd[1] - 0.02 <= 0.12 <= drift.sd[2] + 0.02
+    assert drift.weights[0, 0] == pytest.approx(3, abs=0.1)
 
 
 def test_chains_share_parameters_but_not_their_means():
     values, precision = series(5, hours=96, chains=6)
     values += np.arange(6)[:, None]
-    found = fit_drift(values, precision, np.ones((96, 1)), persistence=0.9)
-    assert found.persistence[0] == pytest.approx(0.9)
-    assert found.weights[:, 0] == pytest.approx(3 + np.arange(6), abs=0.25)
-    assert found.sd[2] - found.sd[1] < 0.2
+    drift = fit_drift(values, precision, np.ones((96, 1)), persistence=0.9)
+    assert drift.persistence[0] == pytest.approx(0.9)
+    assert drift.weights[:, 0] == pytest.approx(3 + np.arange(6), abs=0.25)
+    assert drift.sd[2] - drift.sd[1] < 0.2
 
 
 def test_plain_noise_is_not_drift():
     rng = np.random.default_rng(6)
     values = 0.05 * rng.normal(size=(1, 300))
-    found = fit_drift(values, np.full((1, 300), 1 / 0.05**2), np.ones((300, 1)))
-    assert found.sd[0] < 0.02
-    assert found.noise_sd[0] < 0.02
+    drift = fit_drift(values, np.full((1, 300), 1 / 0.05**2), np.ones((300, 1)))
+    assert drift.sd[0] < 0.02
+    assert drift.noise_sd[0] < 0.02

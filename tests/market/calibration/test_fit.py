@@ -49,22 +49,22 @@ EFFECTS = {path for path in FITTED_PATHS if path.endswith(("_sd", "amplitude", "
 
 @pytest.mark.parametrize(("seed", "segments"), [(1, 1), (2, 10), (3, 10), (5, 1)])
 def test_a_small_log_without_effects_fits_nothing_that_its_interval_does_not_support(flat_log, base, seed, segments):
-    found = calibrate(flat_log(seed, segments=segments), name="flat", base=base)
-    for path in found.report.statistics.keys() & FITTED_PATHS:
-        fitted = found.report.statistics[path]
+    calibration = calibrate(flat_log(seed, segments=segments), name="flat", base=base)
+    for path in calibration.report.statistics.keys() & FITTED_PATHS:
+        fitted = calibration.report.statistics[path]
         assert weighed(path, fitted, value_at(base, path)) is fitted
         # No effect is claimed, only its absence: at most half of what the base market has.
         assert path not in EFFECTS or fitted.interval_high <= value_at(base, path) / 2
-    kept = {part.statistic: part for part in found.report.kept}
+    kept = {part.statistic: part for part in calibration.report.kept}
     for path in ("response.price_value_correlation", "price.common_drift_sd", "price.drift_persistence"):
         assert path in kept
-        assert value_at(found.spec, path) == value_at(base, path)
+        assert value_at(calibration.spec, path) == value_at(base, path)
         assert kept[path].reason
 
 
 def test_a_large_log_with_planted_effects_recovers_them_inside_their_intervals(simulate, base, inside):
     log = simulate(8, segments=40, days=7, per_hour=40.0, correlation=0.7, daypart=0.4, click_rate=0.04)
-    found = calibrate(log, name="planted", base=base).report.statistics
+    calibration = calibrate(log, name="planted", base=base).report.statistics
     planted = {
         "response.price_value_correlation": 0.7,
         "response.daypart_amplitude": 0.4,
@@ -77,8 +77,8 @@ def test_a_large_log_with_planted_effects_recovers_them_inside_their_intervals(s
         "volume.overdispersion": 0.15,
     }
     for path, value in planted.items():
-        assert inside(found[path], value), path
-        assert found[path].interval_low > 0
+        assert inside(calibration[path], value), path
+        assert calibration[path].interval_low > 0
 
 
 def test_flat_volume_is_a_finding_of_a_long_log_and_none_of_a_short_one(flat_log, base):
@@ -97,7 +97,7 @@ def test_flat_volume_is_a_finding_of_a_long_log_and_none_of_a_short_one(flat_log
 def test_a_log_that_supports_nothing_is_refused_with_what_is_needed(won_log, base):
     first = np.arange(len(won_log.covered_hours)) < 1
     hour = keep_hours(won_log, first)
-    one = replace(
+    single = replace(
         hour,
         **{
             name: getattr(hour, name)[:1]
@@ -106,16 +106,16 @@ def test_a_log_that_supports_nothing_is_refused_with_what_is_needed(won_log, bas
         delay_hours=None,
     )
     with pytest.raises(DataError, match=r"saw 1 auctions in 1 hours .* needed: 200 prices, or 24 hours, or 20 clicks"):
-        calibrate(one, name="one", base=base)
+        calibrate(single, name="one", base=base)
 
 
 def test_a_value_beyond_what_a_market_computes_with_is_kept_out_and_said(simulate, base):
     log = simulate(3, segments=8, days=3, per_hour=30.0, volume_log_sd=0.0)
     wild = np.where(log.segment < 4, 1, 10**6) * np.maximum(log.price_micros, 1)
-    found = calibrate(replace(log, price_micros=wild, bid_micros=wild + 1), name="wild", base=base)
-    reasons = {part.statistic: part.reason for part in found.report.kept}
+    calibration = calibrate(replace(log, price_micros=wild, bid_micros=wild + 1), name="wild", base=base)
+    reasons = {part.statistic: part.reason for part in calibration.report.kept}
     assert "beyond what a market computes with" in reasons["price.segment_log_sd"]
-    assert found.spec.price.segment_log_sd == base.price.segment_log_sd
+    assert calibration.spec.price.segment_log_sd == base.price.segment_log_sd
 
 
 def test_the_market_holds_what_the_report_says(won_calibration):
@@ -155,15 +155,15 @@ def test_what_is_not_measured_stays_as_in_the_base_market(won_calibration, base)
 
 def test_a_thin_log_keeps_defaults_and_says_so(won_log, base):
     few = keep_hours(won_log, np.arange(len(won_log.covered_hours)) < 5)
-    one = replace(few, segment=np.zeros(few.rows, np.int64), segment_names=("all",), click=None, conversion=None)
-    found = calibrate(replace(one, delay_hours=None), name="thin", base=base)
-    kept = {part.statistic: part for part in found.report.kept}
+    single = replace(few, segment=np.zeros(few.rows, np.int64), segment_names=("all",), click=None, conversion=None)
+    calibration = calibrate(replace(single, delay_hours=None), name="thin", base=base)
+    kept = {part.statistic: part for part in calibration.report.kept}
     assert set(kept) >= FITTED_PATHS - {"price.level_micros"} | {"hour_of_week"}
     assert kept["price.common_drift_sd"].default == base.price.common_drift_sd
     assert kept["response.click_rate"].reason == "the log has no column click"
     for path in FITTED_PATHS - {"price.level_micros"}:
-        assert value_at(found.spec, path) == value_at(base, path)
-    assert found.spec.hour_of_week == ()
+        assert value_at(calibration.spec, path) == value_at(base, path)
+    assert calibration.spec.hour_of_week == ()
 
 
 def test_a_log_in_which_every_bid_was_lost_fits_volume_alone(contested_log, base):
@@ -175,25 +175,25 @@ def test_a_log_in_which_every_bid_was_lost_fits_volume_alone(contested_log, base
         conversion=None,
         delay_hours=None,
     )
-    found = calibrate(log, name="lost", base=base)
-    fitted = set(found.report.statistics)
+    calibration = calibrate(log, name="lost", base=base)
+    fitted = set(calibration.report.statistics)
     assert fitted == {"volume.per_hour", "volume.segment_log_sd", "volume.overdispersion", "hour_of_week"}
-    assert found.spec.landscapes == ()
-    assert found.spec.price == base.price
+    assert calibration.spec.landscapes == ()
+    assert calibration.spec.price == base.price
 
 
 def test_a_first_price_log_keeps_prices_and_says_why(contested_log, base):
     log = replace(contested_log, price_micros=np.where(contested_log.won, contested_log.bid_micros, -1))
-    found = calibrate(log, name="first", base=base)
-    assert found.spec.price == base.price
-    reasons = {part.statistic: part.reason for part in found.report.kept}
+    calibration = calibrate(log, name="first", base=base)
+    assert calibration.spec.price == base.price
+    reasons = {part.statistic: part.reason for part in calibration.report.kept}
     assert "first-price" in reasons["price.level_micros"]
     assert "first-price" in reasons["landscapes"]
 
 
 def test_what_the_bids_could_not_reach_is_noted(contested_calibration, won_calibration):
-    for found, noted in ((contested_calibration, True), (won_calibration, False)):
-        assert any("more than the bids could reach" in note for note in found.report.notes) == noted
+    for calibration, noted in ((contested_calibration, True), (won_calibration, False)):
+        assert any("more than the bids could reach" in note for note in calibration.report.notes) == noted
 
 
 def test_the_same_log_gives_the_same_market(simulate, base):
@@ -226,9 +226,9 @@ def test_intervals_of_all_statistics_hold_the_truth_about_as_often_as_they_say(s
         log = simulate(seed, segments=16, days=10, per_hour=25.0, bid_log_offset=0.5 if seed % 2 else None)
         report = calibrate(log, name="again", base=base).report
         # Also what was not taken over: intervals that are kept because they exclude 0 would not be a fair sample.
-        found = report.statistics | {part.statistic: part.estimate for part in report.kept if part.estimate}
+        calibration = report.statistics | {part.statistic: part.estimate for part in report.kept if part.estimate}
         for path, value in truth.items():
-            held[path] += found[path].interval_low <= value <= found[path].interval_high
+            held[path] += calibration[path].interval_low <= value <= calibration[path].interval_high
     assert sum(held.values()) / (logs * len(truth)) > 0.9, held
     # The hour's own noise is read a little low (0.046 for 0.05), so its interval misses the truth more often.
     assert held.pop("price.hourly_noise_sd") >= 0.7 * logs, held

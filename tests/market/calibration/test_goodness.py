@@ -26,10 +26,10 @@ def draws(seed, rows=20_000, log_sd=0.7, shift=0.0):
 
 
 def test_prices_from_the_landscape_itself_fit():
-    found = compare(LOG_NORMAL, curve_of(draws(1)), level=1.0)
-    assert found.ks < 1.63 / np.sqrt(20_000)
-    assert found.kl < 64 / 20_000
-    assert found.observations == 20_000
+    comparison = compare(LOG_NORMAL, curve_of(draws(1)), level=1.0)
+    assert comparison.ks < 1.63 / np.sqrt(20_000)
+    assert comparison.kl < 64 / 20_000
+    assert comparison.observations == 20_000
 
 
 def test_other_prices_do_not_fit():
@@ -54,15 +54,15 @@ def test_other_prices_do_not_fit():
 def test_the_log_likelihood_is_that_of_the_bins():
     edges = np.array([0.5, 1.0, 2.0, 50.0])
     prices = draws(5, rows=4000)
-    found = compare(LOG_NORMAL, curve_of(prices), level=1.0, edges=edges)
+    comparison = compare(LOG_NORMAL, curve_of(prices), level=1.0, edges=edges)
     mass = np.diff(norm.cdf(np.log(edges) / 0.7), prepend=0.0)
     count = np.histogram(prices, np.concatenate([[0], edges]))[0] / 4000
-    assert found.mean_log_likelihood == pytest.approx((count * np.log(mass / mass.sum())).sum(), abs=1e-3)
+    assert comparison.mean_log_likelihood == pytest.approx((count * np.log(mass / mass.sum())).sum(), abs=1e-3)
 
 
 def test_the_level_scales_the_landscape():
-    found = compare(LOG_NORMAL, curve_of(2500 * draws(6)), level=2500.0)
-    assert found.ks < 0.02
+    comparison = compare(LOG_NORMAL, curve_of(2500 * draws(6)), level=2500.0)
+    assert comparison.ks < 0.02
 
 
 def test_prices_beyond_the_reach_of_the_fit_are_not_held_against_it():
@@ -70,9 +70,9 @@ def test_prices_beyond_the_reach_of_the_fit_are_not_held_against_it():
     reach = np.where(price <= 1.2, price, 1.2)
     fit = landscape_from_curve(kaplan_meier(reach, price <= 1.2), "reach")
     assert fit.unknown_share > 0.3
-    found = compare(fit.landscape, curve_of(draws(8)), level=fit.mean_price)
-    assert found.ks < 0.02
-    assert found.kl < 0.01
+    comparison = compare(fit.landscape, curve_of(draws(8)), level=fit.mean_price)
+    assert comparison.ks < 0.02
+    assert comparison.kl < 0.01
 
 
 def test_a_landscape_below_every_held_out_price_cannot_be_compared():
@@ -97,10 +97,10 @@ def test_halves_of_spiky_histograms_fit_each_other(seed):
     price = np.arange(301.0)
     smooth = np.exp(-0.5 * ((np.log(price + 1) - 4.2) / 0.7) ** 2)
     count = rng.poisson(smooth * 20_000 * np.where(rng.random(301) < 0.03, 20, 1))
-    found = compare_halves(price, count, np.random.default_rng(seed))
-    assert found.kl < KL_LIMIT
-    assert found.bins == 301
-    assert found.observations == pytest.approx(count.sum() / 2, rel=0.01)
+    comparison = compare_halves(price, count, np.random.default_rng(seed))
+    assert comparison.kl < KL_LIMIT
+    assert comparison.bins == 301
+    assert comparison.observations == pytest.approx(count.sum() / 2, rel=0.01)
 
 
 @pytest.mark.skipif(not HISTOGRAMS.is_dir(), reason="set GAELP_TEST_IPINYOU to the folder with *_info.json")
@@ -109,5 +109,5 @@ def test_halves_of_real_histograms_fit_each_other():
     assert len(files) == 9
     for path in files:
         count = np.array(json.loads(path.read_text())["price_counter_train"])
-        found = compare_halves(np.arange(float(len(count))), count, np.random.default_rng(1))
-        assert found.kl < KL_LIMIT, f"{path.name}: {found}"
+        comparison = compare_halves(np.arange(float(len(count))), count, np.random.default_rng(1))
+        assert comparison.kl < KL_LIMIT, f"{path.name}: {comparison}"

@@ -28,16 +28,16 @@ def test_a_log_of_one_hour_cannot_be_split(won_log):
 
 @pytest.mark.parametrize("name", ["won_log", "contested_log"])
 def test_a_fit_on_one_half_describes_the_other(name, request):
-    found = half_split_report(request.getfixturevalue(name), np.random.default_rng(2))
-    assert found.price.ks < 0.04
-    assert found.price.kl < KL_LIMIT
-    assert found.volume.absolute_error_share < 0.2 < found.volume.flat_error_share
-    assert found.volume.mean_absolute_percentage_error < 0.2
-    assert abs(found.clicks.standard_errors) < 3.5
-    assert abs(found.clicks.relative_error) < 0.15
-    assert found.missing == {}
-    assert found.price_judgement.fits
-    assert found.price_judgement.kl_limit < KL_LIMIT + 0.01
+    report = half_split_report(request.getfixturevalue(name), np.random.default_rng(2))
+    assert report.price.ks < 0.04
+    assert report.price.kl < KL_LIMIT
+    assert report.volume.absolute_error_share < 0.2 < report.volume.flat_error_share
+    assert report.volume.mean_absolute_percentage_error < 0.2
+    assert abs(report.clicks.standard_errors) < 3.5
+    assert abs(report.clicks.relative_error) < 0.15
+    assert report.missing == {}
+    assert report.price_judgement.fits
+    assert report.price_judgement.kl_limit < KL_LIMIT + 0.01
 
 
 def test_a_market_that_changes_between_the_halves_is_seen(won_log):
@@ -52,17 +52,17 @@ def test_a_market_that_changes_between_the_halves_is_seen(won_log):
 
 
 def test_what_cannot_be_compared_says_why(won_log):
-    found = half_split_report(replace(won_log, click=None), np.random.default_rng(4))
-    assert found.clicks is None
-    assert found.missing == {"clicks": "the log has no column click"}
+    report = half_split_report(replace(won_log, click=None), np.random.default_rng(4))
+    assert report.clicks is None
+    assert report.missing == {"clicks": "the log has no column click"}
 
 
 @pytest.mark.parametrize("segments", [1, 10])
 def test_halves_of_one_distribution_fit_however_small_the_log_and_whatever_the_seed(flat_log, segments):
     log = flat_log(6, rows=900, segments=segments)
     reports = [half_split_report(log, np.random.default_rng(seed)) for seed in range(4)]
-    assert all(found.price_judgement.fits for found in reports)
-    assert min(found.price.kl for found in reports) > KL_LIMIT  # the bar of a large log would refuse them all
+    assert all(report.price_judgement.fits for report in reports)
+    assert min(report.price.kl for report in reports) > KL_LIMIT  # the bar of a large log would refuse them all
 
 
 def test_a_held_out_half_with_few_prices_is_not_compared(contested_log):
@@ -70,7 +70,7 @@ def test_a_held_out_half_with_few_prices_is_not_compared(contested_log):
     first, _ = split_half(contested_log, np.random.default_rng(5))
     fitted_hours = np.isin(contested_log.covered_hours[contested_log.hour], first.covered_hours)
     unseen = replace(contested_log, price_micros=np.where(fitted_hours, contested_log.price_micros, -1))
-    found = half_split_report(unseen, np.random.default_rng(5))
-    assert len(hours) == found.volume.hours + len(first.covered_hours)
-    assert (found.price, found.price_judgement) == (None, None)
-    assert "0 prices seen in the held-out half, 200 needed" in found.missing["price"]
+    report = half_split_report(unseen, np.random.default_rng(5))
+    assert len(hours) == report.volume.hours + len(first.covered_hours)
+    assert (report.price, report.price_judgement) == (None, None)
+    assert "0 prices seen in the held-out half, 200 needed" in report.missing["price"]

@@ -8,8 +8,8 @@ from gaelp.market.calibration.kaplan_meier import kaplan_meier
 
 def curve_of(prices, lost_bids, **options):
     value = np.array([*prices, *lost_bids], float)
-    seen = np.array([True] * len(prices) + [False] * len(lost_bids))
-    return kaplan_meier(value, seen, **options)
+    price_seen = np.array([True] * len(prices) + [False] * len(lost_bids))
+    return kaplan_meier(value, price_seen, **options)
 
 
 def test_it_agrees_with_a_computation_by_hand():
@@ -21,7 +21,7 @@ def test_it_agrees_with_a_computation_by_hand():
     assert curve.share == pytest.approx([1 / 6, 1 / 2, 1])
     # Greenwood: 1/2 * sqrt(1/(6*5) + 2/(5*3))
     assert curve.std_error[1] == pytest.approx(0.5 * np.sqrt(1 / 30 + 2 / 15))
-    assert (curve.seen, curve.lost) == (4, 2)
+    assert (curve.prices_seen, curve.bids_lost) == (4, 2)
 
 
 def test_without_losses_it_is_the_plain_share():
@@ -87,10 +87,10 @@ def test_a_thin_upper_tail_is_kept_where_nothing_was_lost():
     st.randoms(use_true_random=False),
 )
 def test_the_curve_rises_within_0_and_1_in_any_order_of_the_log(rows, shuffler):
-    value, seen = (np.array(column) for column in zip(*rows, strict=True))
-    curve = kaplan_meier(value.astype(float), seen)
+    value, price_seen = (np.array(column) for column in zip(*rows, strict=True))
+    curve = kaplan_meier(value.astype(float), price_seen)
     assert (np.diff(curve.share) >= 0).all()
     assert ((curve.share >= 0) & (curve.share <= 1 + 1e-12)).all()
     order = list(range(len(rows)))
     shuffler.shuffle(order)
-    assert kaplan_meier(value.astype(float)[order], seen[order]).share == pytest.approx(curve.share)
+    assert kaplan_meier(value.astype(float)[order], price_seen[order]).share == pytest.approx(curve.share)

@@ -19,16 +19,16 @@ def true_median(log, full, index):
 
 
 def test_each_segment_with_enough_prices_has_its_own_landscape(won_log):
-    found = fitted(won_log)
-    assert isinstance(found, LandscapeFit)
-    assert {spec.name for spec in found.specs} == set(won_log.segment_names)
-    assert all(report.unknown_share == 0 for report in found.reports)
+    landscapes = fitted(won_log)
+    assert isinstance(landscapes, LandscapeFit)
+    assert {spec.name for spec in landscapes.specs} == set(won_log.segment_names)
+    assert all(report.unknown_share == 0 for report in landscapes.reports)
 
 
 def test_lost_bids_do_not_move_the_median(won_log, contested_log):
     assert contested_log.won.mean() < 0.66
-    found = fitted(contested_log)
-    for spec, report in zip(found.specs, found.reports, strict=True):
+    landscapes = fitted(contested_log)
+    for spec, report in zip(landscapes.specs, landscapes.reports, strict=True):
         index = won_log.segment_names.index(spec.name)
         median = true_median(contested_log, won_log, index)
         share = share_at_or_below(spec, np.array([median]) / report.mean_price_micros.value)[0]
@@ -36,9 +36,9 @@ def test_lost_bids_do_not_move_the_median(won_log, contested_log):
 
 
 def test_what_no_bid_reached_is_reported_as_unknown(contested_log):
-    found = fitted(contested_log)
-    assert max(report.unknown_share for report in found.reports) > 0.01
-    for spec, report in zip(found.specs, found.reports, strict=True):
+    landscapes = fitted(contested_log)
+    assert max(report.unknown_share for report in landscapes.reports) > 0.01
+    for spec, report in zip(landscapes.specs, landscapes.reports, strict=True):
         assert spec.knots[-1][1] == pytest.approx(1 - report.unknown_share)
         assert report.known_up_to_micros <= contested_log.bid_micros.max()
 
@@ -53,15 +53,15 @@ def test_small_segments_share_one_landscape(simulate):
 
 
 def test_landscapes_of_a_log_with_only_small_segments_are_pooled(simulate):
-    found = fitted(simulate(4, segments=8, days=1, per_hour=10.0))
-    assert [spec.name for spec in found.specs] == ["all-segments"]
-    assert found.pooled.mean_price == pytest.approx(np.exp(0.8**2 / 2), rel=0.1)
+    landscapes = fitted(simulate(4, segments=8, days=1, per_hour=10.0))
+    assert [spec.name for spec in landscapes.specs] == ["all-segments"]
+    assert landscapes.pooled.mean_price == pytest.approx(np.exp(0.8**2 / 2), rel=0.1)
 
 
 def test_few_prices_are_too_little(simulate):
-    found = fitted(simulate(5, segments=2, days=1, per_hour=2.0))
-    assert isinstance(found, TooLittle)
-    assert "200 needed" in found.reason
+    landscapes = fitted(simulate(5, segments=2, days=1, per_hour=2.0))
+    assert isinstance(landscapes, TooLittle)
+    assert "200 needed" in landscapes.reason
 
 
 def test_paid_bids_of_a_first_price_log_are_not_taken_for_rival_prices(contested_log):
@@ -69,6 +69,6 @@ def test_paid_bids_of_a_first_price_log_are_not_taken_for_rival_prices(contested
     log = replace(contested_log, price_micros=paid)
     assert pays_its_bid(log)
     assert not pays_its_bid(contested_log)
-    found = fitted(log)
-    assert isinstance(found, TooLittle)
-    assert "first-price" in found.reason
+    landscapes = fitted(log)
+    assert isinstance(landscapes, TooLittle)
+    assert "first-price" in landscapes.reason

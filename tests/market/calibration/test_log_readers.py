@@ -47,7 +47,7 @@ def test_a_parquet_file_gives_the_same_log(tmp_path):
 def test_the_line_in_an_error_is_the_line_in_the_file(tmp_path):
     path = tmp_path / "bids.csv"
     path.write_text(CSV.replace("200,,0", "many,,0"))
-    with pytest.raises(DataError, match=r"bids\.csv: line 3, column bid_micros: saw 'many'"):
+    with pytest.raises(DataError, match=r"line 3, column bid_micros: saw 'many'"):
         read_log(path)
 
 
@@ -58,16 +58,115 @@ def test_the_row_of_a_parquet_file_is_counted_from_one(tmp_path):
         read_log(path)
 
 
-@pytest.mark.parametrize(("name", "content"), [("bids.csv", b""), ("bids.parquet", b"not parquet"), ("bids.csv", None)])
-def test_a_file_that_cannot_be_read_is_named(tmp_path, name, content):
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("bids.csv", None, "does not exist. Check the path"),
+        ("bids.csv", b"", "is empty"),
+        ("bids.csv", b"\n\n", "blank lines only"),
+        ("bids.csv", b"PAR1....", "is a Parquet file"),
+        ("bids.csv", b"PK\x03\x04....", "is an Excel workbook"),
+        ("bids.csv", CSV.encode("utf-16"), "is UTF-16 text. Save it as CSV in UTF-8"),
+        ("bids.csv", CSV.replace("a, b", "für").encode("latin-1"), "not UTF-8 text: it has the byte 0xfc"),
+        ("bids.parquet", b"not parquet", "is not a Parquet file"),
+        ("bids.parquet", b"PAR1 damaged", "cannot be read as Parquet"),
+        ("train.txt", None, "does not exist"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path, name, content, message):
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(DataError, match=name):
+    with pytest.raises(DataError) as caught:
+        read_log(path)
+    assert name in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_a_folder_is_not_a_log(tmp_path):
+    with pytest.raises(DataError, match="is a folder; allowed: one file"):
+        read_log(tmp_path)
+
+
+MANY = [f"2024-01-0{day}T{hour:02}:30:00,100,80,1,0,x" for day in (1, 2, 3) for hour in range(24)]
+HEADER = CSV.splitlines()[0]
+
+
+def with_bad_rows(path, line_end="\n", encoding="utf-8"):
+    rows = [*MANY[:5], "", "2024-01-01T05:00:00,-3,80,1,0,x", *MANY[5:], "1,2,3", '"2024",100,80,1,0,"two\nlines"']
+    path.write_bytes(line_end.join([HEADER, *rows, ""]).encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize(("line_end", "encoding"), [("\n", "utf-8"), ("\r\n", "utf-8"), ("\n", "utf-8-sig")])
+def test_bad_rows_are_set_aside_with_line_reason_and_original_text(tmp_path, line_end, encoding):
+    log = read_log(with_bad_rows(tmp_path / "bids.csv", line_end, encoding), skip_bad_rows=True)
+    assert log.rows == len(MANY)
+    assert [row.line for row in log.skipped.rows] == [8, 76, 77]
+    assert [row.text for row in log.skipped.rows] == [
+        "2024-01-01T05:00:00,-3,80,1,0,x",
+        "1,2,3",
+        '"2024",100,80,1,0,"two\nlines"',
+    ]
+    reasons = [row.reason for row in log.skipped.rows]
+    assert reasons[0].startswith("column bid_micros: allowed: a whole number")
+    assert reasons[1] == "number of fields: allowed: 6, as in the header"
+    assert reasons[2].startswith("column time: allowed: ISO 8601")
+
+
+def test_a_log_read_without_its_bad_rows_is_the_log_that_never_had_them(tmp_path):
+    (tmp_path / "good.csv").write_text("\n".join([HEADER, *MANY]))
+    good, rest = read_log(tmp_path / "good.csv"), read_log(with_bad_rows(tmp_path / "b.csv"), skip_bad_rows=True)
+    assert rest.time_hours.tolist() == good.time_hours.tolist()
+    assert rest.covered_share.tolist() == good.covered_share.tolist()
+    assert rest.end_hours == good.end_hours
+
+
+def test_more_bad_rows_than_a_tenth_are_not_set_aside(tmp_path):
+    path = tmp_path / "bids.csv"
+    path.write_text("\n".join([HEADER, *MANY[:18], "soon,1,1,1,1,x", "soon,1,1,1,1,x"]))
+    assert len(read_log(path, skip_bad_rows=True).skipped.rows) == 2
+    path.write_text("\n".join([HEADER, *MANY[:17], "soon,1,1,1,1,x", "soon,1,1,1,1,x"]))
+    with pytest.raises(DataError, match=r"10\.5% of the rows are bad; allowed: 10%"):
+        read_log(path, skip_bad_rows=True)
+
+
+def test_the_bad_rows_of_a_parquet_file_keep_their_cells(tmp_path):
+    rows = {"time": [1704067800] * 12, "bid_micros": [-1, *[5] * 11], "price_micros": [1] * 12, "won": [True] * 12}
+    pq.write_table(pa.table(rows), tmp_path / "bids.parquet")
+    [row] = read_log(tmp_path / "bids.parquet", skip_bad_rows=True).skipped.rows
+    assert (row.line, row.text) == (1, '{"time":1704067800,"bid_micros":-1,"price_micros":1,"won":true}')
+
+
+def test_the_bad_rows_of_ipinyou_are_set_aside_as_they_are_in_the_file(tmp_path):
+    path = tmp_path / "train.log.txt"
+    path.write_text("\n".join([ipinyou_row(bidprice="dear"), *[ipinyou_row()] * 12]))
+    [row] = read_ipinyou(path, skip_bad_rows=True).skipped.rows
+    assert (row.line, row.text) == (1, ipinyou_row(bidprice="dear"))
+
+
+def test_a_quotation_mark_that_is_never_closed_does_not_swallow_the_rest(tmp_path):
+    path = tmp_path / "bids.csv"
+    path.write_text("\n".join([HEADER, *MANY[:30], '2024-01-01T05:00:00,100,80,1,0,"x', *MANY[30:]]))
+    with pytest.raises(DataError, match=r"line 32: unexpected end of data\. Close or remove the quotation mark"):
+        read_log(path, skip_bad_rows=True)
+    path.write_text("\n".join([HEADER, *MANY[:30], '2024-01-01T05:00:00,"100,80,1,0,x', *MANY[30:], '",1']))
+    with pytest.raises(DataError, match="line 32: a quotation mark is open for 43 more lines"):
+        read_log(path, skip_bad_rows=True)
+    path.write_text("\n".join([HEADER, '2024-01-01T05:00:00,100,80,1,0,"x', *MANY, *MANY, '"']))
+    with pytest.raises(DataError, match="line 2: a quotation mark is open for 145 more lines"):
+        read_log(path, skip_bad_rows=True)
+
+
+def test_a_column_in_another_spelling_is_offered(tmp_path):
+    path = tmp_path / "bids.csv"
+    path.write_text(CSV.replace("bid_micros", "Bid_Micros"))
+    with pytest.raises(DataError, match=r"Did you mean Bid_Micros\?"):
         read_log(path)
 
 
 def test_an_unknown_kind_of_file_is_refused(tmp_path):
+    (tmp_path / "bids.xlsx").write_text("text")
     with pytest.raises(DataError, match=r"saw suffix '\.xlsx'; allowed: \.csv or \.parquet"):
         read_log(tmp_path / "bids.xlsx")
 
@@ -114,19 +213,19 @@ def test_a_file_with_another_separator_is_told_apart_from_a_missing_column(tmp_p
         read_log(path)
 
 
-def test_a_column_that_stands_twice_is_refused_by_name(tmp_path):
+def test_a_repeated_column_is_refused_by_name(tmp_path):
     path = tmp_path / "bids.csv"
     path.write_text("time,bid_micros,price_micros,won,click,click\n2024-01-01,100,80,1,1,0\n")
-    with pytest.raises(DataError, match=r"bids\.csv: column 'click' stands 2 times"):
+    with pytest.raises(DataError, match=r"bids\.csv: column 'click' is 2 times in the header"):
         read_log(path)
     names = ["time", "bid_micros", "price_micros", "won", "won"]
     table = pa.Table.from_arrays([pa.array([1704067800]), *(pa.array([1]) for _ in names[1:])], names=names)
     pq.write_table(table, tmp_path / "bids.parquet")
-    with pytest.raises(DataError, match=r"bids\.parquet: column 'won' stands 2 times"):
+    with pytest.raises(DataError, match=r"bids\.parquet: column 'won' is 2 times in the header"):
         read_log(tmp_path / "bids.parquet")
 
 
-def test_a_column_that_is_not_read_may_stand_twice(tmp_path):
+def test_a_repeated_column_that_is_not_read_is_allowed(tmp_path):
     path = tmp_path / "bids.csv"
     path.write_text("time,bid_micros,price_micros,won,note,note\n2024-01-01,100,80,1,a,b\n")
     assert read_log(path).rows == 1

@@ -5,7 +5,7 @@ import pytest
 
 from gaelp.errors import DataError
 from gaelp.market.calibration.log_frame import UNKNOWN_PRICE
-from gaelp.market.calibration.log_table import FAULTS_SHOWN, log_from_table
+from gaelp.market.calibration.log_table import log_from_table
 
 GOOD = {
     "time": ["2024-01-01T00:10:00", "2024-01-01T00:20:00", "2024-01-01T02:30:00"],
@@ -90,13 +90,23 @@ def test_a_lost_auction_may_tell_the_price():
     assert log.price_known.all()
 
 
-def test_many_faults_are_counted_and_the_first_are_shown():
-    rows = 100
-    frame = pd.DataFrame({"time": "never", "bid_micros": "1", "price_micros": "", "won": ["0"] * rows})
+def test_bad_rows_are_counted_by_reason_with_one_example_each():
+    frame = pd.DataFrame({"time": "never", "bid_micros": "1", "price_micros": "", "won": ["0"] * 100})
+    frame.loc[:2, "time"] = "2024-01-01"
+    frame.loc[1, "bid_micros"] = "dear"
     with pytest.raises(DataError) as caught:
-        log_from_table(frame, source="bids.csv")
-    assert str(caught.value).count("saw 'never'") == FAULTS_SHOWN
-    assert f"and {rows - FAULTS_SHOWN} more" in str(caught.value)
+        log_from_table(frame, source="bids.csv", first_line=2)
+    head, first, second, remedy = str(caught.value).splitlines()
+    assert head == "bids.csv: 98 of 100 rows (98%) cannot be used:"
+    assert first.startswith("  97 rows, such as line 5, column time: saw 'never'; allowed: ISO 8601")
+    assert second.startswith("  1 row: line 3, column bid_micros: saw 'dear'; not a number")
+    assert remedy == "Correct these rows, or set them aside with --skip-bad-rows FILE (at most 10%)."
+
+
+def test_a_value_that_cannot_be_read_is_not_blamed_on_other_columns_too():
+    message = fault(won=["yes", "0", "1"])
+    assert message.count("\n  ") == 1
+    assert "column won: saw 'yes'" in message
 
 
 def test_a_missing_column_is_named_with_those_seen():

@@ -40,9 +40,9 @@ def test_the_pause_of_rivals_is_not_counted_twice(simulate):
     hour = log.covered_hours % 24
     pause = -0.8 / (1 + np.exp(20.0 - hour))
     prices.hourly_level[:] += pause
-    told = fit_price_moves(log, prices, RivalSpec(depth=0.8, around_hour=20.0))
-    untold = fit_price_moves(log, prices, NO_PAUSE)
-    assert told.diurnal_amplitude.value < 0.05 < 0.2 < untold.diurnal_amplitude.value
+    informed = fit_price_moves(log, prices, RivalSpec(depth=0.8, around_hour=20.0))
+    uninformed = fit_price_moves(log, prices, NO_PAUSE)
+    assert informed.diurnal_amplitude.value < 0.05 < 0.2 < uninformed.diurnal_amplitude.value
 
 
 def test_one_segment_has_only_common_drift(simulate):

@@ -36,18 +36,18 @@ def test_a_segment_that_never_won_stands_at_the_level_of_the_others(contested_lo
 @pytest.mark.parametrize("correlation", [-0.8, 0.8])
 def test_dear_segments_that_click_more_are_seen(simulate, inside, correlation):
     log = simulate(3, segments=30, days=3, per_hour=50.0, correlation=correlation, click_rate=0.05)
-    found = fit_price_click_correlation(log, fit_segment_prices(log))
-    assert inside(found, correlation)
-    assert np.sign(found.value) == np.sign(correlation)
-    assert "segments" in found.method
+    estimate = fit_price_click_correlation(log, fit_segment_prices(log))
+    assert inside(estimate, correlation)
+    assert np.sign(estimate.value) == np.sign(correlation)
+    assert "segments" in estimate.method
 
 
 def test_with_few_segments_hours_of_day_are_compared(simulate):
     log = simulate(4, segments=3, days=5, per_hour=200.0, click_rate=0.05, diurnal=0.3, daypart=0.5)
-    found = fit_price_click_correlation(log, fit_segment_prices(log))
-    assert isinstance(found, Fitted)
-    assert "hours of day" in found.method
-    assert -0.8 < found.value < 0.2  # prices peak at 13h, clicks at 20h: cos(7/24 of a turn) = -0.26
+    estimate = fit_price_click_correlation(log, fit_segment_prices(log))
+    assert isinstance(estimate, Fitted)
+    assert "hours of day" in estimate.method
+    assert -0.8 < estimate.value < 0.2  # prices peak at 13h, clicks at 20h: cos(7/24 of a turn) = -0.26
 
 
 def test_without_clicks_there_is_no_correlation(won_log):

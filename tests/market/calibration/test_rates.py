@@ -21,8 +21,8 @@ def drawn(seed, segments=40, log_sd=0.5, correlation=0.0, trials=20_000):
 
 def test_the_integral_over_segment_rates_is_exact():
     successes, trials, centre, sd = np.array([0.0, 3, 900]), np.array([50.0, 400, 60_000]), math.log(0.01), 0.7
-    found, _ = _marginal(successes, trials, np.full(3, centre), sd)
-    for k, n, value in zip(successes, trials, found, strict=True):
+    estimate, _ = _marginal(successes, trials, np.full(3, centre), sd)
+    for k, n, value in zip(successes, trials, estimate, strict=True):
         mode = math.log(max(k, 0.5) / n)
         exact = quad(
             lambda eta, k=k, n=n: binom.pmf(k, n, math.exp(eta)) * norm.pdf(eta, centre, sd),
@@ -85,10 +85,10 @@ def test_few_clicks_give_nothing():
 @pytest.mark.parametrize("correlation", [-0.7, 0.0, 0.6])
 def test_correlation_is_recovered_net_of_noise(correlation, inside):
     clicks, shown, covariate = drawn(seed=7, segments=80, correlation=correlation, trials=4000)
-    found = fit_correlation(clicks, shown, covariate, "clicks")
-    assert isinstance(found, Fitted)
-    assert inside(found, correlation)
-    assert (found.goodness > 1.92) == (correlation != 0)
+    estimate = fit_correlation(clicks, shown, covariate, "clicks")
+    assert isinstance(estimate, Fitted)
+    assert inside(estimate, correlation)
+    assert (estimate.goodness > 1.92) == (correlation != 0)
 
 
 def test_much_data_pins_the_correlation_down():
@@ -104,12 +104,12 @@ def test_correlation_needs_units_that_differ():
 @pytest.mark.parametrize("seed", range(4))
 def test_rates_that_differ_by_chance_alone_have_no_correlation_with_anything(seed):
     clicks, shown, covariate = drawn(seed, segments=12, log_sd=0.0, trials=500)
-    found = fit_correlation(clicks, shown, covariate, "clicks")
-    assert isinstance(found, TooLittle)
-    assert "differ by no more than chance" in found.reason or "needed" in found.reason
+    estimate = fit_correlation(clicks, shown, covariate, "clicks")
+    assert isinstance(estimate, TooLittle)
+    assert "differ by no more than chance" in estimate.reason or "needed" in estimate.reason
 
 
 def test_successes_without_a_single_trial_that_can_be_judged_are_too_little():
-    found = fit_rates(np.full(4, 30.0), np.zeros(4), "conversions")
-    assert isinstance(found, TooLittle)
-    assert "old enough to judge" in found.reason
+    estimate = fit_rates(np.full(4, 30.0), np.zeros(4), "conversions")
+    assert isinstance(estimate, TooLittle)
+    assert "old enough to judge" in estimate.reason

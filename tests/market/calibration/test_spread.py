@@ -7,18 +7,18 @@ from gaelp.market.calibration.spread import shrunk, spread_net_of_noise
 def test_noise_is_not_taken_for_spread():
     rng = np.random.default_rng(1)
     noise = rng.uniform(0.05, 0.4, 400)
-    found = spread_net_of_noise(2 + noise * rng.normal(size=400), noise**2)
-    assert found.sd < 0.06
-    assert found.sd_low == 0
-    assert found.mean == pytest.approx(2, abs=0.03)
+    spread = spread_net_of_noise(2 + noise * rng.normal(size=400), noise**2)
+    assert spread.sd < 0.06
+    assert spread.sd_low == 0
+    assert spread.mean == pytest.approx(2, abs=0.03)
 
 
 def test_spread_is_found_beneath_noise_of_its_own_size():
     rng = np.random.default_rng(2)
     noise = rng.uniform(0.1, 0.6, 2000)
     value = 0.3 * rng.normal(size=2000) + noise * rng.normal(size=2000)
-    found = spread_net_of_noise(value, noise**2)
-    assert found.sd == pytest.approx(0.3, abs=0.03)
+    spread = spread_net_of_noise(value, noise**2)
+    assert spread.sd == pytest.approx(0.3, abs=0.03)
     assert value.std() > 0.45
 
 
@@ -27,8 +27,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     held = 0
     for _ in range(300):
         noise = rng.uniform(0.05, 0.5, 12)
-        found = spread_net_of_noise(0.4 * rng.normal(size=12) + noise * rng.normal(size=12), noise**2)
-        held += found.sd_low <= 0.4 <= found.sd_high
+        spread = spread_net_of_noise(0.4 * rng.normal(size=12) + noise * rng.normal(size=12), noise**2)
+        held += spread.sd_low <= 0.4 <= spread.sd_high
     assert 0.91 <= held / 300 <= 0.99
 
 

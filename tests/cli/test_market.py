@@ -27,6 +27,12 @@ def test_the_list_tells_which_markets_are_tuned(gaelp):
     assert "calibrated" in gaelp("market", "list").stdout
 
 
+def test_the_list_explains_every_bidder(gaelp):
+    explained = json.loads(gaelp("market", "list", "--json").stdout)["bidders"]
+    assert explained.keys() == {kind.key for kind in CATALOG}
+    assert re.search(r"^mpc +model predictive control", gaelp("market", "list").stdout, re.MULTILINE)
+
+
 def test_a_comparison_has_every_bidder_and_only_json_on_stdout(gaelp):
     result = gaelp("market", "compare", "--market", "calm", "--episodes", 3, "--json")
     assert result.exit_code == 0
@@ -161,9 +167,9 @@ def test_a_market_is_tuned_then_compared(here, gaelp):
     (here / "small.yaml").write_text(SMALL, encoding="utf-8")
     tuned = gaelp("market", "tune", "small.yaml", "--trials", 1, "--json")
     assert tuned.exit_code == 0, tuned.stderr
-    told = json.loads(tuned.stdout)
-    assert told["bidders"].keys() == {kind.key for kind in CATALOG}
-    assert told["path"] == str(here / "configs" / "baselines" / "small.yaml")
+    printed = json.loads(tuned.stdout)
+    assert printed["bidders"].keys() == {kind.key for kind in CATALOG}
+    assert printed["path"] == str(here / "configs" / "baselines" / "small.yaml")
     assert (here / "configs" / "baselines" / "small.yaml").is_file()
     compared = gaelp("market", "compare", "--market", "small.yaml", "--episodes", 2, "--json")
     assert compared.exit_code == 0, compared.stderr
@@ -185,9 +191,10 @@ def test_a_replay_that_differs_from_what_was_published_says_so_and_exits_1(gaelp
     shown = gaelp("market", "replay", "--published", released)
     assert shown.exit_code == 1
     assert re.search(r"ss-mdp\s+\d+\s+80\s.*306,637\s+no", shown.stdout)
-    told = json.loads(gaelp("market", "replay", "--published", released, "--json").stdout)
-    assert told["equal"] is False
-    assert [row["bidder"] for row in told["rows"]] == ["ss-mdp", "mcpc", "lin", "rlb"]
+    assert "ss-mdp: dynamic programming" in shown.stdout
+    printed = json.loads(gaelp("market", "replay", "--published", released, "--json").stdout)
+    assert printed["equal"] is False
+    assert [row["bidder"] for row in printed["rows"]] == ["ss-mdp", "mcpc", "lin", "rlb"]
 
 
 def test_a_folder_without_the_released_files_exits_2(gaelp, here):

@@ -1,0 +1,67 @@
+"""Progress of work on several bidders: a bar with the time left in a terminal, a line every few seconds elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from gaelp.cli.output import say
+
+__all__ = ["LineProgress", "ShowProgress", "show_bidder_progress"]
+
+ShowProgress = Callable[[str, int, int], None]  # bidder, steps done, steps of this bidder
+
+_LINE_EVERY_SECONDS = 10.0
+
+
+@contextmanager
+def show_bidder_progress(title: str, bidders: int) -> Iterator[Callable[[str], ShowProgress]]:
+    """Show progress on stderr over so many bidders in all; what is yielded returns the callback for one market."""
+    console = Console(stderr=True)
+    shares: dict[tuple[str, str], float] = {}
+    lines = LineProgress(title, bidders)
+    columns = (TextColumn("{task.description}"), BarColumn(20), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(title, total=bidders)
+        if not console.is_terminal:
+            lines.start()
+
+        def of_market(market: str) -> ShowProgress:
+            def show(bidder: str, done: int, total: int) -> None:
+                shares[market, bidder] = done / total
+                completed = sum(shares.values())
+                if console.is_terminal:
+                    bar.update(task, completed=completed, description=f"{title} {market}: {bidder}")
+                else:
+                    lines.update(completed, f"{market}: {bidder}")
+
+            return show
+
+        yield of_market
+
+
+class LineProgress:
+    """Progress as lines for a pipe or a log file; `clock` returns seconds."""
+
+    def __init__(self, title: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._title, self._total, self._clock = title, total, clock
+
+    def start(self) -> None:
+        """Say how much there is to do."""
+        self._started = self._last_line = self._clock()
+        say(f"{self._title} {self._total} bidders ...")
+
+    def update(self, completed: float, step: str) -> None:
+        """Say how far the work is and how long the rest will take, unless the last line is recent."""
+        now = self._clock()
+        if now - self._last_line < _LINE_EVERY_SECONDS or completed <= 0:
+            return
+        self._last_line = now
+        left = (now - self._started) * (self._total - completed) / completed
+        say(f"{self._title} {completed:.1f} of {self._total} bidders, about {_duration(left)} left ({step})")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
