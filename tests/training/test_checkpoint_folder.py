@@ -102,8 +102,7 @@ def test_the_last_few_are_kept(tmp_path, keep):
 def test_those_marked_as_best_stay_until_they_are_unmarked(tmp_path):
     folder = opened(tmp_path, keep=2)
     best = folder.save(state(0), 0, best=True)
-    later = folder.save(state(1), 1)
-    folder.mark_best(later)
+    later = folder.save(state(1), 1, best=True)
     for step in (2, 3, 4):
         folder.save(state(step), step)
     assert steps(tmp_path) == [0, 1, 3, 4]
@@ -239,7 +238,7 @@ def test_a_step_that_is_no_whole_number_is_refused_before_anything_is_written(tm
 @pytest.mark.parametrize("name", ["000002-step-2.safetensors", "other.txt", "../000001-step-1.safetensors"])
 def test_what_is_no_checkpoint_of_the_folder_is_refused_with_those_that_are(tmp_path, name):
     folder = filled(tmp_path / "run", 1)
-    for use in (folder.load, folder.mark_best, folder.unmark_best):
+    for use in (folder.load, folder.unmark_best):
         with pytest.raises(BadInput, match=r"is no checkpoint of .*; there are: 000001-step-1\.safetensors"):
             use(tmp_path / "run" / name)
 

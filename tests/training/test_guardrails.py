@@ -132,7 +132,7 @@ def test_a_rule_of_ones_own_that_looks_at_nothing_is_told_with_what_there_is():
     rules = GuardrailSpec(rules={"mine": rule}).rules
     breach = unreported(rules, [updated(approx_kl_max=0.1), updated(loss=1.0)])
     assert (breach.guardrail, breach.response) == ("unknown figure", "stop")
-    assert "'mine' looks at approx_kl_maxx, which is not reported; reported are approx_kl_max, loss" in breach.detail
+    assert "'mine' checks approx_kl_maxx, which is not reported; reported are approx_kl_max, loss" in breach.detail
     assert unreported(rules, []) is None  # before the first update nothing is known
     assert unreported(DEFAULT_GUARDRAILS, [updated(loss=1.0)]) is None  # not every algorithm reports every figure
 

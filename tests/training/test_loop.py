@@ -83,7 +83,7 @@ class Scripted:
 
     def observe(self, step):
         if not (step.obs.isfinite().all() and step.reward.isfinite().all()):
-            raise BadInput("row 0 is nan, allowed are finite numbers: mend the environment")
+            raise BadInput("row 0 is nan, allowed are finite numbers: fix the environment")
         self._seen["rewards"].append(step.reward.tolist())
 
     def cut(self):
@@ -223,7 +223,7 @@ def test_another_error_is_not_taken_for_a_lack_of_memory(scripted):
 def test_an_environment_that_is_not_finite_stops_training(scripted, env):
     reports = scripted(NumbersArena(**env), guardrails=GuardrailSpec(reward_limit=5))
     assert reports[-1].kind == "guardrail"
-    assert "mend the environment" in reports[-1].detail
+    assert "fix the environment" in reports[-1].detail
 
 
 def test_reward_outliers_are_clipped_and_counted(scripted, seen):

@@ -427,4 +427,4 @@ def test_too_little_memory_even_to_go_back_stops_training(train):
     arena = GameArena(NUMBERS, planted(math.nan, IN_ROUND_3))
     reports, _ = train("ppo", ON_POLICY, arena, change=change)
     assert reports[-1].kind == "guardrail"
-    assert reports[-1].detail == "out of memory: no room: free memory and go on from the checkpoints"
+    assert reports[-1].detail == "out of memory: no room: free memory and resume from the checkpoints"
