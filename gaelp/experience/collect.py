@@ -15,7 +15,9 @@ from torch import Tensor
 from gaelp.arrays import Bools, Floats32
 from gaelp.errors import BadInput, NotFinite
 
-__all__ = ["Collector", "Step", "open_env", "refuse_not_finite"]
+__all__ = ["NOTHING_DRAWN", "Collector", "Step", "open_env", "refuse_not_finite", "refuse_other_step"]
+
+NOTHING_DRAWN = "no action was drawn that could have led to this step: call act with explore=True first"
 
 Act = Callable[[Tensor], Tensor]
 
@@ -42,6 +44,18 @@ def refuse_not_finite(name: str, values: Tensor) -> None:
         f"{name} of row {index[0]} is {values[tuple(index)].item()} (at {index}), allowed are finite numbers:"
         " fix the environment; nothing of this step was kept"
     )
+
+
+def refuse_other_step(step: Step, drawn: Tensor, obs_shape: torch.Size) -> None:
+    """Raise BadInput if the actions drawn last did not lead to this step, or its tensors do not fit `obs_shape`."""
+    if step.action is not drawn and not torch.equal(step.action, drawn):
+        raise BadInput("the step's actions are not those drawn last: observe each step before acting again")
+    wanted = {"obs": obs_shape, "next_obs": obs_shape} | dict.fromkeys(
+        ("reward", "terminated", "truncated"), obs_shape[:1]
+    )
+    for name, shape in wanted.items():
+        if (given := getattr(step, name).shape) != shape:
+            raise BadInput(f"{name} has shape {tuple(given)}, wanted is {tuple(shape)}: build the learner for it")
 
 
 def open_env(env_id: str, count: int, **arguments: Any) -> VectorEnv[Any, Any, Any]:

@@ -1,4 +1,4 @@
-"""The loop trains in rounds, keeps what was best, answers guardrails, and goes on bit for bit after an interruption."""
+"""The loop trains in rounds, keeps what was best, answers guardrails, and resumes bit for bit after an interruption."""
 
 import math
 from collections import Counter
@@ -183,7 +183,7 @@ def test_a_negative_entropy_of_numbers_is_no_collapse(scripted):
 def test_a_run_that_needs_too_many_rollbacks_is_stopped_with_the_reason(scripted):
     script = {number: {"approx_kl_max": 7.0} for number in range(3, 30)}
     reports = scripted(script=script, guardrails=GuardrailSpec(rollbacks_max=2))
-    assert [one.action for one in only(reports, Intervened)][-1] == "stop: 2 rollbacks did not help"
+    assert [report.action for report in only(reports, Intervened)][-1] == "stop: 2 rollbacks did not help"
     assert reports[-1].kind == "guardrail"
     assert "KL blow-up" in reports[-1].detail
 
