@@ -1,4 +1,4 @@
-"""A2C, advantage actor-critic (Mnih et al. 2016, synchronous): one gradient step a collection."""
+"""A2C, advantage actor-critic (Mnih et al. 2016, synchronous): one gradient step per collection."""
 
 from typing import ClassVar, NamedTuple
 
@@ -28,16 +28,18 @@ __all__ = ["A2c", "A2cConfig", "A2cLoss", "a2c_loss", "build_a2c"]
 class A2cConfig(OnPolicyConfig):
     """Settings of A2C."""
 
-    steps_per_update: PositiveInt = Field(default=5, description="the paper's")
+    steps_per_update: PositiveInt = Field(default=5, description="as in the paper")
     n_step: PositiveInt | None = Field(
         default=None, description="rewards summed before a target bootstraps; none: GAE with gae_lambda"
     )
     gae_lambda: float = Field(default=1.0, ge=0, le=1, description="1 sums all rewards of the collection, as the paper")
     learning_rate: Schedule = ConstantSchedule(start=7e-4)
-    optimizer: OptimizerSpec = Field(default=OptimizerSpec(kind="rmsprop"), description="the paper's")
-    normalise_advantages: bool = Field(default=False, description="collections are too small to tell their scale")
+    optimizer: OptimizerSpec = Field(default=OptimizerSpec(kind="rmsprop"), description="as in the paper")
+    normalise_advantages: bool = Field(
+        default=False, description="off: a collection is too small to estimate their scale"
+    )
     pieces: PositiveInt = Field(
-        default=1, description="rows learnt from at once are cut into so many: the same step, in less memory"
+        default=1, description="parts in which rows are processed: the same step, in less memory"
     )
 
 
@@ -72,7 +74,7 @@ class A2c(OnPolicyLearner):
     def __init__(self, spaces: Spaces, config: A2cConfig, *, seed: int) -> None:
         if config.pieces > (rows := min(CHUNK_ROWS, spaces.rows * config.steps_per_update)):
             raise BadInput(
-                f"pieces={config.pieces} cannot share the {rows} rows that are learnt from at once: lower it, or free"
+                f"pieces={config.pieces} cannot share the {rows} rows that are processed at once: lower it, or free"
                 " memory elsewhere, such as in the network or the number of rows"
             )
         super().__init__(spaces, config, seed=seed)
@@ -109,5 +111,5 @@ class A2c(OnPolicyLearner):
 
 
 def build_a2c(spaces: Spaces, config: A2cConfig, *, seed: int) -> A2c:
-    """An A2C learner for numbers or choices."""
+    """An A2C learner for continuous or discrete actions."""
     return A2c(spaces, config, seed=seed)

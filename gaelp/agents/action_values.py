@@ -1,4 +1,4 @@
-"""What value-based algorithms compute: networks that give each action its numbers, and the targets they learn from.
+"""Action values: networks that return numbers for each action, and the targets they learn from.
 
 An action has K numbers: one, its expected return, or K quantiles of its return; their mean is the action's value.
 """
@@ -15,7 +15,7 @@ class ActionValues(nn.Module):
     """Observations (B, size) become (B, actions, K).
 
     A dueling network (Wang et al. 2016) splits before its last hidden layer into a stream for the state's value and one
-    for each action's advantage; the advantages' mean is taken off, for only their differences are meant.
+    for each action's advantage; the mean of the advantages is subtracted, because only their differences matter.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class ActionValues(nn.Module):
 
 
 def numbers_of(actions: Tensor, outputs: Tensor) -> Tensor:
-    """Of outputs (B, actions, K) the numbers (B, K) of one action (B,) a row."""
+    """The numbers (B, K) of the given actions (B,), out of outputs (B, actions, K)."""
     return outputs[torch.arange(len(actions)), actions]
 
 
 @torch.no_grad()
 def bellman_targets(rewards: Tensor, discounts: Tensor, next_outputs: Tensor, choosing: Tensor) -> Tensor:
-    """What the numbers (B, K) of the actions taken should be: rewards (B,) plus the discounted numbers that follow.
+    """Targets (B, K) for the numbers of the actions taken: rewards (B,) plus the discounted numbers that follow.
 
     The best next action is the one with the highest mean in `choosing`, its numbers come from `next_outputs` (both
     (B, actions, K)): the same tensor in plain Q-learning; the online network chooses in double Q-learning (van Hasselt

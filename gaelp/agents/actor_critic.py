@@ -1,4 +1,4 @@
-"""A policy and a critic of its states: two networks of their own, and a spread of actions that no state changes."""
+"""A policy and a critic: two separate networks, and a spread of actions that does not depend on the state."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,7 +21,7 @@ _POLICY_GAIN = 0.01
 
 
 class Predicted(NamedTuple):
-    """What the networks make of rows now: log probabilities of the actions taken, values and entropies, all (rows,)."""
+    """The networks' present outputs: log probabilities of the actions taken, values and entropies, all (rows,)."""
 
     log_probs: Tensor
     values: Tensor
@@ -38,7 +38,7 @@ class FastPair(NamedTuple):
 class ActorCritic(nn.Module):
     """Gives the distribution of actions and the value of observations (rows, size).
 
-    With `fast` the gradients are derived by hand; without, autograd finds the same, which is the reference.
+    With `fast` the gradients are derived by hand; without it autograd computes them, as a reference.
     """
 
     def __init__(
@@ -51,21 +51,21 @@ class ActorCritic(nn.Module):
         self.actor = mlp(size, outputs, spec, generator=generator, output_gain=_POLICY_GAIN)
         self.critic = mlp(size, 1, spec, generator=generator)
         self.log_std = nn.Parameter(torch.full((outputs,), log_std_start)) if box else None
-        # In a tuple, so that the module does not take in its own parts twice.
+        # In a tuple, so that the module does not register its parts twice.
         self.fast = FastPair(FastMlp(self.actor), FastMlp(self.critic)) if fast else None
         self._run: tuple[Forward, Forward] = self.fast or (self.actor, self.critic)
 
     def policy(self, obs: Tensor) -> ActionDistribution:
-        """What actions are drawn from."""
+        """The distribution that actions are drawn from."""
         outputs = self._run[0](obs)
         return Categorical.from_logits(outputs) if self.log_std is None else DiagonalGaussian(outputs, self.log_std)
 
     def values(self, obs: Tensor) -> Tensor:
-        """What the future is worth, (rows,)."""
+        """The critic's values, (rows,)."""
         return self._run[1](obs).squeeze(-1)
 
     def predict(self, obs: Tensor, actions: Tensor) -> Predicted:
-        """Everything a loss is made of, with gradients."""
+        """Everything a loss is computed from, with gradients."""
         policy = self.policy(obs)
         return Predicted(policy.log_prob(actions), self.values(obs), policy.entropy())
 

@@ -1,4 +1,4 @@
-"""Acting with the present policy and keeping the last T steps of all rows, time-major, until they are learnt from."""
+"""Act with the present policy and keep the last T steps of all rows, time-major, until they are learned from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from torch import Tensor
 from gaelp.agents.actor_critic import ActorCritic
 from gaelp.agents.learner import BoxActions, Spaces
 from gaelp.errors import BadInput
-from gaelp.experience.collect import Step, refuse_not_finite
+from gaelp.experience.collect import NOTHING_DRAWN, Step, refuse_not_finite, refuse_other_step
 from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
 from gaelp.experience.returns import Credit, Steps, values_after
 from gaelp.experience.saved import integer_of, tensor_of
@@ -21,16 +21,16 @@ __all__ = ["Collected", "Collection"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collected:
-    """T steps of N rows. The memory behind them is used again when the next step is observed.
+    """T steps of N rows. Their memory is reused when the next step is observed.
 
-    obs         (T + 1, N, size)  as the policy saw them; the last ones are where the last step led
+    obs         (T + 1, N, size)  as given to the policy; the last ones follow the last step
     actions     (T, N) or (T, N, size), as drawn, before they were limited to -1..1
     log_probs   (T, N)  of the actions when they were drawn
-    rewards     (T, N)  scaled, if that was asked for
+    rewards     (T, N)  scaled, if so configured
     ended       (T, N)  bool
     terminated  (T, N)  bool
-    cut_places  (K,)    where in T * N an episode ended that was cut short
-    cut_obs     (K, size)  the last observations of those
+    cut_places  (K,)    places in T * N where an episode was truncated
+    cut_obs     (K, size)  the last observations of those episodes
     """
 
     obs: Tensor
@@ -43,7 +43,7 @@ class Collected:
     cut_obs: Tensor
 
     def valued(self, networks: ActorCritic) -> Steps:
-        """The steps with what the critic makes of them now; each observation is valued once."""
+        """The steps with the critic's present values; each observation is valued once."""
         values = networks.all_values(self.obs)
         final = torch.zeros_like(self.rewards)
         if len(self.cut_places):
@@ -65,7 +65,7 @@ class Collected:
 
 
 class _Drawn(NamedTuple):
-    """What the rows are about to do, and the action as it was given out."""
+    """What was drawn for each row, and the action as it was returned."""
 
     obs: Tensor
     action: Tensor
@@ -74,7 +74,7 @@ class _Drawn(NamedTuple):
 
 
 class Collection:
-    """Draws actions, remembers what they led to, and values it all in one pass once T steps are full."""
+    """Draws actions and keeps the steps they led to until there are T."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Collection:
         self._box = isinstance(spaces.actions, BoxActions)
         action = (spaces.actions.size,) if isinstance(spaces.actions, BoxActions) else ()
         self._kept = {
-            "obs": torch.zeros(length + 1, rows, size),  # the last place is for what the last step led to
+            "obs": torch.zeros(length + 1, rows, size),  # the last place is for the observations after the last step
             "actions": torch.zeros(length, rows, *action, dtype=torch.float32 if self._box else torch.int64),
             "log_probs": torch.zeros(length, rows),
             "rewards": torch.zeros(length, rows),
@@ -104,26 +104,26 @@ class Collection:
         self._count = 0
         self._drawn: _Drawn | None = None
         self._next_obs = torch.zeros(rows, size)
-        self._cut: list[tuple[Tensor, Tensor]] = []  # place in (T * N,) and last observation of episodes cut short
+        self._cut: list[tuple[Tensor, Tensor]] = []  # places in (T * N,) and last observations of truncated episodes
 
     @property
     def full(self) -> bool:
-        """Whether T steps wait to be learnt from."""
+        """Whether T steps are collected."""
         return self._count == self._length
 
     @torch.no_grad()
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
         """Actions for observations (rows, size): drawn and remembered, or the likeliest ones."""
-        seen = self._seen(obs)
-        policy = self._networks.policy(seen)
+        scaled = self._scaled(obs)
+        policy = self._networks.policy(scaled)
         action = policy.sample(self._generator) if explore else policy.mode()
         given = action.clamp(-1.0, 1.0) if self._box else action
         if explore:
-            self._drawn = _Drawn(seen, action, policy.log_prob(action), given)
+            self._drawn = _Drawn(scaled, action, policy.log_prob(action), given)
         return given
 
     def observe(self, step: Step) -> None:
-        """Remember what the drawn actions led to; a step that cannot be used is refused and leaves no trace.
+        """Keep the step that the drawn actions led to; a step that cannot be used is refused and changes nothing.
 
         The tensors of a step belong to the learner from here on.
         """
@@ -142,11 +142,11 @@ class Collection:
         self._count += 1
 
     def cut(self) -> None:
-        """End the episodes that run, for they are not continued: the last step of every row counts as truncated."""
+        """End open episodes, which are not continued: the last step of every row counts as truncated."""
         self._drawn = None
         if self._count:
             self._end(torch.ones_like(self._kept["ended"][0]))
-        elif self._scaler:  # whose sums otherwise end with the steps that were just marked
+        elif self._scaler:  # otherwise its sums end with the steps just marked
             self._scaler.cut()
 
     def take(self) -> Collected:
@@ -154,7 +154,7 @@ class Collection:
         if not self.full:
             raise BadInput(f"{self._count} of {self._length} steps are collected: wait until it is full")
         kept = self._kept
-        kept["obs"][-1] = self._seen(self._next_obs)
+        kept["obs"][-1] = self._scaled(self._next_obs)
         rewards = kept["rewards"]
         if self._scaler:
             self._scaler.observe(rewards, kept["ended"])
@@ -189,8 +189,8 @@ class Collection:
             _Drawn(**{name: value.clone() for name, value in state["drawn"].items()}) if state["drawn"] else None
         )
 
-    def _seen(self, obs: Tensor) -> Tensor:
-        """Observations as the networks see them."""
+    def _scaled(self, obs: Tensor) -> Tensor:
+        """Observations on the scale of the networks."""
         return self._normaliser(obs) if self._normaliser else obs
 
     def _scales(self) -> dict[str, ObservationNormaliser | RewardScaler]:
@@ -198,41 +198,35 @@ class Collection:
         return {name: part for name, part in optional.items() if part}
 
     def _checked(self, step: Step) -> _Drawn:
-        """The actions that led to this step, if they did and the step is sound."""
+        """The actions that led to this step; BadInput if they did not, NotFinite if it is not finite."""
         if self.full:
-            raise BadInput(f"{self._count} steps wait to be learnt from, which is all that fit: call update first")
+            raise BadInput(f"{self._count} steps are collected, which is all that fit: call update first")
         if self._drawn is None:
-            raise BadInput("no action was drawn that could have led to this step: call act with explore=True first")
-        if step.action is not self._drawn.given and not torch.equal(step.action, self._drawn.given):
-            raise BadInput("the step's actions are not those drawn last: observe each step before acting again")
-        rows = self._next_obs.shape
-        wanted = {"obs": rows, "next_obs": rows, "reward": rows[:1], "terminated": rows[:1], "truncated": rows[:1]}
-        for name, shape in wanted.items():
-            if (seen := getattr(step, name).shape) != shape:
-                raise BadInput(f"{name} has shape {tuple(seen)}, wanted is {tuple(shape)}: build the learner for it")
+            raise BadInput(NOTHING_DRAWN)
+        refuse_other_step(step, self._drawn.given, self._next_obs.shape)
         for name in ("obs", "next_obs", "reward"):
             if getattr(step, name) is not self._next_obs:  # which was checked one step ago
                 refuse_not_finite(name, getattr(step, name))
         return self._drawn
 
     def _end_where_rows_jumped(self, obs: Tensor) -> None:
-        """Rows that were reset from outside do not go on from where their last step led: it was their last one."""
+        """End the episodes of rows that were reset from outside: their last step does not lead to `obs`."""
         ended = self._kept["ended"][self._count - 1]
         if not torch.equal(torch.where(ended.unsqueeze(1), obs, self._next_obs), obs):
             self._end((obs != self._next_obs).any(1))
 
     def _end(self, rows: Tensor) -> None:
-        """Let the last step be the last one of its episode in these rows (N,), cut short where it was not already."""
+        """End the episodes of these rows (N,) with the last step, as truncated where they had not ended already."""
         last = self._count - 1
         ended = self._kept["ended"][last]
         self._keep_last(last, self._next_obs, rows & ~ended)
         ended |= rows
 
-    def _keep_last(self, at: int, next_obs: Tensor, cut_short: Tensor) -> None:
-        """Remember the last observations of episodes that go on unseen: their future has a value."""
-        rows = cut_short.nonzero().squeeze(1)
+    def _keep_last(self, at: int, next_obs: Tensor, truncated: Tensor) -> None:
+        """Keep the last observations of truncated episodes: their future has a value."""
+        rows = truncated.nonzero().squeeze(1)
         if len(rows):
-            self._cut.append((rows + at * len(next_obs), self._seen(next_obs[rows])))
+            self._cut.append((rows + at * len(next_obs), self._scaled(next_obs[rows])))
 
     def _cut_short(self) -> tuple[Tensor, Tensor]:
         none = (torch.zeros(0, dtype=torch.int64), self._next_obs[:0])

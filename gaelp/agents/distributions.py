@@ -1,6 +1,6 @@
-"""What a stochastic policy draws its actions from: a diagonal Gaussian for numbers, a categorical for choices.
+"""Distributions of actions: a diagonal Gaussian for continuous ones, a categorical for discrete ones.
 
-Both hold one distribution a row. Draws come from a given generator; probabilities carry gradients to the network.
+Both hold one distribution per row. Draws come from a given generator; probabilities carry gradients to the network.
 """
 
 import math

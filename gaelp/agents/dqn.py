@@ -13,17 +13,17 @@ __all__ = ["DqnConfig", "build_dqn", "td_losses"]
 
 
 class DqnConfig(ValueBasedConfig):
-    """DQN has no setting of its own: what it can do is in the settings all value-based algorithms share."""
+    """DQN has no setting of its own beside those that all value-based algorithms share."""
 
 
 def build_dqn(spaces: Spaces, config: DqnConfig, *, seed: int) -> ValueLearner:
-    """A learner that knows one number an action: its expected return."""
+    """A learner with one number per action: its expected return."""
     losses = partial(td_losses, threshold=config.huber_threshold)
     return ValueLearner(spaces, config, Objective(name="dqn", numbers=1, losses=losses), seed=seed)
 
 
 def td_losses(predicted: Tensor, target: Tensor, *, threshold: float) -> RowLosses:
-    """Of (B, 1) predictions and targets the Huber loss: squared below `threshold`, linear above.
+    """The Huber loss of (B, 1) predictions and targets: squared below `threshold`, linear above.
 
     The priority is the absolute error, as in Schaul et al. 2016.
     """

@@ -1,4 +1,4 @@
-"""The gradient of a perceptron derived by hand: what autograd computes, with fewer passes over memory.
+"""The gradient of a perceptron derived by hand: the same as autograd's, with fewer passes over memory.
 
 Autograd keeps a layer before and after its activation. Here it happens in place, and on the way back each gradient
 overwrites the one before. `NetworkSpec` names the activations.
@@ -25,7 +25,7 @@ class _Activation:
         self.apply, self.back = apply, back
 
 
-# SiLU's gradient needs what stood before it, so that one is kept and only the result is new.
+# SiLU's gradient needs its input, so the input is kept and the result is a new tensor.
 _ACTIVATIONS: dict[type[nn.Module], _Activation] = {
     nn.ReLU: _Activation(
         torch.relu_, lambda grad, out: _ops.threshold_backward.grad_input(grad, out, 0, grad_input=grad)
@@ -40,7 +40,7 @@ _ACTIVATIONS: dict[type[nn.Module], _Activation] = {
 class FastMlp:
     """Runs a network made by `mlp`; results and gradients are those of the network itself, up to rounding.
 
-    The parameters stay the network's own: what is learnt through one is seen by the other.
+    It shares the parameters of the network: a change of one is a change of both.
     """
 
     def __init__(self, network: nn.Sequential) -> None:
@@ -57,24 +57,24 @@ class FastMlp:
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Outputs (rows, outputs) for inputs (rows, inputs)."""
-        run: Callable[..., Tensor] = _Perceptron.apply  # which torch leaves untyped
+        run: Callable[..., Tensor] = _Perceptron.apply  # untyped in torch
         return run(inputs, self._activation, *self._parameters)
 
     @torch.no_grad()
     def trace(self, inputs: Tensor) -> "Trace":
-        """The outputs, and what `add_gradient` needs; autograd sees nothing of it, which saves its overhead."""
+        """The outputs, and what `add_gradient` needs, without the overhead of autograd."""
         return _forward(inputs, self._activation, self._parameters)
 
     @torch.no_grad()
     def add_gradient(self, trace: "Trace", gradient: Tensor) -> None:
-        """Add to the parameters' gradients what a gradient to the outputs (rows, outputs) comes to; call it once."""
-        found, _ = _backward(trace, self._activation, self._parameters[::2], gradient)
-        for parameter, own in zip(self._parameters, found, strict=True):
+        """Backpropagate a gradient of the outputs (rows, outputs) into the parameters' gradients; call it once."""
+        gradients, _ = _backward(trace, self._activation, self._parameters[::2], gradient)
+        for parameter, own in zip(self._parameters, gradients, strict=True):
             add_to_gradient(parameter, own)
 
 
 def add_to_gradient(parameter: Tensor, gradient: Tensor) -> None:
-    """What autograd does at the end of its way back."""
+    """Accumulate a gradient as autograd does."""
     if parameter.grad is None:
         parameter.grad = gradient.clone()
     else:
@@ -82,7 +82,7 @@ def add_to_gradient(parameter: Tensor, gradient: Tensor) -> None:
 
 
 class Trace(NamedTuple):
-    """What a run leaves behind: what each layer was fed, what stood before each activation, and the outputs."""
+    """One forward pass: the inputs of each layer, the inputs of each activation, and the outputs."""
 
     fed: Sequence[Tensor]
     before: Sequence[Tensor]
@@ -101,15 +101,15 @@ def _forward(inputs: Tensor, activation: _Activation, parameters: Sequence[Tenso
 def _backward(
     trace: Trace, activation: _Activation, weights: Sequence[Tensor], gradient: Tensor
 ) -> tuple[list[Tensor], Tensor]:
-    """The gradients of weights and biases in turn, and the one to what the first layer gave before its activation."""
-    found: list[Tensor] = []
+    """The gradients of weights and biases in turn, and the gradient of the first layer's output."""
+    gradients: list[Tensor] = []
     for layer in reversed(range(len(weights))):
-        # Turned round, as the product is faster when what is fed in has an odd width: 0.39 ms against 0.50.
-        found += [gradient.sum(0), torch.mm(trace.fed[layer].t(), gradient).t()]
+        # Transposed, because this product is faster when the inputs have an odd width: 0.39 ms against 0.50.
+        gradients += [gradient.sum(0), torch.mm(trace.fed[layer].t(), gradient).t()]
         if layer:
             gradient = torch.mm(gradient, weights[layer])
             activation.back(gradient, trace.before[layer - 1])
-    return found[::-1], gradient
+    return gradients[::-1], gradient
 
 
 class _Perceptron(torch.autograd.Function):
@@ -126,9 +126,9 @@ class _Perceptron(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         fed, before, weights = _cut(ctx.saved_tensors, (ctx.layers, ctx.layers - 1, ctx.layers))
-        found, gradient = _backward(Trace(fed, before, gradient), ctx.activation, weights, gradient)
+        gradients, gradient = _backward(Trace(fed, before, gradient), ctx.activation, weights, gradient)
         to_inputs = torch.mm(gradient, weights[0]) if ctx.needs_input_grad[0] else None
-        return to_inputs, None, *found
+        return to_inputs, None, *gradients
 
 
 def _cut(tensors: Sequence[Tensor], sizes: tuple[int, ...]) -> list[Sequence[Tensor]]:

@@ -1,4 +1,4 @@
-"""Own states for the global random generators of torch and NumPy, for code that draws from those and no others."""
+"""Separate states for the global random generators of torch and NumPy, for code that draws only from those."""
 
 from types import TracebackType
 from typing import Any
@@ -23,18 +23,18 @@ class OwnRandom:
     def __init__(self, seed: int) -> None:
         word = int(np.random.SeedSequence(seed).generate_state(1, np.uint32)[0])
         self._torch = torch.Generator().manual_seed(word).get_state()
-        self._numpy: Any = np.random.RandomState(word).get_state(legacy=False)  # of the kind that the global one is
+        self._numpy: Any = np.random.RandomState(word).get_state(legacy=False)  # of the same kind as the global one
         self._outer: list[tuple[torch.Tensor, Any]] = []
 
     def __enter__(self) -> None:
-        """Put the own states in place."""
+        """Install the own states."""
         self._outer.append(_global())
         _set_global(self._torch, self._numpy)
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Keep the own states, and put the outer ones back."""
+        """Keep the own states, and restore the outer ones."""
         self._torch, self._numpy = _global()
         _set_global(*self._outer.pop())
 
@@ -50,7 +50,7 @@ class OwnRandom:
         }
 
     def checked(self, state: SavedState) -> tuple[torch.Tensor, Any]:
-        """The states in `state`, as copies, if they are such; nothing is changed yet."""
+        """The states in `state`, checked and copied; nothing is changed yet."""
         key = tensor_of(state, "numpy_key", torch.zeros(_MERSENNE_WORDS, dtype=torch.int64))
         if not bool(((key >= 0) & (key < 2**32)).all()):
             raise BadInput("saved numpy_key holds words beyond 32 bits: the state is damaged")

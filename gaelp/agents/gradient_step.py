@@ -1,7 +1,7 @@
-"""One guarded gradient step on all parameters at once, held as one vector.
+"""One guarded gradient step on all parameters at once, which share a single vector.
 
 Parameters and gradients are views into two flat vectors: clipping and stepping are single operations, and several
-processes can share the gradient in one message. What is not finite is never applied.
+processes can share the gradient in one message. A step that is not finite is never applied.
 """
 
 import math
@@ -36,14 +36,14 @@ class OptimizerSpec(Frozen):
 
 
 class StepResult(NamedTuple):
-    """What became of a step: `refused` is empty, or what was not finite, `loss` or `gradient`."""
+    """The result of a step: `refused` is empty, or names what was not finite, `loss` or `gradient`."""
 
     refused: str
     gradient_norm: float
 
 
 class Stepper:
-    """Owns the parameters of modules as one vector, their gradients as another, and the optimiser."""
+    """Owns the parameters of a module in a single vector, their gradients in another, and the optimiser."""
 
     def __init__(self, module: nn.Module, spec: OptimizerSpec, *, max_gradient_norm: float) -> None:
         self._module = module
@@ -60,10 +60,10 @@ class Stepper:
         self._optimizer = _optimizer(self._flat, spec)
 
     def differentiate(self, rows: Batch, loss_of: LossOf, *, pieces: int = 1) -> list[float]:
-        """Put the gradient of the mean loss over all rows in place; returns the means of what `loss_of` returns.
+        """Compute the gradient of the mean loss over all rows; returns the means of what `loss_of` returns.
 
-        `loss_of` takes some of the rows and returns scalars that are means over them, first the loss itself. What it
-        would take at once is cut into `pieces`: the same gradient up to rounding, in less memory.
+        `loss_of` takes some of the rows and returns scalars that are means over them, first the loss itself. The rows
+        of one call are split into `pieces`: the same gradient up to rounding, in less memory.
         """
 
         def add_gradient(part: Batch, share: float) -> Sequence[Tensor]:
@@ -78,7 +78,7 @@ class Stepper:
     ) -> list[float]:
         """`differentiate` where `add_gradient` itself adds the gradient of its rows' loss times their share of all.
 
-        Only the rows at `places` count, if given; they are gathered part by part, and so used while in the cache.
+        Only the rows at `places` count, if given; they are gathered part by part, while in the cache.
         """
         self.gradient.zero_()
         sums: Tensor | None = None

@@ -14,7 +14,7 @@ __all__ = ["GradientStep", "GuardedAdam"]
 
 
 class GradientStep(NamedTuple):
-    """What became of one minibatch; `refused_for` is empty if the step was made, else "loss" or "gradient"."""
+    """The result of one minibatch; `refused_for` is empty if the step was made, else "loss" or "gradient"."""
 
     loss: float
     gradient_norm: float  # before clipping
@@ -31,11 +31,11 @@ class GuardedAdam:
         self._adam = torch.optim.Adam(self._parameters, fused=True)
 
     def step(self, loss: Tensor, learning_rate: float) -> GradientStep:
-        """Go one step down the gradient of `loss` with respect to these parameters only."""
+        """Make one step against the gradient of `loss`, of these parameters only."""
         value = loss.item()
         if not math.isfinite(value):
             return GradientStep(value, math.nan, "loss")
-        # Not backward(): no time goes into gradients of other networks that the loss runs through.
+        # Not backward(): it would also compute gradients of the other networks in the loss.
         gradients = torch.autograd.grad(loss, self._parameters)
         total = get_total_norm(gradients)
         norm = total.item()
@@ -60,7 +60,7 @@ class GuardedAdam:
         }
 
     def checked(self, state: SavedState) -> dict[Tensor, dict[str, Tensor]]:
-        """The moments in `state`, as copies, if they fit these parameters; nothing is changed yet."""
+        """The moments in `state`, checked against these parameters and copied; nothing is changed yet."""
         return {
             parameter: {
                 kind: tensor_of(state, f"{index}.{kind}", like).clone()
@@ -70,7 +70,7 @@ class GuardedAdam:
         }
 
     def load_state(self, state: SavedState) -> None:
-        """Continue from `state`, which must come from parameters of the same shapes; the learning rate is no part."""
+        """Continue from `state`, which must come from parameters of the same shapes."""
         moments = self.checked(state)
         self._adam.state.clear()
         self._adam.state.update(moments)

@@ -1,4 +1,4 @@
-"""The networks all algorithms are made of: multi-layer perceptrons with a named activation and orthogonal weights."""
+"""The networks of all algorithms: multi-layer perceptrons with a named activation and orthogonal weights."""
 
 import math
 from itertools import pairwise

@@ -1,6 +1,6 @@
-"""The off-policy learner: acts, remembers, and lets an actor-critic algorithm learn from what is replayed.
+"""The off-policy learner: acts, stores steps, and lets an actor-critic algorithm learn from replay.
 
-What tells one algorithm from another is its `OffPolicyAlgorithm`: networks, exploration and one gradient step.
+Algorithms differ in their `OffPolicyAlgorithm`: networks, exploration and one gradient step.
 """
 
 import math
@@ -27,7 +27,7 @@ _SAVED = ("name", "networks", "optimisers", "memory", "counters", "generators")
 
 
 class ReplayTally:
-    """Collects what the gradient steps of one update did."""
+    """Collects the figures of the gradient steps of one update."""
 
     def __init__(self, max_norm: float) -> None:
         self._max_norm = max_norm
@@ -45,25 +45,25 @@ class ReplayTally:
         return True
 
     def note(self, figures: Mapping[str, float]) -> None:
-        """Keep figures by name; of a name noted twice the last one stays."""
+        """Keep figures by name; the last one counts."""
         self._figures.update(figures)
 
     def keep(self, values: Tensor, targets: Tensor) -> None:
-        """Keep what the critics say (2, B) and should say (B,): figures are made of the last minibatch only."""
+        """Keep the critics' values (2, B) and targets (B,): figures are computed for the last minibatch only."""
         self._last = (values, targets)
 
     def metrics(self) -> dict[str, float]:
         """Means over the steps made; `gradient_norm` is that of the network where it is largest."""
-        found = self._figures | (_critic_figures(*self._last) if self._last else {})
+        metrics = self._figures | (_critic_figures(*self._last) if self._last else {})
         for network, steps in self._steps.items():
-            found[f"{network}_loss"] = _mean([step.loss for step in steps])
-            found[f"{network}_gradient_norm"] = _mean([step.gradient_norm for step in steps])
+            metrics[f"{network}_loss"] = _mean([step.loss for step in steps])
+            metrics[f"{network}_gradient_norm"] = _mean([step.gradient_norm for step in steps])
         norms = [step.gradient_norm for steps in self._steps.values() for step in steps]
         if norms:
-            found["gradient_norm"] = max(found[f"{network}_gradient_norm"] for network in self._steps)
-            found["gradient_norm_max"] = max(norms)
-            found["clip_fraction"] = sum(norm > self._max_norm for norm in norms) / len(norms)
-        return found
+            metrics["gradient_norm"] = max(metrics[f"{network}_gradient_norm"] for network in self._steps)
+            metrics["gradient_norm_max"] = max(norms)
+            metrics["clip_fraction"] = sum(norm > self._max_norm for norm in norms) / len(norms)
+        return metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +95,10 @@ class OffPolicyAlgorithm(Protocol):
         """The best known actions (B, A)."""
 
     def explore(self, obs: Tensor, generator: torch.Generator, progress: float) -> Tensor:
-        """Actions (B, A) that also try something else."""
+        """Actions (B, A) that explore."""
 
-    def learn(self, batch: Minibatch, turn: StepInputs) -> Tensor | None:
-        """Make one gradient step; returns how wrong the critics were (B,), None if the minibatch was skipped."""
+    def learn(self, batch: Minibatch, inputs: StepInputs) -> Tensor | None:
+        """Make one gradient step; returns the critics' absolute errors (B,), None if the minibatch was skipped."""
 
 
 class OffPolicyLearner:
@@ -129,23 +129,23 @@ class OffPolicyLearner:
 
     @torch.no_grad()
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
-        """Actions (B, A) in -1..1 for obs (B, size): the best known, or while exploring random and then noisy ones."""
+        """Actions (B, A) in -1..1 for obs (B, size): the best known, or random and later noisy ones to explore."""
         if not explore:
-            return self.algorithm.best(self._memory.seen(obs))
+            return self.algorithm.best(self._memory.scaled(obs))
         if self._memory.warming_up:
             return torch.rand(len(obs), self._action_size, generator=self._exploring) * 2 - 1
-        return self.algorithm.explore(self._memory.seen(obs), self._exploring, self._progress)
+        return self.algorithm.explore(self._memory.scaled(obs), self._exploring, self._progress)
 
     def observe(self, step: Step) -> None:
-        """Remember one step of all rows; one that is not finite is refused and leaves no trace."""
-        self._memory.take_in(step)
+        """Store one step of all rows; one that is not finite is refused and changes nothing."""
+        self._memory.add(step)
 
     def cut(self) -> None:
         """Rows are about to be reset from outside: their last steps count as truncated."""
         self._memory.cut()
 
     def update(self, progress: float) -> Update | None:
-        """Make the gradient steps that are due: so many for every `train_every` steps since the warm-up."""
+        """Make the gradient steps that are due: `gradient_steps` for every `train_every` steps since the warm-up."""
         rate = self.config.learning_rate.value(progress)
         self._progress = progress
         due = self._memory.due()
@@ -166,7 +166,7 @@ class OffPolicyLearner:
             self._memory.replay.update_priorities(batch.indices, errors)
 
     def state(self) -> dict[str, Any]:
-        """Everything that decides how training goes on, as copies."""
+        """Everything needed to continue training bit for bit, as copies."""
         return {
             "name": self.name,
             "networks": copies(self.algorithm.networks.state_dict()),
@@ -194,11 +194,11 @@ class OffPolicyLearner:
 
 
 def box_size(name: str, spaces: Spaces) -> int:
-    """How many numbers an action has; choices are refused, for there is no gradient of a choice."""
+    """How many numbers an action has; discrete actions are refused, because a choice has no gradient."""
     if not isinstance(spaces.actions, BoxActions):
         raise BadInput(
-            f"{name} follows the gradient of a value by numbers in -1..1, but the actions are {spaces.actions}:"
-            " choose an algorithm for choices such as dqn or ppo, or offer numbers (BoxActions)"
+            f"{name} needs continuous actions, but the actions are {spaces.actions}:"
+            " choose an algorithm for discrete actions such as dqn or ppo, or offer BoxActions"
         )
     return spaces.actions.size
 
@@ -213,7 +213,7 @@ def _mean(numbers: list[float]) -> float:
 
 
 def _part_states(saved: Mapping[str, SavedState], optimisers: Mapping[str, GuardedAdam]) -> Mapping[str, SavedState]:
-    """The saved moments of each optimiser, if they fit it."""
+    """The saved moments of each optimiser, checked against it."""
     if saved.keys() != optimisers.keys():
         raise BadInput(
             f"the saved state has optimisers {sorted(saved)}, this learner has {sorted(optimisers)}:"

@@ -25,10 +25,10 @@ _SAVED = ("name", "parameters", "moments", "collection", "generators")
 
 
 class OnPolicyConfig(Frozen):
-    """Settings of PPO and A2C alike; where nothing else is said, the default is that of stable-baselines3."""
+    """Settings of PPO and A2C alike; without another reason a default is that of stable-baselines3."""
 
     network: NetworkSpec = Field(default=NetworkSpec(), description="of actor and critic each")
-    steps_per_update: PositiveInt = Field(description="collected of every row before each update")
+    steps_per_update: PositiveInt = Field(description="steps of every row that are collected before each update")
     gamma: float = Field(default=0.99, ge=0, le=1)
     gae_lambda: float = Field(default=0.95, ge=0, le=1, description="0 trusts the critic, 1 the rewards")
     learning_rate: Schedule
@@ -38,7 +38,7 @@ class OnPolicyConfig(Frozen):
     optimizer: OptimizerSpec
     normalise_advantages: bool
     log_std_start: float = Field(
-        default=-0.5, ge=-5, le=2, description="of numbers in -1..1: most draws stay inside, both bounds are tried"
+        default=-0.5, ge=-5, le=2, description="for actions in -1..1: most draws stay inside, both bounds are tried"
     )
     normalise_obs: bool = Field(default=False, description="off: the reference tasks are of a common scale")
     scale_rewards: bool = Field(default=False, description="off: changes what a clipped value or its loss means")
@@ -51,7 +51,7 @@ class OnPolicyConfig(Frozen):
 
 
 class OnPolicyLearner(ABC):
-    """Acts, collects and saves itself; a subclass says how it learns from what was collected."""
+    """Acts, collects and saves its state; a subclass defines how it learns from a collection."""
 
     name: ClassVar[str]
 
@@ -73,11 +73,11 @@ class OnPolicyLearner(ABC):
         )
 
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
-        """Actions for observations (rows, size), drawn from the policy or the likeliest; numbers lie in -1..1."""
+        """Actions for observations (rows, size), drawn from the policy or the likeliest; continuous ones in -1..1."""
         return self._collection.act(obs, explore=explore)
 
     def observe(self, step: Step) -> None:
-        """Take in the step that the actions drawn last led to; BadInput if it is not finite or not theirs."""
+        """Store the step that the actions drawn last led to; BadInput if it is not finite or not theirs."""
         self._collection.observe(step)
 
     def cut(self) -> None:
@@ -93,12 +93,12 @@ class OnPolicyLearner(ABC):
         """Improve policy and critic."""
 
     def _action_spread(self) -> dict[str, float]:
-        """The mean standard deviation of numbers; nothing for choices."""
+        """The mean standard deviation of continuous actions; nothing for discrete ones."""
         log_std = self.networks.log_std
         return {} if log_std is None else {"action_std": log_std.detach().exp().mean().item()}
 
     def state(self) -> dict[str, Any]:
-        """Everything that decides how training goes on, as copies."""
+        """Everything needed to continue training bit for bit, as copies."""
         return {
             "name": self.name,
             **self._stepper.state(),
@@ -117,7 +117,7 @@ class OnPolicyLearner(ABC):
 
 
 class Tally:
-    """What the gradient steps of one update came to."""
+    """Collects the figures of the gradient steps of one update."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -142,7 +142,7 @@ class Tally:
 
 
 def with_normalised_advantages(rows: Batch) -> Batch:
-    """The rows with advantages of mean 0 and standard deviation 1; a single one has no deviation and stays as it is."""
+    """The rows with advantages of mean 0 and standard deviation 1; a single row stays as it is."""
     if rows.rows < 2:
         return rows
     advantages = rows["advantages"]

@@ -41,7 +41,7 @@ __all__ = [
     "vtrace_credit",
 ]
 
-_KL_SLACK = 1.5  # how far past its target the divergence of a minibatch may go, as in OpenAI's Spinning Up
+_KL_SLACK = 1.5  # the divergence of a minibatch may exceed its target by this factor, as in OpenAI's Spinning Up
 
 
 class PpoLoss(NamedTuple):
@@ -74,7 +74,7 @@ class VTrace(Frozen):
 class PpoConfig(OnPolicyConfig):
     """Settings of PPO, for many rows at once: few passes over large minibatches, which this code does fastest."""
 
-    steps_per_update: PositiveInt = Field(default=128, description="the paper's, for Atari")
+    steps_per_update: PositiveInt = Field(default=128, description="as in the paper, for Atari")
     learning_rate: Schedule = Field(
         default=LinearSchedule(start=1e-3, end=1e-4),
         description="rl-zoo's for the reference tasks, falling as in the paper",
@@ -88,7 +88,9 @@ class PpoConfig(OnPolicyConfig):
     value_clip: PositiveFloat | None = Field(
         default=None, description="how far a value may move in one update; none: it did not help, Andrychowicz 2021"
     )
-    normalise_advantages: bool = Field(default=True, description="in each minibatch: the scale of rewards drops out")
+    normalise_advantages: bool = Field(
+        default=True, description="in each minibatch, so that the scale of rewards does not matter"
+    )
     target_kl: PositiveFloat | None = Field(
         default=None, description="an update ends once the divergence of a minibatch exceeds 1.5 of it; none: never"
     )
@@ -96,7 +98,7 @@ class PpoConfig(OnPolicyConfig):
 
 
 class PpoWeights(NamedTuple):
-    """What the parts of the loss count for at a moment of training."""
+    """The weights of the loss at a moment of training."""
 
     clip_range: float
     entropy_weight: float
@@ -128,7 +130,7 @@ def ppo_loss(predicted: Predicted, rows: Batch, weights: PpoWeights) -> PpoLoss:
 
 
 class LossGradients(NamedTuple):
-    """Of the loss to the mean (rows, size) and log_std (size,) of a Gaussian policy, and to the values (rows,)."""
+    """Gradients of the loss by mean (rows, size) and log_std (size,) of a Gaussian policy and by the values (rows,)."""
 
     mean: Tensor
     log_std: Tensor
@@ -213,7 +215,7 @@ class Ppo(OnPolicyLearner):
         )
 
     def _epoch(self, rows: Batch, weights: PpoWeights, rate: float, tally: Tally) -> float:
-        """One pass over all rows, left early past the limit of the divergence; returns the largest one seen."""
+        """One pass over all rows, which ends early past the limit of the divergence; returns the largest divergence."""
         largest_kl = 0.0
         shares = rows.shares(self.config.minibatches, self._shuffling)
         ready = _normalised_within(rows, shares) if self.config.normalise_advantages else rows
@@ -258,5 +260,5 @@ def _normalised_within(rows: Batch, shares: Sequence[Tensor]) -> Batch:
 
 
 def build_ppo(spaces: Spaces, config: PpoConfig, *, seed: int) -> Ppo:
-    """A PPO learner for numbers or choices."""
+    """A PPO learner for continuous or discrete actions."""
     return Ppo(spaces, config, seed=seed)

@@ -15,13 +15,13 @@ __all__ = ["QrDqnConfig", "build_qr_dqn", "quantile_losses", "quantile_midpoints
 
 
 class QrDqnConfig(ValueBasedConfig):
-    """The settings of all value-based algorithms, and how finely a return's distribution is known."""
+    """The settings of all value-based algorithms, and the number of quantiles of a return."""
 
     quantiles: int = Field(default=25, ge=2, le=1000, description="tuned for Acrobot-v1 in rl-zoo; the paper has 200")
 
 
 def build_qr_dqn(spaces: Spaces, config: QrDqnConfig, *, seed: int) -> ValueLearner:
-    """A learner that knows `quantiles` numbers an action: equally likely values of its return."""
+    """A learner with `quantiles` numbers per action: equally likely values of its return."""
     losses = partial(quantile_losses, midpoints=quantile_midpoints(config.quantiles), threshold=config.huber_threshold)
     return ValueLearner(spaces, config, Objective(name="qr_dqn", numbers=config.quantiles, losses=losses), seed=seed)
 
@@ -32,7 +32,7 @@ def quantile_midpoints(count: int) -> Tensor:
 
 
 def quantile_losses(predicted: Tensor, target: Tensor, *, midpoints: Tensor, threshold: float) -> RowLosses:
-    """Of predicted (B, K) and target (B, M) quantiles the quantile Huber loss: summed over K, the mean over M.
+    """The quantile Huber loss of predicted (B, K) and target (B, M) quantiles: summed over K, the mean over M.
 
     A target below the predicted quantile of share p weighs 1 - p, one above it p. The priority is the loss itself, as
     Rainbow (Hessel et al. 2018) does with its own distributional loss.

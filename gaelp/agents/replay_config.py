@@ -1,4 +1,4 @@
-"""The settings of learners that replay: what all share, and what each family adds; each default with its reason."""
+"""Settings of learners that replay: what all share and what each family adds, with the reason for each default."""
 
 from typing import Self
 
@@ -16,7 +16,9 @@ class Priorities(Frozen):
     """Prioritized replay, with the values of Schaul et al. 2016 for the proportional variant."""
 
     alpha: float = Field(default=0.6, ge=0, le=1, description="0 draws uniformly, 1 in proportion to the error")
-    beta_start: float = Field(default=0.4, ge=0, le=1, description="how much of the bias is undone at first; 1 at last")
+    beta_start: float = Field(
+        default=0.4, ge=0, le=1, description="how much of the bias is corrected at first; 1 at the end"
+    )
 
 
 class ReplayConfig(Frozen):
@@ -35,13 +37,13 @@ class ReplayConfig(Frozen):
     )
     priorities: Priorities | None = Field(default=None, description="none draws uniformly")
     learning_starts: PositiveInt = Field(
-        default=1_000, description="transitions; fewer are learnt by heart. SAC and TD3 act at random until then"
+        default=1_000, description="transitions; fewer would be overfitted. SAC and TD3 act at random until then"
     )
     train_every: PositiveInt = Field(default=1, description="collected steps of all rows between updates")
     gradient_steps: PositiveInt = Field(default=1, description="in each update")
-    max_gradient_norm: PositiveFloat = Field(default=10.0, description="of actor and critics, each apart")
+    max_gradient_norm: PositiveFloat = Field(default=10.0, description="of the actor and of each critic separately")
     normalise_obs: bool = Field(default=False, description="off: the reference tasks are of a common scale")
-    scale_rewards: bool = Field(default=False, description="off: rewards are then what the environment declares")
+    scale_rewards: bool = Field(default=False, description="off: rewards stay as the environment returns them")
     reward_range: tuple[float, float] | None = Field(
         default=None, description="both ends allowed; none: all finite ones"
     )
@@ -99,5 +101,6 @@ class OffPolicyConfig(ReplayConfig):
     """What SAC and TD3 share."""
 
     critic_action_gain: PositiveFloat = Field(
-        default=1.0, description="on actions as critics see them; one over their usual spread makes small moves tell"
+        default=1.0,
+        description="factor on actions as input of critics; 1 / their usual spread makes small changes count",
     )

@@ -1,4 +1,4 @@
-"""What a learner that replays remembers: replayed transitions, and the scales it sees observations and rewards on.
+"""The memory of a learner that replays: transitions, and the scales of observations and rewards.
 
 Transitions are stored as the environment gave them and scaled when drawn, so all of a minibatch is on one scale.
 """
@@ -23,10 +23,10 @@ __all__ = ["Minibatch", "ReplayMemory"]
 
 
 class Minibatch(NamedTuple):
-    """B transitions as the networks see them; a target is `rewards + discounts * value after next_obs`."""
+    """B transitions on the scale of the networks; a target is `rewards + discounts * value after next_obs`."""
 
     obs: Tensor  # (B, size)
-    actions: Tensor  # (B, A) numbers, or (B,) choices
+    actions: Tensor  # (B, A) continuous, or (B,) discrete
     rewards: Tensor  # (B,)
     next_obs: Tensor  # (B, size)
     discounts: Tensor  # (B,)
@@ -35,7 +35,7 @@ class Minibatch(NamedTuple):
 
 
 class ReplayMemory:
-    """Takes in steps of all rows and gives out minibatches; says when enough has come in to learn from."""
+    """Stores steps of all rows, returns minibatches, and counts the gradient steps that are due."""
 
     def __init__(self, config: ReplayConfig, spaces: Spaces) -> None:
         self._config = config
@@ -63,11 +63,11 @@ class ReplayMemory:
 
     @property
     def warming_up(self) -> bool:
-        """Whether too little has been seen to learn from, so that actions are drawn at random."""
+        """Whether there are too few transitions to learn from."""
         return self.replay.size < self._config.learning_starts
 
-    def take_in(self, step: Step) -> None:
-        """Remember one step of all rows; one that is not finite is refused and leaves no trace."""
+    def add(self, step: Step) -> None:
+        """Store one step of all rows; one that is not finite is refused and changes nothing."""
         for name in ("obs", "reward", "next_obs"):
             refuse_not_finite(name, getattr(step, name))
         ended = step.terminated | step.truncated
@@ -76,42 +76,42 @@ class ReplayMemory:
         if self._normaliser:
             self._normaliser.observe(step.obs)
         if self._scaler:
-            # A reward outside the declared range that was left out does not move the scale either.
+            # A reward that was left out because of its range must not change the scale either.
             allowed = step.reward.clamp(*self._config.reward_range) if self._config.reward_range else step.reward
             self._scaler.observe(allowed.unsqueeze(0), ended.unsqueeze(0))
         if not self.warming_up:
             self.waiting += 1
 
     def cut(self) -> None:
-        """End the episodes that run, for they are not continued: what waits for more steps is completed."""
+        """End open episodes, which are not continued: transitions that wait for more steps are completed."""
         self.replay.cut()
         if self._scaler:
             self._scaler.cut()
 
     def due(self) -> int:
-        """How many gradient steps are to be made for the steps that came in since the last call."""
+        """How many gradient steps are due for the steps stored since the last call."""
         rounds, self.waiting = divmod(self.waiting, self._config.train_every)
         return rounds * self._config.gradient_steps
 
     def draw(self, generator: torch.Generator, progress: float) -> Minibatch:
-        """A minibatch on the scales of today."""
+        """A minibatch on the present scales."""
         batch = self.replay.sample(self._config.batch_size, generator, progress)
         return Minibatch(
-            obs=self.seen(batch["obs"]),
+            obs=self.scaled(batch["obs"]),
             actions=batch["actions"],
             rewards=self._scaler(batch["rewards"]) if self._scaler else batch["rewards"],
-            next_obs=self.seen(batch["next_obs"]),
+            next_obs=self.scaled(batch["next_obs"]),
             discounts=batch["discounts"],
             weights=batch["weights"],
             indices=batch["indices"],
         )
 
-    def seen(self, obs: Tensor) -> Tensor:
-        """Observations as the networks see them; this never moves their scale."""
+    def scaled(self, obs: Tensor) -> Tensor:
+        """Observations on the scale of the networks; this never changes the scale."""
         return self._normaliser(obs) if self._normaliser else obs
 
     def figures(self) -> dict[str, float]:
-        """How full the replay buffer is, and how many steps were left out of it for their values."""
+        """How full the replay buffer is, and how many steps were left out because of their values."""
         return {"replay_size": float(self.replay.size), "refused_steps": float(self._buffer.refused_steps)}
 
     def state(self) -> SavedState:

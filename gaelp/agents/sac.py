@@ -28,7 +28,7 @@ _ACTOR_GAIN = 0.01
 
 
 class SacConfig(OffPolicyConfig):
-    """What SAC can be told beside what it shares with TD3."""
+    """Settings of SAC beside those it shares with TD3."""
 
     temperature: PositiveFloat = Field(default=1.0, description="weight of the entropy at first; stable-baselines3")
     learn_temperature: bool = Field(default=True, description="a fixed one has to be tuned to the scale of rewards")
@@ -39,7 +39,7 @@ class SacConfig(OffPolicyConfig):
         default=LOG_STD_LOW,
         ge=LOG_STD_LOW,
         lt=LOG_STD_HIGH,
-        description="least log spread before tanh: where it narrows, noise hides what a move of the action does",
+        description="least log spread before tanh: with less, noise hides the effect of a change of the action",
     )
     climbs: Literal["lesser", "averaged"] = Field(
         default="lesser",
@@ -82,7 +82,7 @@ class Sac(nn.Module):
         return self
 
     def best(self, obs: Tensor) -> Tensor:
-        """The middle of the policy (B, A)."""
+        """The mean actions of the policy (B, A)."""
         return torch.tanh(mean_and_log_std(self.actor(obs))[0])
 
     def explore(self, obs: Tensor, generator: torch.Generator, progress: float) -> Tensor:  # noqa: ARG002 - OffPolicyAlgorithm
@@ -94,57 +94,57 @@ class Sac(nn.Module):
         mean, log_std = mean_and_log_std(self.actor(obs), self._config.log_std_low)
         return draw_squashed(mean, log_std, torch.randn(mean.shape, generator=generator, dtype=mean.dtype))
 
-    def learn(self, batch: Minibatch, turn: StepInputs) -> Tensor | None:
+    def learn(self, batch: Minibatch, inputs: StepInputs) -> Tensor | None:
         """One step of critics, actor, temperature and targets; all see the temperature from before it."""
         temperature = self.log_temperature.detach().exp()
-        drawn = self.draw(batch.obs, turn.generator)
-        targets = self._targets(batch, temperature, turn.generator)
+        drawn = self.draw(batch.obs, inputs.generator)
+        targets = self._targets(batch, temperature, inputs.generator)
         values: Tensor = self.critics(batch.obs, batch.actions)
         # Half, so that the gradient of a squared error is the error itself.
         loss = 0.5 * twin_loss(values, targets, batch.weights)
-        if not turn.tally.record("critic", self.optimisers["critic"].step(loss, turn.learning_rate)):
+        if not inputs.tally.record("critic", self.optimisers["critic"].step(loss, inputs.learning_rate)):
             return None
-        self._improve(batch.obs, drawn, temperature, turn)
+        self._improve(batch.obs, drawn, temperature, inputs)
         soft_update(self.targets, self.critics, self._config.target_rate)
-        turn.tally.keep(values.detach(), targets)
-        turn.tally.note(_policy_figures(drawn, temperature))
+        inputs.tally.keep(values.detach(), targets)
+        inputs.tally.note(_policy_figures(drawn, temperature))
         return (values.detach() - targets).abs().mean(0)
 
     @torch.no_grad()
     def _targets(self, batch: Minibatch, temperature: Tensor, generator: torch.Generator) -> Tensor:
         if self._config.gamma == 0:
-            return batch.rewards  # nothing to come counts: a fifth of the time goes into looking at it
+            return batch.rewards  # the future does not count, and computing it takes a fifth of the time
         following = self.draw(batch.next_obs, generator)
         next_values = self.targets(batch.next_obs, following.actions)
         return soft_targets(batch, next_values, following.log_probs, temperature)
 
-    def _improve(self, obs: Tensor, drawn: Draw, temperature: Tensor, turn: StepInputs) -> None:
+    def _improve(self, obs: Tensor, drawn: Draw, temperature: Tensor, inputs: StepInputs) -> None:
         """Move the actor towards what the critics value, and the temperature towards the target entropy."""
-        loss = actor_loss(self._opinions(obs, drawn.actions), drawn.log_probs, temperature)
-        turn.tally.record("actor", self.optimisers["actor"].step(loss, turn.learning_rate))
+        loss = actor_loss(self._values(obs, drawn.actions), drawn.log_probs, temperature)
+        inputs.tally.record("actor", self.optimisers["actor"].step(loss, inputs.learning_rate))
         if self._config.learn_temperature:
             loss = temperature_loss(self.log_temperature, drawn.log_probs, self._target_entropy)
-            turn.tally.record("temperature", self.optimisers["temperature"].step(loss, turn.learning_rate))
+            inputs.tally.record("temperature", self.optimisers["temperature"].step(loss, inputs.learning_rate))
 
-    def _opinions(self, obs: Tensor, actions: Tensor) -> Tensor:
-        """What the actor is told of its actions: by both critics (2, B), or the mean of their targets (1, B)."""
+    def _values(self, obs: Tensor, actions: Tensor) -> Tensor:
+        """The values that the actor climbs: those of both critics (2, B), or the mean of their targets (1, B)."""
         averaged = self._config.climbs == "averaged"
         values: Tensor = (self.targets if averaged else self.critics)(obs, actions)
         return values.mean(0, keepdim=True) if averaged else values
 
 
 def soft_targets(batch: Minibatch, next_values: Tensor, next_log_probs: Tensor, temperature: Tensor) -> Tensor:
-    """What the critics should say (B,): reward, and the lesser next value (2, B) with the entropy (B,) gained there."""
+    """Targets of the critics (B,): reward, and the lesser next value (2, B) with the entropy (B,) gained there."""
     return batch.rewards + batch.discounts * (next_values.amin(0) - temperature * next_log_probs)
 
 
 def actor_loss(values: Tensor, log_probs: Tensor, temperature: Tensor) -> Tensor:
-    """How far drawn actions fall short of high value, the least of (K, B), and high entropy."""
+    """Minus the value of drawn actions, the least of (K, B), minus their entropy bonus."""
     return (temperature * log_probs - values.amin(0)).mean()
 
 
 def _policy_figures(drawn: Draw, temperature: Tensor) -> dict[str, float]:
-    """How varied the policy is, and what that is worth; `action_std` is its mean spread before tanh."""
+    """Entropy and temperature of the policy; `action_std` is its mean spread before tanh."""
     return {
         "temperature": temperature.item(),
         "entropy": -drawn.log_probs.mean().item(),

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _PACKAGES = {"sb3": "stable_baselines3", "sb3-contrib": "sb3_contrib"}
-# Those that are tried in the tests, by the actions they take; others are taken at their word.
+# The algorithms in GAELP's tests, by the actions they take; others are assumed to take both.
 _ACTIONS: dict[str, Literal["continuous", "discrete", "both"]] = {
     "sb3:A2C": "both",
     "sb3:DDPG": "continuous",
@@ -49,13 +49,13 @@ _ACTIONS: dict[str, Literal["continuous", "discrete", "both"]] = {
 }
 NOT_FOR_USERS = {
     "device": "the adapter runs on the CPU",
-    "env": "the adapter gives it",
+    "env": "the adapter provides it",
     "learning_rate": "set learning_rate beside arguments, as a schedule",
     "action_noise": "set action_noise beside arguments, as a standard deviation",
     "optimize_memory_usage": "it mixes up episodes that are reset from outside",
     "policy": "set policy beside arguments",
     "seed": "the learner has one",
-    "use_sde": "its noise is not saved, so that a run could not be continued",
+    "use_sde": "its noise is not saved, so a run could not resume",
     "sde_sample_freq": "it belongs to use_sde",
     "use_sde_at_warmup": "it belongs to use_sde",
     "_init_setup_model": "a model that is not set up cannot act",
@@ -70,7 +70,7 @@ class Sb3Config(Frozen):
     learning_rate: Schedule | None = Field(default=None, description="none: the algorithm's own default")
     action_noise: PositiveFloat | None = Field(
         default=None,
-        description="standard deviation, for numbers only; TD3 and DDPG explore by nothing else, 0.1 is usual",
+        description="standard deviation, for continuous actions; TD3 and DDPG need it to explore, 0.1 is usual",
     )
     arguments: dict[str, JsonValue] = Field(
         default={},
@@ -98,7 +98,7 @@ def is_sb3_name(name: str) -> bool:
 
 
 def sb3_names() -> tuple[str, ...]:
-    """The algorithms that are tried in GAELP's tests, of the packages that are installed."""
+    """The algorithms in GAELP's tests whose packages are installed."""
     present = {prefix for prefix, package in _PACKAGES.items() if find_spec(package)}
     return tuple(name for name in _ACTIONS if name.partition(":")[0] in present)
 
@@ -110,7 +110,7 @@ def sb3_actions(name: str) -> Literal["continuous", "discrete", "both"]:
 
 @cache
 def sb3_config_model(name: str) -> type[Sb3Config]:
-    """The settings of one algorithm, whose name is then given; its class is looked up, so ConfigError if it is none."""
+    """The settings of one algorithm, with its name fixed; ConfigError if there is no such algorithm."""
     sb3_class(name)
     fixed: Any = (Literal[name], name)
     return cast("type[Sb3Config]", create_model("Sb3Config", __base__=Sb3Config, __module__=__name__, algorithm=fixed))
@@ -120,10 +120,10 @@ def sb3_class(name: str) -> "type[BaseAlgorithm]":
     """The class behind a name; ConfigError if there is none, ComponentMissing if its package is not installed."""
     prefix, _, class_name = name.partition(":")
     package = _imported(name, _PACKAGES[prefix])
-    found = getattr(package, class_name, None)
+    algorithm = getattr(package, class_name, None)
     algorithms = _imported(name, "stable_baselines3.common.base_class").BaseAlgorithm
-    if isinstance(found, type) and issubclass(found, algorithms):
-        return found
+    if isinstance(algorithm, type) and issubclass(algorithm, algorithms):
+        return algorithm
     known = [each for each, kind in vars(package).items() if isinstance(kind, type) and issubclass(kind, algorithms)]
     raise ConfigError(
         f"{_PACKAGES[prefix]} has no algorithm {class_name!r}; allowed: {', '.join(sorted(known))}."
@@ -152,7 +152,7 @@ def scaled_sb3(config: Sb3Config, *, learning_rate: float, minibatch: float) -> 
 
 
 def _default(config: Sb3Config, argument: str) -> Any:
-    """What the algorithm takes if an argument is not given; nothing if it has no such argument."""
+    """The algorithm's default of an argument; None if it has no such argument."""
     parameter = inspect.signature(sb3_class(config.algorithm)).parameters.get(argument)
     return parameter.default if parameter else None
 

@@ -1,7 +1,7 @@
 """Runs an algorithm of stable-baselines3 as a `Learner`: GAELP steps the environment, the algorithm learns.
 
-It acts with its own policy and keeps experience in its own buffer. Its global random generators are its own as well
-(`global_random.py`). A minibatch that is not finite is not skipped: the figures show it, and the loop decides.
+It acts with its own policy and keeps experience in its own buffer. The global random generators have separate states
+for it (`global_random.py`). A minibatch that is not finite is not skipped: the figures show it, and the loop decides.
 """
 
 import copy
@@ -28,14 +28,14 @@ from gaelp.agents.sb3 import NOT_FOR_USERS, Sb3Config
 from gaelp.agents.sb3_spaces import SpacesOnly
 from gaelp.agents.sb3_state import buffer_of, load_model_state, model_state
 from gaelp.errors import BadInput
-from gaelp.experience.collect import Step, refuse_not_finite
+from gaelp.experience.collect import NOTHING_DRAWN, Step, refuse_not_finite, refuse_other_step
 from gaelp.experience.saved import integer_of, tensor_of
 
 __all__ = ["OffPolicySb3", "OnPolicySb3", "Sb3Learner", "build_learner"]
 
 _SAVED = {"name", "drawn", "following", "waiting", "random"}
 _USUAL_BUFFERS = "stable_baselines3.common.buffers"
-# Figures under the names the loop knows them by; the sign turns an entropy loss into an entropy.
+# The loop's names of figures, and a sign: an entropy loss is minus the entropy.
 _FIGURES = {
     "entropy_loss": ("entropy", -1.0),
     "policy_gradient_loss": ("policy_loss", 1.0),
@@ -47,7 +47,7 @@ _FIGURES = {
 
 
 class Sb3Learner(ABC):
-    """Acts, saves and restores; a subclass says how experience gets into the algorithm's buffer and is learnt from."""
+    """Acts, saves and restores; a subclass fills the algorithm's buffer and lets it learn."""
 
     def __init__(self, name: str, model: Any, spaces: Spaces, own_random: OwnRandom) -> None:
         self.name = name
@@ -61,7 +61,7 @@ class Sb3Learner(ABC):
 
     @torch.no_grad()
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
-        """Actions for observations (rows, size), as the algorithm explores or as it knows them best."""
+        """Actions for observations (rows, size), exploring or the best known."""
         with self._random:
             if explore:
                 self._drawn = self._draw(obs)
@@ -86,7 +86,7 @@ class Sb3Learner(ABC):
             self._ended = torch.ones_like(self._ended)
 
     def update(self, progress: float) -> Update | None:
-        """Let the algorithm learn if it would by now."""
+        """Let the algorithm learn if an update is due."""
         if not 0 <= progress <= 1:
             raise BadInput(f"progress={progress} must lie in 0..1: give the share of training done")
         self.model._current_progress_remaining = 1.0 - progress
@@ -99,7 +99,7 @@ class Sb3Learner(ABC):
         return Update(metrics=_figures(logged), gradient_steps=steps)
 
     def state(self) -> dict[str, Any]:
-        """Everything that decides how training goes on, as copies."""
+        """Everything needed to continue training bit for bit, as copies."""
         return {
             "name": self.name,
             "drawn": {name: tensor.clone() for name, tensor in self._drawn.items()},
@@ -128,7 +128,7 @@ class Sb3Learner(ABC):
 
     @abstractmethod
     def _draw(self, obs: Tensor) -> dict[str, Tensor]:
-        """Actions as `given` to the environment, and what else the buffer wants to know of them."""
+        """Actions as `given` to the environment, and what else the buffer stores of them."""
 
     @abstractmethod
     def _keep(self, step: Step, drawn: Mapping[str, Tensor]) -> None:
@@ -136,27 +136,23 @@ class Sb3Learner(ABC):
 
     @abstractmethod
     def _truncate(self, rows: Tensor) -> None:
-        """Let the last step be truncated in these rows (N,)."""
+        """Mark the last step of these rows (N,) as truncated."""
 
     @abstractmethod
     def _learn(self) -> int | None:
-        """Make the gradient steps that are due; returns how many, None if it is not yet time."""
+        """Make the gradient steps that are due; returns how many, None if none are."""
 
     def _action(self, action: Any) -> Tensor:
-        """An action of the algorithm in the type GAELP's are of."""
+        """An action of the algorithm in the type of GAELP's."""
         if self._box:
             return torch.as_tensor(np.asarray(action, np.float32)).clamp(-1.0, 1.0)
         return torch.as_tensor(np.asarray(action, np.int64))
 
     def _refuse_bad(self, step: Step) -> None:
         if not self._drawn:
-            raise BadInput("no action was drawn that could have led to this step: call act with explore=True first")
-        if not torch.equal(step.action, self._drawn["given"]):
-            raise BadInput("the step's actions are not those drawn last: observe each step before acting again")
-        rows = self._next_obs.shape
-        for name, shape in {"obs": rows, "next_obs": rows, "reward": rows[:1]}.items():
-            if (seen := getattr(step, name).shape) != shape:
-                raise BadInput(f"{name} has shape {tuple(seen)}, wanted is {tuple(shape)}: build the learner for it")
+            raise BadInput(NOTHING_DRAWN)
+        refuse_other_step(step, self._drawn["given"], self._next_obs.shape)
+        for name in ("obs", "next_obs", "reward"):
             refuse_not_finite(name, getattr(step, name))
 
 
@@ -176,7 +172,7 @@ class OnPolicySb3(Sb3Learner):
     def _keep(self, step: Step, drawn: Mapping[str, Tensor]) -> None:
         buffer: Any = buffer_of(self.model)
         if buffer.full:
-            raise BadInput(f"{buffer.buffer_size} steps wait to be learnt from, which is all that fit: update first")
+            raise BadInput(f"{buffer.buffer_size} steps are collected, which is all that fit: call update first")
         actions = drawn["actions"].numpy().reshape(len(step.obs), -1)
         started = self._ended.numpy()
         buffer.add(step.obs.numpy(), actions, step.reward.numpy(), started, drawn["values"], drawn["log_probs"])
@@ -188,7 +184,7 @@ class OnPolicySb3(Sb3Learner):
 
     @torch.no_grad()
     def _add_future(self, next_obs: Tensor, rows: Tensor) -> None:
-        """Add what the critic expects to the last rewards of episodes cut short: how the algorithms do it as well."""
+        """Add the critic's values to the last rewards of truncated episodes, as the algorithms themselves do."""
         if bool(rows.any()):
             self.model.policy.set_training_mode(False)
             values = self.model.policy.predict_values(next_obs[rows]).flatten().numpy()
@@ -264,8 +260,8 @@ def build_learner(algorithm: type[BaseAlgorithm], spaces: Spaces, config: Sb3Con
     buffer = buffer_of(model)
     if type(buffer).__module__ != _USUAL_BUFFERS:
         raise BadInput(
-            f"{name} keeps its experience in a {type(buffer).__name__}, for what GAELP's steps do not have (a memory of"
-            " its network, or masks of actions): choose an algorithm without"
+            f"{name} keeps its experience in a {type(buffer).__name__}, for data that GAELP's steps do not have"
+            " (recurrent states or masks of actions): choose another algorithm"
         )
     model.set_logger(Logger(folder=None, output_formats=[]))
     kind = OffPolicySb3 if isinstance(buffer, ReplayBuffer) else OnPolicySb3
@@ -273,14 +269,16 @@ def build_learner(algorithm: type[BaseAlgorithm], spaces: Spaces, config: Sb3Con
 
 
 def _built(algorithm: Any, spaces: Spaces, config: Sb3Config, own_random: OwnRandom, seed: int) -> BaseAlgorithm:
-    arguments = copy.deepcopy(config.arguments) | {"policy_kwargs": _policy_arguments(config)}  # they are written to
+    arguments = copy.deepcopy(config.arguments) | {
+        "policy_kwargs": _policy_arguments(config)
+    }  # copies: the algorithm changes them
     if config.learning_rate:
         rate = config.learning_rate
         arguments["learning_rate"] = lambda remaining: rate.value(1.0 - remaining)
     if config.action_noise:
         arguments["action_noise"] = _noise(spaces, config.action_noise)
     word = int(np.random.SeedSequence(seed).generate_state(1, np.uint32)[0])
-    outer = random.getstate()  # which the algorithm seeds as well and never uses
+    outer = random.getstate()  # the algorithm seeds this one too, but never draws from it
     try:
         with own_random:
             model: BaseAlgorithm = algorithm(config.policy, SpacesOnly(spaces), seed=word, device="cpu", **arguments)
@@ -288,44 +286,44 @@ def _built(algorithm: Any, spaces: Spaces, config: Sb3Config, own_random: OwnRan
         if config.policy not in algorithm.policy_aliases:
             raise BadInput(
                 f"{config.algorithm} has no policy {config.policy}; it has {', '.join(algorithm.policy_aliases)}."
-                " Where none of these is for vectors alone, GAELP's loop cannot run it: choose another algorithm"
+                " If none of these takes plain vectors, GAELP's loop cannot run it: choose another algorithm"
             ) from problem
         allowed = ", ".join(name for name in inspect.signature(algorithm).parameters if name not in NOT_FOR_USERS)
-        raise BadInput(
-            f"{config.algorithm} refuses what it was given in arguments ({problem}); it takes {allowed}"
-        ) from problem
+        raise BadInput(f"{config.algorithm} refuses its arguments ({problem}); it takes {allowed}") from problem
     finally:
         random.setstate(outer)
     return model
 
 
 def _policy_arguments(config: Sb3Config) -> dict[str, Any]:
-    """policy_kwargs with the classes that names stand for."""
+    """policy_kwargs with classes in place of their names."""
     given = config.arguments.get("policy_kwargs")
-    found: dict[str, Any] = copy.deepcopy(given) if isinstance(given, dict) else {}
+    arguments: dict[str, Any] = copy.deepcopy(given) if isinstance(given, dict) else {}
     for key, module in (("activation_fn", torch.nn), ("optimizer_class", torch.optim)):
-        if key in found:
-            named = getattr(module, str(found[key]), None)
+        if key in arguments:
+            named = getattr(module, str(arguments[key]), None)
             if not isinstance(named, type):
-                raise BadInput(f"policy_kwargs.{key}={found[key]!r} is no class of {module.__name__}: name one")
-            found[key] = named
-    return found
+                raise BadInput(f"policy_kwargs.{key}={arguments[key]!r} is no class of {module.__name__}: name one")
+            arguments[key] = named
+    return arguments
 
 
 def _noise(spaces: Spaces, deviation: float) -> VectorizedActionNoise:
     if not isinstance(spaces.actions, BoxActions):
-        raise BadInput(f"action_noise={deviation} is for numbers, but the actions are {spaces.actions}: leave it out")
+        raise BadInput(
+            f"action_noise={deviation} is for continuous actions, but the actions are {spaces.actions}: leave it out"
+        )
     size = spaces.actions.size
     return VectorizedActionNoise(NormalActionNoise(np.zeros(size), np.full(size, deviation)), spaces.rows)
 
 
 def _figures(logged: Mapping[str, Any]) -> dict[str, float]:
-    """What the algorithm logged of its training, under the names the loop knows."""
-    found: dict[str, float] = {}
+    """What the algorithm logged of its training, under the loop's names."""
+    figures: dict[str, float] = {}
     for name, value in logged.items():
         if "/" not in name and isinstance(value, float | int | np.generic):
             known, sign = _FIGURES.get(name, (name, 1.0))
-            found[known] = sign * float(value)
-    if math.isnan(found.get("explained_variance", 0.0)):
-        found["explained_variance"] = 0.0  # NaN there says that the targets do not vary: nothing to explain
-    return found
+            figures[known] = sign * float(value)
+    if math.isnan(figures.get("explained_variance", 0.0)):
+        figures["explained_variance"] = 0.0  # NaN means that the targets do not vary: nothing to explain
+    return figures

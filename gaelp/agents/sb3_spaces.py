@@ -1,4 +1,4 @@
-"""What an algorithm of stable-baselines3 is told about its world: spaces and the number of rows, no environment."""
+"""The environment that an algorithm of stable-baselines3 is built with: spaces and the number of rows only."""
 
 import math
 from typing import Any, NoReturn
@@ -17,22 +17,22 @@ class SpacesOnly(VecEnv):
     """A vector environment that is never stepped."""
 
     def __init__(self, spaces: Spaces) -> None:
-        seen = gym.spaces.Box(-math.inf, math.inf, (spaces.observation_size,), np.float32)
-        super().__init__(spaces.rows, seen, _action_space(spaces))
+        obs = gym.spaces.Box(-math.inf, math.inf, (spaces.observation_size,), np.float32)
+        super().__init__(spaces.rows, obs, _action_space(spaces))
 
     def get_attr(self, *_: Any, **__: Any) -> list[Any]:
-        """No row has any attribute; the rendering mode is asked for when it is built."""
+        """No row has any attribute; stable-baselines3 asks for the rendering mode."""
         return [None] * self.num_envs
 
     def env_is_wrapped(self, *_: Any, **__: Any) -> list[bool]:
-        """No row is."""
+        """No row is wrapped."""
         return [False] * self.num_envs
 
     def close(self) -> None:
         """Nothing is open."""
 
     def reset(self, *_: Any, **__: Any) -> NoReturn:
-        """Refused, as is all that needs an environment."""
+        """Refused, like everything that needs an environment."""
         raise BadInput("these are spaces without an environment: let GAELP's loop step the environment")
 
     step_async = step_wait = set_attr = env_method = reset

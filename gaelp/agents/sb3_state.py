@@ -1,4 +1,4 @@
-"""What decides how a model of stable-baselines3 goes on training, as tensors, numbers and strings: no pickle."""
+"""Save and restore a model of stable-baselines3 as tensors, numbers and strings, without pickle."""
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter
@@ -18,7 +18,7 @@ __all__ = ["buffer_of", "load_model_state", "model_state"]
 
 _WHOLE = ("num_timesteps", "_n_updates", "_n_calls")
 _NUMBERS = ("exploration_rate", "_current_progress_remaining")
-# Of PCG64, which every space of Gymnasium draws from.
+# Of PCG64, the generator of every Gymnasium space.
 _SPACE_WORDS = ("state", "inc")
 
 
@@ -56,7 +56,7 @@ def model_state(model: BaseAlgorithm) -> dict[str, SavedState]:
 
 
 def load_model_state(model: BaseAlgorithm, state: Mapping[str, SavedState]) -> Callable[[], None]:
-    """Checks that `state` fits; what is returned then puts it in place."""
+    """Check that `state` fits; returns a function that restores it."""
     parts = _torch_parts(model)
     checked = {
         name: {key: tensor_of(state["networks"], f"{name}.{key}", like) for key, like in part.items()}
@@ -68,9 +68,9 @@ def load_model_state(model: BaseAlgorithm, state: Mapping[str, SavedState]) -> C
     loaded: dict[str, float] = {name: integer_of(counters, name) for name in _WHOLE if hasattr(model, name)}
     loaded |= {name: number_of(counters, name) for name in _NUMBERS if hasattr(model, name)}
     fill = _buffer_filler(buffer_of(model), state["buffer"])
-    draw_on = _space_setter(model, state["action_space"])
+    restore_space = _space_setter(model, state["action_space"])
 
-    def put() -> None:
+    def restore() -> None:
         for name, network in checked.items():
             attrgetter(name)(model).load_state_dict(network)
         for name, tensor in tensors.items():
@@ -80,32 +80,32 @@ def load_model_state(model: BaseAlgorithm, state: Mapping[str, SavedState]) -> C
         for name, number in loaded.items():
             setattr(model, name, number)
         fill()
-        draw_on()
+        restore_space()
 
-    return put
+    return restore
 
 
 def _torch_parts(model: BaseAlgorithm) -> _Torch:
     named, tensors = model._get_torch_save_params()
-    found = {name: attrgetter(name)(model) for name in named}
-    optimisers = {name: part for name, part in found.items() if isinstance(part, torch.optim.Optimizer)}
-    networks = {name: part.state_dict() for name, part in found.items() if name not in optimisers}
+    parts = {name: attrgetter(name)(model) for name in named}
+    optimisers = {name: part for name, part in parts.items() if isinstance(part, torch.optim.Optimizer)}
+    networks = {name: part.state_dict() for name, part in parts.items() if name not in optimisers}
     return _Torch(networks, {name: attrgetter(name)(model) for name in tensors}, optimisers)
 
 
 def _moments(saved: SavedState, name: str, optimiser: torch.optim.Optimizer) -> dict[int, dict[str, Any]]:
-    """The saved moments of an optimiser by parameter, as copies; its rates are no part of them."""
+    """The saved moments of an optimiser by parameter, as copies; without its learning rates."""
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-    found: dict[int, dict[str, Any]] = {}
+    moments: dict[int, dict[str, Any]] = {}
     for path in (path for path in saved if path.rpartition(".")[0].rpartition(".")[0] == name):
         index, kind = path.removeprefix(f"{name}.").split(".")
         value = saved[path]
         if not index.isdigit() or int(index) >= len(parameters):
-            raise BadInput(f"saved {path} is of no parameter here: load into a learner built alike")
+            raise BadInput(f"saved {path} belongs to no parameter here: load into a learner built alike")
         if isinstance(value, Tensor) and value.ndim:
             value = tensor_of(saved, path, parameters[int(index)].detach())
-        found.setdefault(int(index), {})[kind] = value.clone() if isinstance(value, Tensor) else value
-    return found
+        moments.setdefault(int(index), {})[kind] = value.clone() if isinstance(value, Tensor) else value
+    return moments
 
 
 def _arrays(buffer: BaseBuffer) -> dict[str, npt.NDArray[Any]]:
@@ -149,7 +149,7 @@ def _space_setter(model: BaseAlgorithm, saved: SavedState) -> Callable[[], None]
         "uinteger": integer_of(saved, "uinteger", at_most=2**32 - 1),
     }
 
-    def draw_on() -> None:
+    def restore_space() -> None:
         model.action_space.np_random.bit_generator.state = drawn
 
-    return draw_on
+    return restore_space

@@ -1,4 +1,4 @@
-"""Settings for a learner that goes on from a saved state with another learning rate or smaller minibatches."""
+"""Settings for a learner that resumes with another learning rate or smaller minibatches."""
 
 import math
 from typing import Any, TypeVar
@@ -34,13 +34,13 @@ def shrunk(batch_size: int, share: float, *, at_least: int = 1) -> int:
 
 
 def scaled_ppo(config: PpoConfig, *, learning_rate: float, minibatch: float) -> PpoConfig:
-    """Smaller minibatches are more of them."""
+    """Smaller minibatches: there are more of them."""
     rate = scaled_schedule(config.learning_rate, learning_rate)
     return changed(config, learning_rate=rate, minibatches=math.ceil(config.minibatches / minibatch))
 
 
 def scaled_a2c(config: A2cConfig, *, learning_rate: float, minibatch: float) -> A2cConfig:
-    """A2C makes one gradient step of a whole collection and still does: only the pieces it goes through shrink."""
+    """A2C still makes one gradient step per collection; only the pieces it is computed in shrink."""
     rate = scaled_schedule(config.learning_rate, learning_rate)
     return changed(config, learning_rate=rate, pieces=math.ceil(config.pieces / minibatch))
 

@@ -23,7 +23,7 @@ class Draw(NamedTuple):
 
 
 def mean_and_log_std(outputs: Tensor, low: float = LOG_STD_LOW) -> tuple[Tensor, Tensor]:
-    """What a network says of the Gaussian before it is squashed: (B, 2A) into two (B, A); `low` bounds the second."""
+    """Mean and log_std of the Gaussian before tanh: outputs (B, 2A) split into two (B, A); `low` bounds the second."""
     mean, log_std = outputs.chunk(2, dim=-1)
     return mean, log_std.clamp(low, LOG_STD_HIGH)
 

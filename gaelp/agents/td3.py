@@ -26,14 +26,16 @@ _ACTOR_GAIN = 0.01
 
 
 class Td3Config(OffPolicyConfig):
-    """What TD3 can be told beside what it shares with SAC; the defaults are Fujimoto et al.'s."""
+    """Settings of TD3 beside those it shares with SAC; the defaults are those of Fujimoto et al."""
 
     learning_rate: Schedule = ConstantSchedule(start=1e-3)
     exploration_noise: Schedule = Field(
-        default=ConstantSchedule(start=0.1), description="standard deviation of an action's"
+        default=ConstantSchedule(start=0.1), description="standard deviation of the noise on actions"
     )
-    target_noise: NonNegativeFloat = Field(default=0.2, description="standard deviation, at the targets' actions")
-    target_noise_clip: NonNegativeFloat = Field(default=0.5, description="the most it may be, either way")
+    target_noise: NonNegativeFloat = Field(
+        default=0.2, description="standard deviation of the noise on the targets' actions"
+    )
+    target_noise_clip: NonNegativeFloat = Field(default=0.5, description="limit of that noise, either way")
     policy_delay: PositiveInt = Field(default=2, description="steps of the critics for one of actor and targets")
 
 
@@ -81,32 +83,32 @@ class Td3(nn.Module):
         noise = torch.randn(actions.shape, generator=generator) * self._config.exploration_noise.value(progress)
         return (actions + noise).clamp(-1, 1)
 
-    def learn(self, batch: Minibatch, turn: StepInputs) -> Tensor | None:
+    def learn(self, batch: Minibatch, inputs: StepInputs) -> Tensor | None:
         """One step of the critics, and every `policy_delay` steps one of actor and targets."""
-        targets = self._targets(batch, turn.generator)
+        targets = self._targets(batch, inputs.generator)
         values: Tensor = self.critics(batch.obs, batch.actions)
         loss = twin_loss(values, targets, batch.weights)
-        if not turn.tally.record("critic", self.optimisers["critic"].step(loss, turn.learning_rate)):
+        if not inputs.tally.record("critic", self.optimisers["critic"].step(loss, inputs.learning_rate)):
             return None
-        if (turn.steps_made + 1) % self._config.policy_delay == 0:
-            self._improve(batch.obs, turn)
-        turn.tally.keep(values.detach(), targets)
+        if (inputs.steps_made + 1) % self._config.policy_delay == 0:
+            self._improve(batch.obs, inputs)
+        inputs.tally.keep(values.detach(), targets)
         return (values.detach() - targets).abs().mean(0)
 
     @torch.no_grad()
     def _targets(self, batch: Minibatch, generator: torch.Generator) -> Tensor:
         if self._config.gamma == 0:
-            return batch.rewards  # nothing to come counts: a fifth of the time goes into looking at it
+            return batch.rewards  # the future does not count, and computing it takes a fifth of the time
         noise = (
             torch.randn(batch.actions.shape, generator=generator, dtype=batch.actions.dtype) * self._config.target_noise
         )
         actions = smoothed_actions(self.actor_target(batch.next_obs), noise, self._config.target_noise_clip)
         return clipped_targets(batch, self.targets(batch.next_obs, actions))
 
-    def _improve(self, obs: Tensor, turn: StepInputs) -> None:
+    def _improve(self, obs: Tensor, inputs: StepInputs) -> None:
         """Move the actor towards what the first critic values, and both targets a little."""
         loss = -self.critics.first(obs, self.actor(obs)).mean()
-        turn.tally.record("actor", self.optimisers["actor"].step(loss, turn.learning_rate))
+        inputs.tally.record("actor", self.optimisers["actor"].step(loss, inputs.learning_rate))
         soft_update(self.actor_target, self.actor, self._config.target_rate)
         soft_update(self.targets, self.critics, self._config.target_rate)
 
@@ -117,5 +119,5 @@ def smoothed_actions(actions: Tensor, noise: Tensor, clip: float) -> Tensor:
 
 
 def clipped_targets(batch: Minibatch, next_values: Tensor) -> Tensor:
-    """What the critics should say (B,): reward, and the lesser of the two next values (2, B)."""
+    """Targets of the critics (B,): reward, and the lesser of the two next values (2, B)."""
     return batch.rewards + batch.discounts * next_values.amin(0)

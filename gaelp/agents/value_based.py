@@ -1,4 +1,4 @@
-"""Learners that know what each of several actions is worth: what DQN and QR-DQN share, all but the loss."""
+"""The value-based learner: everything that DQN and QR-DQN share, which is all but the loss."""
 
 import copy
 import math
@@ -30,7 +30,7 @@ _ALWAYS_SAVED = ("name", "online", "target", "counters", "generators")
 
 
 class RowLosses(NamedTuple):
-    """What each row of a minibatch adds to the loss, and how soon it should be seen again; both (B,)."""
+    """The loss of each row of a minibatch, and its priority in replay; both (B,)."""
 
     losses: Tensor
     priorities: Tensor
@@ -38,15 +38,15 @@ class RowLosses(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What tells one value-based algorithm from another."""
+    """What differs between value-based algorithms."""
 
     name: str
     numbers: int  # per action: K
     losses: Callable[[Tensor, Tensor], RowLosses]  # of predicted and target (B, K)
 
 
-class _Learnt(NamedTuple):
-    """What became of one minibatch: the gradient step, and the predictions and targets (B, K) behind it."""
+class _Learned(NamedTuple):
+    """The result of one minibatch: the gradient step, and the predictions and targets (B, K) behind it."""
 
     step: GradientStep
     predicted: Tensor
@@ -54,13 +54,13 @@ class _Learnt(NamedTuple):
 
 
 class ValueLearner:
-    """Acts epsilon-greedily, replays what it saw and moves its values towards Bellman targets."""
+    """Acts epsilon-greedily, replays transitions and moves its values towards Bellman targets."""
 
     def __init__(self, spaces: Spaces, config: ValueBasedConfig, objective: Objective, *, seed: int) -> None:
         if not isinstance(spaces.actions, DiscreteActions):
             raise BadInput(
-                f"{objective.name} compares the values of single actions, but the actions are {spaces.actions}:"
-                " choose an algorithm for numbers such as sac or td3, or offer a list of choices (DiscreteActions)"
+                f"{objective.name} needs discrete actions, but the actions are {spaces.actions}:"
+                " choose an algorithm for continuous actions such as sac or td3, or offer DiscreteActions"
             )
         self.config = config
         self._objective = objective
@@ -89,34 +89,34 @@ class ValueLearner:
     @torch.no_grad()
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
         """The best known actions (B,) for obs (B, size); some of them random while exploring."""
-        best: Tensor = self.online(self._memory.seen(obs)).mean(2).argmax(1)
+        best: Tensor = self.online(self._memory.scaled(obs)).mean(2).argmax(1)
         if not explore:
             return best
         epsilon = self.config.epsilon.value(self._progress)
         return epsilon_greedy(best, actions=self._actions, epsilon=epsilon, generator=self._exploring)
 
     def observe(self, step: Step) -> None:
-        """Remember one step of all rows; one that is not finite is refused and leaves no trace."""
-        self._memory.take_in(step)
+        """Store one step of all rows; one that is not finite is refused and changes nothing."""
+        self._memory.add(step)
 
     def cut(self) -> None:
         """Rows are about to be reset from outside: their last steps count as truncated."""
         self._memory.cut()
 
     def update(self, progress: float) -> Update | None:
-        """Make the gradient steps that are due: so many for every `train_every` steps since replay began to suffice."""
+        """Make the gradient steps that are due: `gradient_steps` for every `train_every` steps since the warm-up."""
         rate = self.config.learning_rate.value(progress)
         self._progress = progress
         due = self._memory.due()
         if not due:
             return None
-        learnt = [self._gradient_step(rate) for _ in range(due)]
-        made = [one for one in learnt if not one.step.refused_for]
+        results = [self._gradient_step(rate) for _ in range(due)]
+        made = [result for result in results if not result.step.refused_for]
         skipped = Counter({"loss": 0, "gradient": 0})
-        skipped.update(one.step.refused_for for one in learnt if one.step.refused_for)
+        skipped.update(result.step.refused_for for result in results if result.step.refused_for)
         return Update(metrics=self._metrics(made), gradient_steps=len(made), skipped=dict(skipped))
 
-    def _gradient_step(self, rate: float) -> _Learnt:
+    def _gradient_step(self, rate: float) -> _Learned:
         """Learn from one minibatch; a loss or gradient that is not finite changes nothing."""
         batch = self._memory.draw(self._sampling, self._progress)
         predicted, target = self._predictions(batch)
@@ -127,17 +127,17 @@ class ValueLearner:
             self._steps_made += 1
             if self._steps_made % self.config.target_every == 0:
                 soft_update(self._target, self.online, self.config.target_rate)
-        return _Learnt(step, predicted.detach(), target)
+        return _Learned(step, predicted.detach(), target)
 
     def _predictions(self, batch: Minibatch) -> tuple[Tensor, Tensor]:
-        """What the network says of the actions taken, and what it should say; both (B, K)."""
+        """The network's outputs for the actions taken, and their targets; both (B, K)."""
         with torch.no_grad():
             following = self._target(batch.next_obs)
             choosing = self.online(batch.next_obs) if self.config.double else following
         target = bellman_targets(batch.rewards, batch.discounts, following, choosing)
         return numbers_of(batch.actions, self.online(batch.obs)), target
 
-    def _metrics(self, made: list[_Learnt]) -> dict[str, float]:
+    def _metrics(self, made: list[_Learned]) -> dict[str, float]:
         """Means over the gradient steps made; figures of values are of the last minibatch."""
         figures = {
             "epsilon": self.config.epsilon.value(self._progress),
@@ -146,9 +146,9 @@ class ValueLearner:
         }
         if not made:
             return figures
-        norms = [one.step.gradient_norm for one in made]
+        norms = [result.step.gradient_norm for result in made]
         return figures | {
-            "loss": math.fsum(one.step.loss for one in made) / len(made),
+            "loss": math.fsum(result.step.loss for result in made) / len(made),
             "gradient_norm": math.fsum(norms) / len(made),
             "gradient_norm_max": max(norms),
             "clip_fraction": sum(norm > self.config.max_gradient_norm for norm in norms) / len(made),
@@ -156,7 +156,7 @@ class ValueLearner:
         }
 
     def state(self) -> dict[str, Any]:
-        """Everything that decides how training goes on, as copies."""
+        """Everything needed to continue training bit for bit, as copies."""
         return {
             "name": self.name,
             "online": copies(self.online.state_dict()),
@@ -183,5 +183,5 @@ class ValueLearner:
         self._progress, self._memory.waiting, self._steps_made = progress, waiting, steps_made
 
     def _parts(self) -> dict[str, ReplaySource | GuardedAdam | ObservationNormaliser | RewardScaler]:
-        """What saves and restores itself."""
+        """The parts that save and restore themselves."""
         return {**self._memory.parts(), "optimizer": self._optimizer}

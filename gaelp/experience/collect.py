@@ -1,4 +1,4 @@
-"""Collecting experience: a learner acts in a Gymnasium vector environment, and every step comes back whole."""
+"""Collect experience: a learner acts in a Gymnasium vector environment, which returns every step complete."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,9 @@ from torch import Tensor
 from gaelp.arrays import Bools, Floats32
 from gaelp.errors import BadInput, NotFinite
 
-__all__ = ["Collector", "Step", "open_env", "refuse_not_finite"]
+__all__ = ["NOTHING_DRAWN", "Collector", "Step", "open_env", "refuse_not_finite", "refuse_other_step"]
+
+NOTHING_DRAWN = "no action was drawn that could have led to this step: call act with explore=True first"
 
 Act = Callable[[Tensor], Tensor]
 
@@ -33,15 +35,27 @@ class Step(NamedTuple):
 
 
 def refuse_not_finite(name: str, values: Tensor) -> None:
-    """Refuse values (rows, ...) of a step of which one is NaN or infinite, naming its row; before anything is kept."""
-    # The extremes are NaN or infinite if any value is: one pass, and no flag for every value.
+    """Raise NotFinite, naming the row, if a value (rows, ...) of a step is NaN or infinite; nothing is kept then."""
+    # The extremes are NaN or infinite if any value is: a single pass without a flag per value.
     if all(math.isfinite(extreme.item()) for extreme in torch.aminmax(values)):
         return
     index = (~values.isfinite()).nonzero()[0].tolist()
     raise NotFinite(
         f"{name} of row {index[0]} is {values[tuple(index)].item()} (at {index}), allowed are finite numbers:"
-        " mend the environment; nothing of this step was kept"
+        " fix the environment; nothing of this step was kept"
     )
+
+
+def refuse_other_step(step: Step, drawn: Tensor, obs_shape: torch.Size) -> None:
+    """Raise BadInput if the actions drawn last did not lead to this step, or its tensors do not fit `obs_shape`."""
+    if step.action is not drawn and not torch.equal(step.action, drawn):
+        raise BadInput("the step's actions are not those drawn last: observe each step before acting again")
+    wanted = {"obs": obs_shape, "next_obs": obs_shape} | dict.fromkeys(
+        ("reward", "terminated", "truncated"), obs_shape[:1]
+    )
+    for name, shape in wanted.items():
+        if (given := getattr(step, name).shape) != shape:
+            raise BadInput(f"{name} has shape {tuple(given)}, wanted is {tuple(shape)}: build the learner for it")
 
 
 def open_env(env_id: str, count: int, **arguments: Any) -> VectorEnv[Any, Any, Any]:
@@ -63,7 +77,7 @@ class _Scale:
 
 
 class Collector:
-    """Keeps a vector environment running; actions come in as learners give them (Box actions in -1..1)."""
+    """Steps a vector environment with the actions of a learner (Box actions in -1..1)."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], *, seed: int) -> None:
         if env.metadata.get("autoreset_mode") is not AutoresetMode.SAME_STEP:
@@ -113,7 +127,7 @@ def _tensor(obs: npt.NDArray[Any]) -> Tensor:
 
 
 def _with_final(following: Tensor, ended: Bools, info: Mapping[str, Any]) -> Tensor:
-    """What the steps led to: the first observations of new episodes are replaced by the last ones of the old."""
+    """The observations after the steps, with the last one of each ended episode in place of the next one's first."""
     if not ended.any():
         return following
     last = following.clone()

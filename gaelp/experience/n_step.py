@@ -1,4 +1,4 @@
-"""Steps of N environments become n-step transitions, one add at a time, without crossing the end of an episode."""
+"""Turn steps of N environments into n-step transitions that do not cross the end of an episode."""
 
 from collections.abc import Mapping
 
@@ -46,9 +46,9 @@ class NStepWindow:
         self._next_obs = torch.zeros(envs, *fields["obs"].shape, dtype=fields["obs"].dtype)
 
     def push(self, step: Mapping[str, Tensor], refused: Tensor | None = None) -> dict[str, Tensor]:
-        """Take one step of all environments; returns the transitions it completes, those begun first in front.
+        """Take one step of all environments; returns the transitions it completes, oldest first.
 
-        A refused step is left out: what waited in its environment is cut before it and bootstrapped from there.
+        A refused step is left out: transitions that wait in its environment are cut before it and bootstrapped there.
         """
         if self.n_step == 1:
             return self._single(step, refused)
@@ -64,7 +64,7 @@ class NStepWindow:
         return {name: torch.cat([cut[name], rows]) for name, rows in completed.items()} if cut else completed
 
     def cut(self, envs: Tensor) -> dict[str, Tensor]:
-        """Complete what waits in the environments marked in `envs` (N,), as if their last step had been truncated."""
+        """Complete what waits in the environments marked in `envs` (N,), as if truncated at their last step."""
         summed = self._gammas[self._slot].unsqueeze(1).expand(-1, self._envs)
         return self._emit(self._alive & envs, self._next_obs, summed)
 

@@ -12,9 +12,9 @@ _SMALLEST_VARIANCE = 1e-8
 
 
 class RunningMoments:
-    """Count, mean and sum of squared deviations in float64, of everything seen so far.
+    """Count, mean and sum of squared deviations in float64, of all values so far.
 
-    Batches and other moments are merged pairwise (Chan et al. 1983): shards seen apart and merged equal the whole.
+    Batches are merged pairwise (Chan et al. 1983).
     """
 
     def __init__(self, shape: tuple[int, ...] = ()) -> None:
@@ -24,12 +24,12 @@ class RunningMoments:
 
     @property
     def variance(self) -> Tensor:
-        """Of the population; one while nothing was seen."""
+        """Of the population; one before the first value."""
         return self._squares / self.count if self.count else torch.ones_like(self._squares)
 
     @torch.no_grad()
     def observe(self, values: Tensor) -> None:
-        """Take in all values of shape (..., *shape); NaN and infinity are refused, for they would stay for ever."""
+        """Add values of shape (..., *shape); NaN and infinity are refused, because they would stay forever."""
         trailing = values.shape[values.ndim - self.mean.ndim :]
         if values.ndim < self.mean.ndim or trailing != self.mean.shape:
             raise BadInput(
@@ -46,15 +46,7 @@ class RunningMoments:
             raise Refused(_unusable(rows))
         self._merge(len(rows), mean, squares)
 
-    def merge(self, other: "RunningMoments") -> None:
-        """Take in everything `other` has seen."""
-        if other.mean.shape != self.mean.shape:
-            raise BadInput(f"moments of shape {tuple(other.mean.shape)} do not merge into {tuple(self.mean.shape)}")
-        self._merge(other.count, other.mean, other._squares)
-
     def _merge(self, count: int, mean: Tensor, squares: Tensor) -> None:
-        if not count:
-            return
         total = self.count + count
         apart = mean - self.mean
         self.mean = self.mean + apart * (count / total)
@@ -62,7 +54,7 @@ class RunningMoments:
         self.count = total
 
     def state(self) -> SavedState:
-        """Everything seen, as copies."""
+        """Count, mean and squares, as copies."""
         return {"count": self.count, "mean": self.mean.clone(), "squares": self._squares.clone()}
 
     def load_state(self, state: SavedState) -> None:
@@ -82,7 +74,7 @@ class ObservationNormaliser:
         self._prepare()
 
     def observe(self, obs: Tensor) -> None:
-        """Learn from observations (..., *shape), all at once; while frozen they leave no trace."""
+        """Learn from observations (..., *shape), all at once; ignored while frozen."""
         if not self.frozen:
             self.moments.observe(obs)
             self._prepare()
@@ -93,17 +85,12 @@ class ObservationNormaliser:
         return torch.sub(obs, self._shift).float().mul_(self._scale).clamp_(-self._clip, self._clip)
 
     def freeze(self) -> None:
-        """Keep the scale as it is from here on, as evaluation and release need it."""
+        """Stop learning: keep the scale as it is, as evaluation and release need it."""
         self.frozen = True
 
     def unfreeze(self) -> None:
         """Learn again."""
         self.frozen = False
-
-    def merge(self, other: "ObservationNormaliser") -> None:
-        """Take in what another process has seen."""
-        self.moments.merge(other.moments)
-        self._prepare()
 
     def state(self) -> SavedState:
         """Moments, clip and whether it is frozen."""
@@ -119,7 +106,7 @@ class ObservationNormaliser:
         self._prepare()
 
     def _prepare(self) -> None:
-        """Shift and scale in the type they are used in, once a change instead of once a step."""
+        """Compute shift and scale in float32, once per change instead of once per step."""
         self._shift = self.moments.mean.float()
         self._scale = (self.moments.variance + _SMALLEST_VARIANCE).rsqrt().float()
 
@@ -127,7 +114,7 @@ class ObservationNormaliser:
 class RewardScaler:
     """Rewards divided by the standard deviation of their discounted running sum, one scale for all; no shift.
 
-    The sum runs per environment, and per segment where rewards are (T, N, S), and starts anew with each episode.
+    The sum runs per environment, and per segment where rewards are (T, N, S), and restarts with each episode.
     """
 
     def __init__(self, shape: tuple[int, ...], *, gamma: float, clip: float = 10.0) -> None:
@@ -169,16 +156,16 @@ class RewardScaler:
         return (rewards * scale).float().clamp_(-self._clip, self._clip)
 
     def freeze(self) -> None:
-        """Keep the scale as it is from here on."""
+        """Stop learning: keep the scale as it is."""
         self.frozen = True
 
     def unfreeze(self) -> None:
-        """Learn again, with sums that start anew: what happened meanwhile was not seen."""
+        """Learn again, with new sums: rewards were missed meanwhile."""
         self.frozen = False
         self.cut()
 
     def cut(self) -> None:
-        """Start all sums anew: the episodes that run are not continued."""
+        """Reset all sums: open episodes are not continued."""
         self._running = torch.zeros_like(self._running)
 
     def state(self) -> SavedState:
@@ -195,7 +182,7 @@ class RewardScaler:
 
 
 def _unusable(rows: Tensor) -> str:
-    """Names the first value that is not finite; without one, finite values were too large to be squared."""
+    """Name the first value that is not finite; if there is none, finite values were too large to be squared."""
     places = (~rows.isfinite()).nonzero()
     index = places[0].tolist() if len(places) else [0] * rows.ndim
     place = ", ".join(map(str, index))

@@ -1,4 +1,4 @@
-"""Prioritized replay (Schaul et al. 2016, proportional): transitions the learner was wrong about come up more often."""
+"""Prioritized replay (Schaul et al. 2016, proportional): transitions with larger errors are drawn more often."""
 
 from collections.abc import Mapping
 
@@ -16,14 +16,14 @@ from gaelp.experience.value_guard import FieldSpec, OnRefused, ValueGuard
 
 __all__ = ["PrioritizedReplay"]
 
-# Keeps a transition with no error at all within reach of a draw.
+# Keeps the probability of a transition without error above zero.
 _SMALLEST_ERROR = 1e-6
 
 
 class PrioritizedReplay:
     """A replay buffer drawn from with probability proportional to (|error| + 1e-6) ** alpha.
 
-    New transitions get the largest priority seen so far, so each is soon seen once. Importance weights
+    New transitions get the largest priority so far, so each is soon drawn once. Importance weights
     (size * probability) ** -beta, divided by the largest of the sample, undo the bias; beta runs from `beta_start` to 1
     with the progress of training.
     """

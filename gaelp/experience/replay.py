@@ -34,7 +34,7 @@ class ReplaySource(Protocol):
         """Transitions with their `indices` and importance `weights`; `progress` is the share of training done."""
 
     def update_priorities(self, indices: Tensor, errors: Tensor) -> None:
-        """Tell how wrong the learner was about sampled transitions."""
+        """Set the priorities of sampled transitions from the learner's errors."""
 
     def state(self) -> SavedState:
         """Everything needed to continue bit for bit."""
@@ -46,8 +46,8 @@ class ReplaySource(Protocol):
 class ReplayBuffer:
     """The last `capacity` transitions, the oldest overwritten first.
 
-    `fields` declares what a step holds beside its flags: at least `obs`, `actions` and `rewards`; what else is named
-    there is stored with them, as it was at the first of the n steps. `next_obs` is declared by `obs`. A step with a
+    `fields` declares what a step holds beside its flags: at least `obs`, `actions` and `rewards`; further fields are
+    stored with them, as they were at the first of the n steps. `next_obs` has the spec of `obs`. A step with a
     value outside its declared range is refused or left out, by `on_refused`.
     """
 
@@ -83,7 +83,7 @@ class ReplayBuffer:
 
     @property
     def last_refusal(self) -> str:
-        """Place and value of the last refused step, empty while there was none."""
+        """Place and value of the last refused step, empty if there was none."""
         return self._guard.last_refusal
 
     @torch.no_grad()
@@ -99,7 +99,7 @@ class ReplayBuffer:
     def cut(self) -> Tensor:
         """Complete what waits for more steps, before environments are reset from outside; returns the places written.
 
-        The last step of each environment counts as truncated then.
+        The last step of each environment then counts as truncated.
         """
         return self._write(self._window.cut(torch.ones(self._envs, dtype=torch.bool)))
 
@@ -147,7 +147,7 @@ class ReplayBuffer:
             raise BadInput("a row is terminated but not ended: ended must be terminated | truncated")
 
     def _write(self, rows: Mapping[str, Tensor]) -> Tensor:
-        """Write at the position, around the end of the ring if need be."""
+        """Write at the position, wrapping around the end of the ring."""
         count = len(rows["discounts"])
         places = torch.arange(self._position, self._position + count) % self.capacity
         for name, tensor in self._stored.items():

@@ -30,7 +30,7 @@ class Steps:
     next_values  (T, N, ...)  the critic at after[t]. Where an episode ended, after[t] is its last observation, not the
                               first one of the next episode (with same-step autoreset: `info["final_obs"]`)
     ended        (T, N) bool  the episode ended with step t, for either reason: nothing flows back over this edge
-    terminated   (T, N) bool  it ended for good: the future is worth nothing, `next_values` is not read here.
+    terminated   (T, N) bool  it ended for good: the future has no value, `next_values` is not read here.
                               An episode that ended without being terminated was cut short and is bootstrapped
     """
 
@@ -41,7 +41,7 @@ class Steps:
     terminated: Tensor
 
     def __post_init__(self) -> None:
-        """Refuse what would broadcast into something else than it says."""
+        """Refuse shapes that would broadcast silently."""
         for name in ("values", "next_values"):
             _same_shape(name, getattr(self, name), self.rewards)
         for name in ("ended", "terminated"):
@@ -107,7 +107,7 @@ def values_after(values: Tensor, last_values: Tensor, *, ended: Tensor, final_va
     """`next_values` of `Steps` without running the critic twice: `values` moved up by one step.
 
     `last_values` (N, ...) is the critic at the observations after the window. `final_values` (T, N, ...) is the critic
-    at the last observations of ended episodes; it is read only where `ended` holds, any number may stand elsewhere.
+    at the last observations of ended episodes; it is read only where `ended` holds.
     """
     _same_shape("final_values", final_values, values)
     _flags_fit("ended", ended, values)
@@ -127,7 +127,7 @@ def _one_step_targets(steps: Steps, gamma: float) -> Tensor:
 
 
 def _bootstraps(steps: Steps) -> Tensor:
-    """The value after each step, zero where the episode is over for good, even if NaN stands there."""
+    """The value after each step, zero where the episode terminated, even if the value there is NaN."""
     return steps.next_values.double().masked_fill(_spread(steps.terminated, steps.rewards), 0.0)
 
 

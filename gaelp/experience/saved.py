@@ -22,7 +22,7 @@ __all__ = [
 
 SavedState = dict[str, Tensor | int | float | str]
 
-_OTHER = "the state is damaged or of another object"
+_OTHER = "the state is damaged or belongs to another object"
 
 
 def prefixed(prefix: str, state: Mapping[str, Tensor | int | float | str]) -> SavedState:
@@ -40,15 +40,15 @@ def tensor_of(state: SavedState, name: str, like: Tensor) -> Tensor:
     """A saved tensor that has the type and the shape of `like`."""
     value = _value_of(state, name)
     if not isinstance(value, Tensor) or value.dtype != like.dtype or value.shape != like.shape:
-        seen = f"{value.dtype} {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)
+        actual = f"{value.dtype} {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)
         raise BadInput(
-            f"saved {name} is {seen}, wanted is {like.dtype} {tuple(like.shape)}: load into an object built alike"
+            f"saved {name} is {actual}, wanted is {like.dtype} {tuple(like.shape)}: load into an object built alike"
         )
     return value
 
 
 def tensors_of(state: SavedState, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The saved tensors of these names, each of the type and the shape of its like."""
+    """The saved tensors of these names, each with the type and shape of the one in `like`."""
     return {name: tensor_of(state, name, tensor) for name, tensor in like.items()}
 
 
@@ -84,8 +84,8 @@ def text_of(state: SavedState, name: str) -> str:
 def expect_same(state: SavedState, **wanted: float) -> None:
     """Refuse a state that was saved with other settings."""
     for name, value in wanted.items():
-        if (seen := number_of(state, name)) != value:
-            raise BadInput(f"saved {name} is {seen}, here it is {value}: load into an object built with {name}={seen}")
+        if (saved := number_of(state, name)) != value:
+            raise BadInput(f"saved {name} is {saved}, here it is {value}: load into one built with {name}={saved}")
 
 
 def _value_of(state: SavedState, name: str) -> Tensor | int | float | str:

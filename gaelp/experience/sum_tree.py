@@ -9,10 +9,10 @@ __all__ = ["SumTree"]
 
 
 class SumTree:
-    """Node 1 is the root, node i has the children 2i and 2i + 1; the leaves stand in the second half.
+    """Node 1 is the root, node i has the children 2i and 2i + 1; the second half are the leaves.
 
-    Each sum is computed anew from its two children, never by adding a difference, so no rounding error builds up and
-    the leaves alone determine every node bit for bit.
+    Each sum is recomputed from its two children, never by adding a difference, so rounding errors do not accumulate
+    and the leaves alone determine every node bit for bit.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -33,11 +33,12 @@ class SumTree:
         return self.nodes[self._first_leaf + indices]
 
     def set(self, indices: Ints, values: Floats) -> None:
-        """Write numbers; of an index given twice the last value stays."""
+        """Write numbers; if an index is given twice, the last value counts."""
         if len(indices) and not 0 <= indices.min() <= indices.max() < self.capacity:
             raise BadInput(f"index {indices.min()}..{indices.max()} is outside 0..{self.capacity - 1}")
-        if not (np.isfinite(values) & (values >= 0)).all():
-            raise BadInput(f"{values[~(np.isfinite(values) & (values >= 0))][0]} is no weight: finite, at least 0 are")
+        allowed = np.isfinite(values) & (values >= 0)
+        if not allowed.all():
+            raise BadInput(f"{values[~allowed][0]} is no weight: give finite numbers of at least 0")
         nodes = self._first_leaf + indices
         self.nodes[nodes] = values
         for _ in range(self.levels):

@@ -22,7 +22,7 @@ class Batch:
     tensors: Mapping[str, Tensor]
 
     def __post_init__(self) -> None:
-        """Keep an own, unchangeable mapping, and refuse tensors whose rows do not match."""
+        """Copy the mapping, make it read-only, and refuse tensors with different numbers of rows."""
         if not self.tensors:
             raise BadInput("a batch without tensors has no rows: give at least one")
         counts = {name: tensor.shape[0] if tensor.ndim else 0 for name, tensor in self.tensors.items()}

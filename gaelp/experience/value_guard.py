@@ -1,4 +1,4 @@
-"""The guard against poisoned experience: NaN, infinity and values outside a declared range do not get in."""
+"""Guard against poisoned experience: keep out NaN, infinity and values outside a declared range."""
 
 import math
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ __all__ = ["FieldSpec", "OnRefused", "ValueGuard"]
 OnRefused = Literal["raise", "skip"]
 
 _WAY_OUT = (
-    "mend the environment, declare a wider range, or choose on_refused='skip' to leave such rows out and count them"
+    "fix the environment, declare a wider range, or choose on_refused='skip' to leave such rows out and count them"
 )
 
 
@@ -34,7 +34,7 @@ class FieldSpec:
     limits: tuple[float, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Bring the range to the field's own precision, so that the ends themselves are allowed."""
+        """Round the range to the field's precision, so that its ends are allowed."""
         if not self.value_low <= self.value_high:
             raise BadInput(f"value_low={self.value_low} must not exceed value_high={self.value_high}: swap them")
         object.__setattr__(self, "limits", (self._limit(self.value_low), self._limit(self.value_high)))
@@ -58,10 +58,9 @@ class ValueGuard:
         self.last_refusal = ""
 
     def check(self, rows: Mapping[str, Tensor]) -> Tensor | None:
-        """Which rows are left out, as (N,) flags; None where all are good, which is the usual case.
+        """Flags (N,) of the rows to leave out; None if all are good, which is the usual case.
 
-        Raises `PoisonedExperience` at the first bad value instead, if that was asked for; BadInput for a wrong shape or
-        type.
+        With on_refused='raise' a bad value raises `PoisonedExperience` instead; a wrong shape or type raises BadInput.
         """
         suspects = [name for name in self._fields if not self._all_allowed(name, rows[name])]
         if not suspects:

@@ -26,9 +26,9 @@ _EPISODE_STEPS_MAX = 100_000  # a hundred times what the longest usual tasks tak
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Episodes begun anew for one round.
+    """New episodes for one round.
 
-    `reward` tells the mean reward of the episodes that ended in it; without, it is the mean of what was collected.
+    `reward` returns the mean reward of the episodes that ended; without it, the loop averages what it collected.
     """
 
     task: str
@@ -38,7 +38,7 @@ class Round:
 
 
 class Arena(Protocol):
-    """A round depends on its number and on what was recorded before it alone, so training can go on from any round."""
+    """A round depends only on its number and on what was recorded before it, so training can resume at any round."""
 
     @property
     def spaces(self) -> Spaces:
@@ -54,15 +54,15 @@ class Arena(Protocol):
         ...
 
     def figures(self, rewards: Rewards) -> Mapping[str, float]:
-        """What else can be said of rewards in those episodes, for the goals of training."""
+        """Further figures of rewards in those episodes, for the goals of training."""
         ...
 
     def reference(self) -> Rewards | None:
-        """Rewards in those episodes without learning, if there is something to do then."""
+        """Rewards in those episodes of what plays without learning; None if nothing does."""
         ...
 
     def record(self, act: Act) -> Mapping[str, float]:
-        """Look at how far the learner has come, where that decides what later rounds play; figures to report."""
+        """Evaluate the learner where that decides what later rounds play; returns figures to report."""
         ...
 
     def state(self) -> dict[str, Any]:
@@ -83,8 +83,8 @@ class GymArena:
     """Any Gymnasium environment, judged by the returns of whole episodes.
 
     It is named by its id, or opened by a function that is given the number of rows: a native vector environment, for
-    instance, one with arguments, or one whose rows run in processes of their own. Such a one must reset in the same
-    step (`AutoresetMode.SAME_STEP`), so that no step of an episode is lost.
+    instance, one with arguments, or one whose rows run in processes of their own. It must reset in the
+    same step (`AutoresetMode.SAME_STEP`), so that no step of an episode is lost.
     """
 
     def __init__(self, env: str | OpenEnv, *, rows: int, steps_per_round: int, seed: int, episodes: int = 20) -> None:
@@ -104,7 +104,7 @@ class GymArena:
         return self._spaces
 
     def begin(self, number: int) -> Round:
-        """Begin all rows anew; episodes that are open when the round ends are not continued."""
+        """Reset all rows; episodes that are open when the round ends are not continued."""
         collector = Collector(self._env, seed=round_seed(self._seed, number))
         return Round(self._task, collector, self._steps)
 
@@ -135,7 +135,7 @@ class GymArena:
         return {}
 
     def reference(self) -> Rewards | None:
-        """There is nothing to do without learning."""
+        """Nothing plays without learning."""
         return None
 
     def record(self, act: Act) -> Mapping[str, float]:  # noqa: ARG002 - see Arena

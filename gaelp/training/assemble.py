@@ -1,4 +1,4 @@
-"""Put a training run together: markets and their rules, the arena, the learner, and the loop around them."""
+"""Assemble a training run: markets and their rules, the arena, the learner, and the loop."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,7 +34,7 @@ class RunPlace(NamedTuple):
 
 
 class MarketTraining(NamedTuple):
-    """A loop that is ready to run, and what it runs on."""
+    """A loop that is ready to run, with its arena and its checkpoints."""
 
     loop: TrainingLoop
     arena: MarketArena
@@ -61,7 +61,7 @@ def assemble(
 
 
 def learner_maker(kind: AgentKind[Any], config: Any, spaces: Spaces, *, seed: int) -> MakeLearner:
-    """Builds a learner, with the learning rate and minibatch that guardrails have left of its configuration."""
+    """Returns what builds a learner, with learning rate and minibatch scaled as guardrails ask."""
 
     def make(scale: LearnerScale) -> Learner:
         scaled = kind.scaled(config, learning_rate=scale.learning_rate, minibatch=scale.minibatch)
@@ -76,7 +76,7 @@ def ground_of(market: Market, tuned: TunedRules, rule: str) -> Ground:
     def build() -> Bidder:
         return PriceLevelRule() if rule == NO_RULE else tuned.build(rule)
 
-    build()  # an unknown rule is told now
+    build()  # fail now if the rule is unknown
     return Ground(market, build, tuned.constant)
 
 

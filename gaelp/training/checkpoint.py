@@ -6,8 +6,8 @@ is copied and is deleted in one step, which a folder is not. Its header starts a
     {"__metadata__":{"gaelp-checkpoint-1":"<sha256> <bytes> <step, config hash, time as JSON>"}, ...
 
 where 1 is the version of the format, <bytes> the length of the file and <sha256> the hash of the whole file with zeros
-in its own place. The seal is checked before anything else is looked at. It shows damage and careless edits; who can
-write the file can also seal it anew, so proof of origin is the registry's signature, not this.
+in its own place. The seal is checked before anything else is read. It shows damage and careless edits; whoever can
+write the file can also write a new seal, so proof of origin is the registry's signature, not this.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ _DTYPES = ("BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64", "F16", 
 
 
 class Header(Frozen):
-    """What a checkpoint says of itself; `serial` counts the saves of a run, `step` its progress."""
+    """The header of a checkpoint; `serial` counts the saves of a run, `step` its progress."""
 
     serial: Annotated[int, Field(ge=0, strict=True)]
     step: Annotated[int, Field(ge=0, strict=True)]
@@ -93,7 +93,7 @@ def save(path: Path, state: object, header: Header) -> None:
 
 
 def load(path: Path, *, config_hash: str | None = None, allow_other_config: bool = False) -> Checkpoint:
-    """Read a checkpoint; what is damaged, cut off, changed or of another format is refused by name.
+    """Read a checkpoint; DataError names what is damaged, cut off, changed or of another format.
 
     With `config_hash`, one written under another configuration is refused too, unless that is allowed.
     """
@@ -109,7 +109,7 @@ def load(path: Path, *, config_hash: str | None = None, allow_other_config: bool
     return checkpoint
 
 
-_ANOTHER = "Use another one: a run goes on from the newest that is whole."
+_ANOTHER = "Use another one: a run resumes from the newest whole checkpoint."
 
 
 def check_config(checkpoint: Checkpoint, config_hash: str) -> None:
@@ -172,7 +172,7 @@ def _check_seal(path: Path) -> None:
 
 
 def _seal_place(file: BinaryIO) -> int:
-    """Where the seal stands, from the start of the file."""
+    """Offset of the seal from the start of the file."""
     file.seek(0)
     head = file.read(_START_BYTES_MAX)
     start = _START.match(head)
@@ -184,7 +184,7 @@ def _seal_place(file: BinaryIO) -> int:
 
 
 def _digest(file: BinaryIO, place: int) -> bytes:
-    """The hash of a file with zeros where its own hash stands, in hex."""
+    """The hash of a file, with zeros in place of its own hash, in hex."""
     file.seek(0)
     digest = hashlib.sha256(file.read(place))
     digest.update(b"0" * _SHA_DIGITS)

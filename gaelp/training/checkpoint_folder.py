@@ -54,7 +54,7 @@ class _Entry:
 
     @property
     def mark(self) -> Path:
-        """The file that marks this checkpoint as one of the best."""
+        """The file that marks this checkpoint as a best one."""
         return self.path.with_suffix(_BEST_SUFFIX)
 
 
@@ -116,22 +116,18 @@ class CheckpointFolder:
     def load_latest(self, *, allow_other_config: bool = False) -> Latest:
         """The newest whole checkpoint and the newer ones that were refused; no checkpoint if none was ever saved.
 
-        If there are checkpoints and none is whole, that is an error: starting anew would hide the loss.
+        If there are checkpoints and none is whole, that is an error: starting over would hide the loss.
         """
-        found = latest_good(self._folder)
-        if found.checkpoint is not None:
-            self._checked(found.checkpoint, allow_other_config=allow_other_config)
-        elif found.refused:
-            reasons = "\n".join(refused.reason for refused in found.refused)
+        latest = latest_good(self._folder)
+        if latest.checkpoint is not None:
+            self._checked(latest.checkpoint, allow_other_config=allow_other_config)
+        elif latest.refused:
+            reasons = "\n".join(refused.reason for refused in latest.refused)
             raise DataError(
-                f"none of the {len(found.refused)} checkpoints in {shown(self._folder)} is whole: restore one from a"
-                f" copy, or start anew in another folder.\n{reasons}"
+                f"none of the {len(latest.refused)} checkpoints in {shown(self._folder)} is whole: restore one from a"
+                f" copy, or start again in another folder.\n{reasons}"
             )
-        return found
-
-    def mark_best(self, path: Path) -> None:
-        """Keep a checkpoint of the folder until it is unmarked."""
-        self._set_mark(self._entry(path), best=True)
+        return latest
 
     def unmark_best(self, path: Path) -> None:
         """Treat a checkpoint like any other again; the next save may delete it."""
@@ -152,7 +148,7 @@ class CheckpointFolder:
         return checkpoint
 
     def _set_mark(self, entry: _Entry, *, best: bool) -> None:
-        with self._told(f"{shown(entry.mark)} cannot be written or deleted, earlier checkpoints are untouched"):
+        with _file_errors(f"{shown(entry.mark)} cannot be written or deleted, earlier checkpoints are untouched"):
             if best:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 entry.mark.touch()
@@ -161,14 +157,14 @@ class CheckpointFolder:
                 entry.mark.unlink(missing_ok=True)
 
     def _delete_drafts(self) -> None:
-        """Clear away what killed saves left, before it takes the room that the next one needs."""
-        with self._told(f"what an interrupted save left in {shown(self._folder)} cannot be deleted"):
+        """Delete what killed saves left, before the next save needs the space."""
+        with _file_errors(f"what an interrupted save left in {shown(self._folder)} cannot be deleted"):
             for draft in self._folder.glob(f"{DRAFT_PREFIX}*"):
                 shutil.rmtree(draft)
 
     def _delete_old(self) -> None:
         entries = _entries(self._folder)
-        with self._told(f"{shown(entries[-1].path)} is saved, but older files beside it cannot be deleted"):
+        with _file_errors(f"{shown(entries[-1].path)} is saved, but older files beside it cannot be deleted"):
             for entry in entries[: -self._keep]:
                 if not entry.mark.exists():
                     entry.path.unlink(missing_ok=True)
@@ -176,13 +172,14 @@ class CheckpointFolder:
                 if not mark.with_suffix(_SUFFIX).exists():
                     mark.unlink(missing_ok=True)
 
-    @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except OSError as problem:
-            reason = problem.strerror or type(problem).__name__
-            raise GaelpError(f"{what}: {reason}. Free space, or make the folder writable.") from problem
+
+@contextmanager
+def _file_errors(failure: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+        raise GaelpError(f"{failure}: {reason}. Free space, or make the folder writable.") from problem
 
 
 def _entries(folder: Path) -> list[_Entry]:

@@ -1,8 +1,8 @@
 """How far training has come: which tasks are locked, in training or mastered, as a pure state machine.
 
-A verdict falls on the mean of the evaluations since the last one: at or above promote_at the task is mastered, below
-demote_below it no longer is. A task that loses its mastery locks every task that builds on it, and these have to prove
-themselves again: a mastered task never stands on one that is not.
+The mean of the evaluations since the last verdict decides: at or above promote_at the task is mastered, below
+demote_below it no longer is. A task that loses its mastery locks every task that requires it, and these have to prove
+themselves again: whatever a mastered task requires is mastered too.
 """
 
 import math
@@ -63,7 +63,7 @@ def start(spec: CurriculumSpec) -> CurriculumState:
 
 
 def statuses(spec: CurriculumSpec, state: CurriculumState) -> dict[str, TaskStatus]:
-    """What every task is now, in the order of the curriculum."""
+    """The status of every task, in the order of the curriculum."""
     mastered = {progress.name for progress in state.tasks if progress.mastered}
     return {task.name: _status(task, mastered) for task in spec.tasks}
 
@@ -110,11 +110,11 @@ def save(state: CurriculumState) -> dict[str, Any]:
 
 
 def load(spec: CurriculumSpec, saved: Mapping[str, Any]) -> CurriculumState:
-    """Continue from `save`; what is unknown, missing or does not fit the curriculum is refused by name."""
+    """Read what `save` returned; DataError names what is unknown, missing or does not fit the curriculum."""
     if saved.get("version", _VERSION) != _VERSION:
         raise DataError(
             f"{_SAVED} has version {saved['version']!r}, this release reads {_VERSION}:"
-            " continue with the release that wrote it, or start the curriculum anew"
+            " continue with the release that wrote it, or start the curriculum again"
         )
     try:
         state = validated(CurriculumState, dict(saved), lambda _: _SAVED, error=DataError)
@@ -175,14 +175,14 @@ def _relocked(progress: TaskProgress) -> TaskProgress:
 
 def _built_on(spec: CurriculumSpec, task: str) -> set[str]:
     """Every task that requires this one, directly or through others."""
-    found: set[str] = set()
+    above: set[str] = set()
     waiting = [task]
     while waiting:
         name = waiting.pop()
-        above = {other.name for other in spec.tasks if name in other.requires} - found
-        found |= above
-        waiting.extend(above)
-    return found
+        new = {other.name for other in spec.tasks if name in other.requires} - above
+        above |= new
+        waiting.extend(new)
+    return above
 
 
 def _by_name(spec: CurriculumSpec, state: CurriculumState) -> dict[str, TaskProgress]:
@@ -196,14 +196,14 @@ def _by_name(spec: CurriculumSpec, state: CurriculumState) -> dict[str, TaskProg
                 f"{_SAVED} {wrong}: {', '.join(sorted(names))}. Load it with the curriculum it was saved from."
             )
     if len(by_name) != len(state.tasks):
-        raise DataError(f"{_SAVED} holds {len(state.tasks)} tasks under {len(by_name)} names: each must stand once")
+        raise DataError(f"{_SAVED} holds {len(state.tasks)} tasks under {len(by_name)} names: each must occur once")
     return by_name
 
 
 def _check_fit(task: Task, progress: TaskProgress, status: TaskStatus) -> None:
     for fault in _faults(task, progress, status):
         raise DataError(
-            f"{_SAVED}: task {task.name!r} {fault}. Load it with the curriculum it was saved from, or start anew."
+            f"{_SAVED}: task {task.name!r} {fault}. Load it with the curriculum it was saved from, or start again."
         )
 
 

@@ -18,7 +18,7 @@ __all__ = ["CurriculumSpec", "Task", "TaskMix", "load_curriculum"]
 
 _NOT_OVERRIDDEN = {
     "name": "the built market is called after its task",
-    "randomise": "ranges stand under the task's own randomise",
+    "randomise": "ranges belong under the task's own randomise",
 }
 _SHARES_TOLERANCE = 1e-9
 
@@ -37,10 +37,10 @@ class Task(Frozen):
         default={}, description="laid over the market's own ranges, by key path; one of RANDOMISABLE"
     )
     requires: tuple[Slug, ...] = Field(default=(), description="tasks that must be mastered first")
-    promote_at: float = Field(gt=0, le=1, description="mean reward from which on the task counts as mastered")
+    promote_at: float = Field(gt=0, le=1, description="mean reward from which the task counts as mastered")
     demote_below: float = Field(ge=0, lt=1, description="mean reward below which it no longer does")
     window: PositiveInt = Field(default=5, le=1000, description="evaluations averaged, counted since the last verdict")
-    minimum_evaluations: PositiveInt = Field(default=3, description="no verdict rests on fewer")
+    minimum_evaluations: PositiveInt = Field(default=3, description="a verdict needs at least as many")
     weight: PositiveFloat = Field(default=1.0, description="share of episodes relative to tasks in the same part")
 
     @field_validator("overrides")
@@ -78,7 +78,7 @@ class Task(Frozen):
         if self.minimum_evaluations > self.window:
             raise ValueError(
                 f"task {self.name!r}: minimum_evaluations={self.minimum_evaluations} exceeds window={self.window},"
-                " so no verdict could ever fall: lower the one or raise the other"
+                " so no verdict could ever be made: lower the first or raise the second"
             )
         return self
 
@@ -140,7 +140,7 @@ def _refuse_unknown(task: Task, names: list[str]) -> None:
 
 
 def _refuse_circles(tasks: tuple[Task, ...]) -> None:
-    """A graph without circles also has a task that requires nothing, so training can begin."""
+    """A graph without cycles also has a task that requires nothing, so training can begin."""
     try:
         TopologicalSorter({task.name: task.requires for task in tasks}).prepare()
     except CycleError as problem:

@@ -1,4 +1,4 @@
-"""What may not happen in training, and what is done about it: limits on the health figures of every update.
+"""What may not happen in training, and the response: limits on the health figures of every update.
 
 seen by         what                                              action
 the learner     a loss or gradient that is not finite             that minibatch is skipped and counted
@@ -10,9 +10,9 @@ the loop        out of memory while it learns                     roll back with
 the loop        out of memory while it validates                  validate in smaller pieces, or stop
 the loop        out of memory while it saves                      stop: the checkpoint before it is whole
 
-Of memory it stops where nothing is left to make smaller. Exploration collapses where it is learned: PPO, A2C and SAC
-report its spread for numbers (`action_std`), PPO and A2C the entropy of choices. TD3 adds noise, DQN and QR-DQN choose
-at random, by a schedule: there is nothing to collapse.
+Out of memory stops a run only where nothing can be made smaller. Only learned exploration can collapse: PPO, A2C and
+SAC report its spread for continuous actions (`action_std`), PPO and A2C its entropy for discrete ones. TD3, DQN and
+QR-DQN explore by a schedule.
 """
 
 import math
@@ -40,9 +40,9 @@ __all__ = [
 ]
 
 OUT_OF_MEMORY = "out of memory"
-# Torch tells of the processor's memory with a plain RuntimeError.
+# Torch raises a plain RuntimeError when the CPU has too little memory.
 _MEMORY_WORDS = (OUT_OF_MEMORY, "not enough memory", "can't allocate memory", "DefaultCPUAllocator")
-# What an error that ends a round is called; the first that fits. No setting of training mends any of them.
+# The guardrail that an error in a round breaches; the first that fits. No setting of training helps against these.
 _STOPPED_BY: tuple[tuple[type[Exception], str], ...] = (
     (NotFinite, "not finite"),
     (PoisonedExperience, "poisoned experience"),
@@ -54,7 +54,7 @@ GuardrailResponse = Literal["roll back", "stop"]
 
 
 class Guardrail(Limited):
-    """A limit on one health figure; an algorithm that does not report the figure is not held to it."""
+    """A limit on one health figure; it is not checked for an algorithm that does not report the figure."""
 
     record_threshold = "limit"
 
@@ -107,12 +107,12 @@ class GuardrailSpec(Frozen):
     """The limits of one training run."""
 
     rules: dict[str, Guardrail] = Field(
-        default=DEFAULT_GUARDRAILS, description="by name, laid over the defaults; null switches a default off"
+        default=DEFAULT_GUARDRAILS, description="by name, merged over the defaults; null switches a default off"
     )
     reward_limit: PositiveFloat | None = Field(
-        default=None, description="a training reward beyond it, either way, is clipped and counted; none: all are taken"
+        default=None, description="a training reward beyond it, either way, is clipped and counted; none: no limit"
     )
-    rollbacks_max: NonNegativeInt = Field(default=3, description="in one run; the next one stops it")
+    rollbacks_max: NonNegativeInt = Field(default=3, description="in one run; the next breach stops it")
 
     @field_validator("rules", mode="before")
     @classmethod
@@ -131,7 +131,7 @@ class Breach(Frozen):
 
 
 def health_figures(update: Update) -> dict[str, float]:
-    """The figures guardrails look at: the update's own, and those that algorithms report under other names."""
+    """The figures that guardrails check: the update's own, and shared names for what algorithms name differently."""
     figures = dict(update.metrics)
     skipped = sum(update.skipped.values())
     if skipped + update.gradient_steps:
@@ -139,15 +139,15 @@ def health_figures(update: Update) -> dict[str, float]:
     for name in ("value_abs_mean", "q_abs_max"):
         if name in figures:
             figures["value_abs"] = figures[name]
-    # The entropy of numbers may well be negative: their spread is looked at instead. A temperature belongs to numbers,
-    # also where a learner from elsewhere reports no spread.
+    # The entropy of continuous actions may well be negative, so their spread is checked instead. A learner that reports
+    # a temperature has continuous actions, even if it reports no spread.
     if "entropy" in figures and not {"action_std", "temperature"} & figures.keys():
         figures["choice_entropy"] = figures["entropy"]
     return figures
 
 
 def first_breach(rules: Mapping[str, Guardrail], update: Update) -> Breach | None:
-    """The first limit that an update does not keep, None if it keeps all; any figure that is not finite breaks one."""
+    """The first limit that an update breaches, None if it keeps all; a figure that is not finite is always a breach."""
     figures = health_figures(update)
     for name, value in figures.items():
         if not math.isfinite(value):
@@ -162,19 +162,17 @@ def first_breach(rules: Mapping[str, Guardrail], update: Update) -> Breach | Non
 
 
 def unreported(rules: Mapping[str, Guardrail], updates: Sequence[Update]) -> Breach | None:
-    """A rule of the user's own whose figure no update reports: it would guard nothing, and nobody would know."""
+    """The first user-defined rule whose figure no update reports: it would silently guard nothing."""
     reported = {name for update in updates for name in health_figures(update)}
     for name, rule in rules.items():
         if reported and rule.metric not in reported and name not in DEFAULT_GUARDRAILS:
-            detail = (
-                f"{name!r} looks at {rule.metric}, which is not reported; reported are {', '.join(sorted(reported))}"
-            )
+            detail = f"{name!r} checks {rule.metric}, which is not reported; reported are {', '.join(sorted(reported))}"
             return Breach(guardrail="unknown figure", response="stop", detail=detail)
     return None
 
 
 def breach_of_error(problem: Exception) -> Breach | None:
-    """What an error in the middle of a round means: a limit that did not hold, or None if it is none of ours."""
+    """The guardrail that an error in a round breaches; None if the error has another cause and must be raised."""
     if is_out_of_memory(problem):
         return Breach(guardrail=OUT_OF_MEMORY, response="roll back", detail=str(problem) or type(problem).__name__)
     for kind, name in _STOPPED_BY:
@@ -184,7 +182,7 @@ def breach_of_error(problem: Exception) -> Breach | None:
 
 
 def is_out_of_memory(problem: Exception) -> bool:
-    """Whether an error tells of too little memory, of the processor or of another device."""
+    """Whether an error means too little memory, of the CPU or of another device."""
     if isinstance(problem, MemoryError):
         return True
     return isinstance(problem, RuntimeError) and any(words in str(problem) for words in _MEMORY_WORDS)

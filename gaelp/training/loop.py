@@ -1,7 +1,7 @@
-"""The training loop: collect -> update -> validate -> checkpoint, told as a stream of reports.
+"""The training loop: collect -> update -> validate -> checkpoint, as a stream of reports.
 
-The unit of work is a round. It begins new episodes from seeds of its own, so it depends on nothing but the checkpoint
-before it: a run that is killed goes on from there and ends with the same bits as one that was not.
+The unit of work is a round. It begins new episodes from seeds of its own, so it depends only on the checkpoint before
+it: a run that is killed resumes from there and ends bit for bit like one that was not.
 """
 
 import math
@@ -51,10 +51,10 @@ _DIVERGED_AFTER = 3  # validations in a row
 
 
 class LoopSpec(Frozen):
-    """How long to train, how often to look, and when to stop early."""
+    """How long to train, how often to validate and save, and when to stop early."""
 
     rounds: PositiveInt
-    validate_every: PositiveInt = Field(default=10, description="rounds between looks at the validation episodes")
+    validate_every: PositiveInt = Field(default=10, description="rounds between validations")
     save_every: PositiveInt = Field(default=1, description="rounds between checkpoints")
     patience: NonNegativeInt = Field(default=0, description="validations without a new best before stopping; 0: never")
     divergence_margin: float = Field(
@@ -69,7 +69,7 @@ MakeLearner = Callable[[LearnerScale], Learner]
 
 
 class TrainingLoop:
-    """Trains one learner in one arena; everything it needs to go on lies in its folder of checkpoints."""
+    """Trains one learner in one arena; its folder of checkpoints holds everything it needs to resume."""
 
     def __init__(
         self,
@@ -86,18 +86,18 @@ class TrainingLoop:
         self._monitor = PerformanceMonitor(spec.monitor, goals)
         self._progress, self._saved_at = TrainingProgress(), seconds()
         self._reference: Rewards | None = None
-        self._rows_at_once = sys.maxsize  # that validation acts for, as far as memory has allowed
+        self._rows_at_once = sys.maxsize  # in validation; halved when memory is too little
         self.learner = make_learner(LearnerScale())
 
     def run(self) -> Iterator[TrainingReport]:
-        """Train to the end; the last report is `TrainingStopped`. Called again, or in another process, it goes on."""
+        """Train to the end; the last report is `TrainingStopped`. Called again, also in another process, it resumes."""
         try:
             yield from self._train()
         except (MemoryError, RuntimeError) as problem:
             if not is_out_of_memory(problem):
                 raise
-            # Not even for going back is there room: the checkpoints on disk are all that counts now.
-            yield self._stopped("guardrail", f"{OUT_OF_MEMORY}: {problem}: free memory and go on from the checkpoints")
+            # There is not even memory to roll back: only the checkpoints on disk count now.
+            yield self._stopped("guardrail", f"{OUT_OF_MEMORY}: {problem}: free memory and resume from the checkpoints")
 
     def _train(self) -> Iterator[TrainingReport]:
         yield from self._start()
@@ -107,7 +107,7 @@ class TrainingLoop:
             if breach is None:
                 breach = yield from self._finish_round()
             if breach is not None:
-                stopped = yield from self._answer(breach, number)
+                stopped = yield from self._respond(breach, number)
                 if stopped:
                     return
         yield self._stopped(self._progress.ended or "finished", self._progress.ended_detail)
@@ -130,11 +130,11 @@ class TrainingLoop:
             yield self._save()
             return
         self._restore(latest.checkpoint.state)
-        refused = tuple(one.reason for one in latest.refused)
+        refused = tuple(file.reason for file in latest.refused)
         yield Resumed(latest.checkpoint.path, self._progress.round, refused)
 
     def _play(self) -> Generator[TrainingReport, None, Breach | None]:
-        """One round of collecting and learning; returns the limit that did not hold, if one did not."""
+        """One round of collecting and learning; returns the breach of a guardrail, if there was one."""
         try:
             played = self._arena.begin(self._progress.round)
             self.learner.cut()
@@ -180,15 +180,15 @@ class TrainingLoop:
         return report, breach
 
     def _explore(self, obs: torch.Tensor) -> torch.Tensor:
-        # Before the learner sees it: the first observation of an episode is in no step yet, and drawing a choice by
-        # probabilities that are not numbers ends in an error that does not tell why.
+        # Checked before the learner acts: the first observation of an episode is in no step yet, and sampling from NaN
+        # probabilities raises an error that does not name the cause.
         refuse_not_finite("obs", obs)
         return self.learner.act(obs, explore=True)
 
     def _finish_round(self) -> Generator[TrainingReport, None, Breach | None]:
-        """Validate and save; returns a breach if the validation episodes make no sense or memory is too little."""
+        """Validate and save; returns a breach if validation rewards are not finite or memory is too little."""
         try:
-            yield from self._look_and_save()
+            yield from self._validate_and_save()
         except (BadInput, Refused, MemoryError, RuntimeError) as problem:
             breach = breach_of_error(problem)
             if breach is None:
@@ -196,8 +196,8 @@ class TrainingLoop:
             return breach.model_copy(update={"response": "stop"})
         return None
 
-    def _look_and_save(self) -> Iterator[TrainingReport]:
-        """Validate and save where that is due, and note the reason to stop, if there is one."""
+    def _validate_and_save(self) -> Iterator[TrainingReport]:
+        """Validate and save when due, and record the reason to stop, if there is one."""
         now, spec = self._progress, self._spec
         now.round += 1
         last = now.round == spec.rounds
@@ -219,22 +219,22 @@ class TrainingLoop:
     def _validate(self) -> Validated:
         now = self._progress
         rewards = self._arena.validate(self._act)
-        found = score(rewards, self._reference)
+        validation = score(rewards, self._reference)
         figures = dict(self._arena.record(self._act))
-        figures |= {"reward": found.mean, "reward_lower_95": found.lower_95, **self._arena.figures(rewards)}
+        figures |= {"reward": validation.mean, "reward_lower_95": validation.lower_95, **self._arena.figures(rewards)}
         self._monitor.record(figures)
-        improved = now.best is None or found.mean > now.best.mean
+        improved = now.best is None or validation.mean > now.best.mean
         now.since_best = 0 if improved else now.since_best + 1
         if improved:
-            now.best, now.best_round = found, now.round
-        below = self._reference is not None and found.lead < -self._spec.divergence_margin * abs(
+            now.best, now.best_round = validation, now.round
+        below = self._reference is not None and validation.lead < -self._spec.divergence_margin * abs(
             float(self._reference.mean())
         )
         now.below_reference = now.below_reference + 1 if below else 0
-        return Validated(now.round, found, improved, self._monitor.report())
+        return Validated(now.round, validation, improved, self._monitor.report())
 
     def _act(self, obs: torch.Tensor) -> torch.Tensor:
-        """The best known actions; in smaller pieces from then on where memory is too little for all rows at once."""
+        """Actions without exploring; once memory is too little for all rows at once, in smaller and smaller pieces."""
         while True:
             try:
                 pieces = torch.split(obs, min(self._rows_at_once, len(obs)))
@@ -259,8 +259,8 @@ class TrainingLoop:
             return "plateau", f"no new best in {now.since_best} validations"
         return "", ""
 
-    def _answer(self, breach: Breach, number: int) -> Generator[TrainingReport, None, bool]:
-        """Do what a breach in round `number` asks for; returns whether training is over."""
+    def _respond(self, breach: Breach, number: int) -> Generator[TrainingReport, None, bool]:
+        """Respond to a breach in round `number`; returns whether training is over."""
         now = self._progress
         if breach.response == "stop":
             yield from self._give_up(breach, number, "stop")
@@ -279,7 +279,7 @@ class TrainingLoop:
         self._restore_latest(made_for=scale)
         self._progress.carry_over(now)
         action = f"rolled back to round {self._progress.round}, {halved} halved"
-        saved = self._save()  # before it is told: a run killed now does not go on with what has just failed
+        saved = self._save()  # before it is reported: a run killed now does not resume with the scale that failed
         yield Intervened(number, breach.guardrail, action, breach.detail)
         yield saved
         return False
@@ -293,11 +293,11 @@ class TrainingLoop:
     def _restore_latest(self, *, made_for: LearnerScale | None = None) -> None:
         latest = self._folder.load_latest().checkpoint
         if latest is None:
-            raise GaelpError("the checkpoints of this run are gone: restore them from a copy, or start anew")
+            raise GaelpError("the checkpoints of this run are gone: restore them from a copy, or start another run")
         self._restore(latest.state, made_for=made_for)
 
     def _restore(self, state: Mapping[str, Any], *, made_for: LearnerScale | None = None) -> None:
-        """Go on from `state`; with another scale than it holds where the learner was just made for that one."""
+        """Resume from `state`; `made_for` is the scale of a learner just built, if it is not the saved one."""
         self._progress = TrainingProgress.restore(state["progress"])
         if made_for is None:
             self.learner = self._make(self._progress.scale)
@@ -332,13 +332,13 @@ class TrainingLoop:
         if not self._folder.best_paths:
             raise DataError(
                 f"round {self._progress.best_round} did best, and its checkpoint or the mark on it (NAME.best) is gone:"
-                " restore it from a copy, or begin another run, which ends with the same bits"
+                " restore it from a copy, or begin another run, which ends bit for bit alike"
             )
         return self._folder.best_paths[-1]
 
 
 class _Tally:
-    """What one round came to."""
+    """Counts of one round."""
 
     def __init__(self) -> None:
         self.steps = self.clipped = 0
@@ -351,11 +351,11 @@ class _Tally:
         self.returns.extend(step.finished_returns)
 
     def skipped(self) -> Counter[str]:
-        """Minibatches that learners skipped, by the reason."""
-        found = Counter[str]()
+        """Minibatches that the learner skipped, by reason."""
+        counts = Counter[str]()
         for update in self.updates:
-            found.update({name: count for name, count in update.skipped.items() if count})
-        return found
+            counts.update({name: count for name, count in update.skipped.items() if count})
+        return counts
 
 
 def _halved(scale: LearnerScale, *, memory: bool) -> LearnerScale:
@@ -365,7 +365,7 @@ def _halved(scale: LearnerScale, *, memory: bool) -> LearnerScale:
 
 
 def _within(step: Step, limit: float | None) -> tuple[Step, int]:
-    """The step with rewards inside the limit, and how many were not; what is not finite is left for the learner."""
+    """The step with rewards clipped to the limit, and how many were; the learner deals with those not finite."""
     if limit is None:
         return step, 0
     outside = step.reward.isfinite() & (step.reward.abs() > limit)
@@ -375,14 +375,14 @@ def _within(step: Step, limit: float | None) -> tuple[Step, int]:
 
 def tensors_in(state: Mapping[str, Any], path: str = "") -> dict[str, torch.Tensor]:
     """Every tensor of a learner's state, by its path."""
-    found: dict[str, torch.Tensor] = {}
+    tensors: dict[str, torch.Tensor] = {}
     for name, value in state.items():
         place = f"{path}/{name}" if path else str(name)
         if isinstance(value, Mapping):
-            found |= tensors_in(value, place)
+            tensors |= tensors_in(value, place)
         elif isinstance(value, torch.Tensor):
-            found[place] = value
-    return found
+            tensors[place] = value
+    return tensors
 
 
 def _means(updates: list[Update]) -> dict[str, float]:

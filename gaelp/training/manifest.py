@@ -1,4 +1,4 @@
-"""What a run was made of: seed, configuration, parameters, packages, machine and commit, as one JSON file.
+"""What a run was made from: seed, configuration, parameters, packages, machine and commit, in a JSON file.
 
 Two runs with equal manifests but for `run_id` and `created_at` should have equal parameters. It holds no path, host
 name, user name or setting of the environment.
@@ -36,7 +36,7 @@ __all__ = [
     "write_manifest",
 ]
 
-PACKAGES = ("gaelp", "gymnasium", "numba", "numpy", "pydantic", "safetensors", "torch")  # those that make the numbers
+PACKAGES = ("gaelp", "gymnasium", "numba", "numpy", "pydantic", "safetensors", "torch")  # those that results depend on
 
 _GIT_SECONDS_MAX = 20
 
@@ -57,7 +57,7 @@ class Commit(Frozen):
 
 
 class Manifest(Frozen):
-    """Everything needed to run it again and get the same parameters, and their hash to see that it did."""
+    """Everything needed to run again and get the same parameters, with their hash to compare."""
 
     version: Literal[1] = 1
     run_id: PackageName
@@ -85,7 +85,7 @@ def describe_run(
     packages: Iterable[str] = PACKAGES,
     repository: Path | None = None,
 ) -> Manifest:
-    """The manifest of this process's run as it stands now; `repository` is GAELP's own unless given."""
+    """The manifest of this process's run as it is now; `repository` is GAELP's own unless given."""
     values = {
         "run_id": run_id,
         "seed": seed,
@@ -108,7 +108,7 @@ def parameter_hash(parameters: Mapping[str, torch.Tensor]) -> str:
     digest = hashlib.sha256()
     for name in sorted(parameters):
         tensor = parameters[name].detach().cpu().contiguous()
-        # One line of JSON ends where the bits start, and says how many there are: no two mappings read alike.
+        # One line of JSON ends where the bits start, and says how many there are: no two mappings hash the same text.
         label = json.dumps([name, str(tensor.dtype), list(tensor.shape)], ensure_ascii=True)
         digest.update(label.encode("ascii") + b"\n")
         if tensor.numel():  # torch cannot view an empty tensor as bytes
@@ -122,10 +122,10 @@ def package_versions(names: Iterable[str]) -> dict[str, str | None]:
 
 
 def read_commit(repository: Path) -> Commit:
-    """The commit that a checkout stands at and whether anything differs from it, new files included.
+    """The commit of a checkout and whether anything differs from it, new files included.
 
     Both are None without git, without a commit, or where the folder is not the top of its repository: a package that is
-    installed inside somebody else's repository does not stand at that one's commit.
+    installed inside another repository does not have that repository's commit.
     """
     top, commit = _git(repository, "rev-parse", "--show-toplevel"), _git(repository, "rev-parse", "--verify", "HEAD")
     changes = _git(repository, "status", "--porcelain")
@@ -140,7 +140,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest; what is missing, unknown or wrong is named."""
+    """Read a manifest; DataError names what is missing, unknown or wrong."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as problem:
@@ -159,7 +159,7 @@ def _version(name: str) -> str | None:
 
 def _git(repository: Path, *arguments: str) -> str | None:
     """What git prints, None if it cannot answer."""
-    # No optional locks: looking must not get in the way of somebody who commits.
+    # No optional locks: reading must not block somebody who commits.
     command = ("git", "--no-optional-locks", "-C", str(repository), *arguments)
     try:
         answer = subprocess.run(

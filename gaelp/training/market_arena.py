@@ -28,7 +28,7 @@ from gaelp.training.segment_policy import SegmentPolicy
 __all__ = ["Ground", "MarketArena", "MarketArenaSpec"]
 
 _BATCH_EPISODES = 256  # played at once: bounds memory
-_TASK_EPISODES = 64  # judge one task of a curriculum
+_TASK_EPISODES = 64  # to evaluate one task of a curriculum
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class MarketArenaSpec(Frozen):
     """How markets are turned into rows, and how many episodes are played."""
 
     residual: ResidualSpec = ResidualSpec()
-    rows: PositiveInt = Field(description="campaigns times segments, side by side")
-    flights_per_round: PositiveInt = Field(default=1, description="whole episodes of every row in a round")
+    rows: PositiveInt = Field(description="campaigns times segments that are played in parallel")
+    flights_per_round: PositiveInt = Field(default=1, description="whole episodes that every row plays in a round")
     validation_episodes: int = Field(default=512, ge=2)
 
 
@@ -101,7 +101,7 @@ class MarketArena:
         return self._play(self._learned(self._target, act), self._target.market)
 
     def figures(self, rewards: Rewards) -> Mapping[str, float]:
-        """What the first gate asks for: headroom and leads with lower bounds, successes, steadiness."""
+        """The figures of the first gate: headroom and leads with lower bounds, success rate, steadiness."""
         estimates = {"lead_over_rule": lead(rewards, self.reference())}
         constant = self._constant()
         if constant is not None:
@@ -114,7 +114,7 @@ class MarketArena:
         return values | {f"{name}_lower_95": estimate.lower_95 for name, estimate in estimates.items()}
 
     def reference(self) -> Rewards:
-        """What the rule gets there without a residual."""
+        """Rewards of the rule on the validation episodes, without a residual."""
         if self._rule_rewards is None:
             self._rule_rewards = self._play(self._target.rule(), self._target.market)
         return self._rule_rewards
@@ -136,7 +136,7 @@ class MarketArena:
         return self.policy(name, lambda obs: torch.full((len(obs),), middle) if discrete else torch.zeros(len(obs), 1))
 
     def record(self, act: Act) -> Mapping[str, float]:
-        """Judge every unlocked task of the curriculum, so that it moves on."""
+        """Evaluate every unlocked task of the curriculum and record the result there."""
         if self._curriculum is None or self._reached is None:
             return {}
         names = progress_of.unlocked(self._curriculum, self._reached)
@@ -145,7 +145,7 @@ class MarketArena:
         return {f"task_{name}": reward for name, reward in rewards.items()}
 
     def statuses(self) -> dict[str, str]:
-        """What every task of the curriculum is now; empty without one."""
+        """The status of every task of the curriculum; empty without one."""
         if self._curriculum is None or self._reached is None:
             return {}
         return dict(progress_of.statuses(self._curriculum, self._reached))
@@ -155,7 +155,7 @@ class MarketArena:
         return {} if self._reached is None else progress_of.save(self._reached)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Continue there."""
+        """Continue from `state`."""
         if self._curriculum is not None:
             self._reached = progress_of.load(self._curriculum, state)
 
@@ -173,7 +173,7 @@ class MarketArena:
 
 
 def _mean(rewards: Sequence[float]) -> float:
-    """NaN where a guardrail broke the round off before its first flight ended."""
+    """NaN where a guardrail ended the round before its first flight did."""
     return math.fsum(rewards) / len(rewards) if rewards else math.nan
 
 

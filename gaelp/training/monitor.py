@@ -2,11 +2,11 @@
 
 The trend is the Theil-Sen slope, judged by a Mann-Kendall test: both use ranks or medians alone, so one odd evaluation
 does not make a trend, and the test needs no normal errors at ten points. Successive evaluations resemble each other,
-which makes the plain test cry wolf; its variance is therefore widened by the lag-one autocorrelation of the detrended
+so the plain test raises false alarms; its variance is therefore widened by the lag-one autocorrelation of the detrended
 ranks (corrected for its bias in short series, never narrowed). Without a trend, at alpha 0.05 and 10 or 50 points, the
 alarm then comes in 3-4% of independent series, 6-7% at autocorrelation 0.3 and 7-11% at 0.6; the plain test reaches
-14% and 31%. Verdicts are meant for reading and for stopping early, not for graduation: they are looked at again after
-every evaluation, which a gate's evidence must not be.
+14% and 31%. Verdicts are meant for reading and for stopping early, not for graduation: they are made again after every
+evaluation, which a gate's evidence must not be.
 """
 
 import math
@@ -56,7 +56,7 @@ class MonitorSpec(Frozen):
     anomaly_z: PositiveFloat = 5.0
     anomaly_minimum: int = Field(default=10, ge=3)  # 1% false alarms at z=5 on ten normal points, 1.7% on eight
     scale_floor: PositiveFloat = 1e-6
-    scale_floor_fraction: float = Field(default=0.01, ge=0)  # of the median: equal evaluations make no jitter odd
+    scale_floor_fraction: float = Field(default=0.01, ge=0)  # of the median, so that tiny jitter is no anomaly
 
     @model_validator(mode="after")
     def _windows_fit(self) -> Self:
@@ -70,7 +70,7 @@ class MonitorSpec(Frozen):
 
 
 class GoalReport(Frozen):
-    """How far a goal is: `distance` >= 0 is the margin beyond what is asked, < 0 what is missing; None: no figure."""
+    """Distance to a goal: >= 0 is the margin by which it is met, < 0 is what is missing, None: no figure."""
 
     goal: Goal
     value: float | None
@@ -102,7 +102,7 @@ class SeriesReport(Frozen):
 
 
 class MonitorReport(Frozen):
-    """What the monitor saw up to the evaluation number `records`."""
+    """Trends and goals after `records` evaluations."""
 
     records: NonNegativeInt
     series: tuple[SeriesReport, ...]
@@ -125,7 +125,7 @@ class PerformanceMonitor:
         self._series: dict[str, list[tuple[int, float]]] = {}
 
     def record(self, metrics: Mapping[str, float]) -> None:
-        """Take in one evaluation; NaN and infinity are refused by name and nothing of that evaluation is kept."""
+        """Record one evaluation; BadInput names NaN and infinity, and nothing of that evaluation is kept."""
         _check_finite(metrics)
         self._records += 1
         for name, value in metrics.items():
@@ -150,11 +150,11 @@ class PerformanceMonitor:
         return {"version": _VERSION, "records": self._records, "series": series}
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
-        """Continue from `state`; what is unknown, missing or out of order is refused by name and changes nothing."""
+        """Continue from `state`; DataError names what is unknown, missing or out of order, and nothing is changed."""
         if saved.get("version", _VERSION) != _VERSION:
             raise DataError(
                 f"{_SAVED} has version {saved['version']!r}, this release reads {_VERSION}:"
-                " continue with the release that wrote it, or start the monitor anew"
+                " continue with the release that wrote it, or start the monitor again"
             )
         try:
             checked = validated(_Saved, dict(saved), lambda _: _SAVED, error=DataError)
@@ -184,8 +184,8 @@ def goal_report(goal: Goal, metrics: Mapping[str, float]) -> GoalReport:
 
 
 def monitor_figures(report: MonitorReport) -> dict[str, float]:
-    """What a curve can be drawn of: the distance to each goal, and slope and oddness of each series by its windows."""
-    figures = {f"goals/{one.goal.figure}": one.distance for one in report.goals}
+    """Figures to plot: the distance to each goal, and slope and outlier z-score of each series by its windows."""
+    figures = {f"goals/{goal.goal.figure}": goal.distance for goal in report.goals}
     for series in report.series:
         for window in (series.short, series.long):
             place = f"{series.name}_last_{window.window}"
@@ -241,7 +241,7 @@ def _trend_test(records: Floats, values: Floats) -> tuple[float, float]:
     variance = _score_variance(values) * _widening(values - slope * (records - records[0]))
     if variance <= 0:
         return slope, 1.0
-    # One off the score, because it moves in steps of two while the normal curve is smooth.
+    # Continuity correction: the score moves in steps of two while the normal curve is smooth.
     z = max(abs(score) - 1, 0) / math.sqrt(variance)
     return slope, float(2 * ndtr(-z))
 

@@ -1,4 +1,4 @@
-"""No heuristic at all: bid each segment's running price level, so that whatever is better has been learned."""
+"""A rule without a heuristic: bid each segment's running price level. Whatever does better has been learned."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ __all__ = ["PriceLevelRule"]
 
 
 class PriceLevelRule:
-    """Bids the price that is seen, whatever the value and however much money is left."""
+    """Bids the observed price level, whatever the value and the money left."""
 
     name = "price level"
 

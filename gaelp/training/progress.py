@@ -1,4 +1,4 @@
-"""Where a training run stands: what is saved beside the learner with every checkpoint."""
+"""The progress of a training run, saved beside the learner with every checkpoint."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ TrainingEnding = Literal["", "goal", "plateau", "divergence"]
 
 
 class LearnerScale(Frozen):
-    """What guardrails have made of the configured learning rate and minibatch."""
+    """Factors by which guardrails have reduced the configured learning rate and minibatch."""
 
     learning_rate: float = 1.0
     minibatch: float = 1.0
@@ -30,7 +30,7 @@ class TrainingProgress:
     rollbacks: int = 0
     clipped_rewards: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
-    best_round: int = -1  # -1: the reference, which is the rule left unchanged
+    best_round: int = -1  # -1: the unchanged rule
     best: Score | None = None
     since_best: int = 0  # validations
     below_reference: int = 0  # validations in a row
@@ -39,7 +39,7 @@ class TrainingProgress:
     ended_detail: str = ""
 
     def carry_over(self, failed: "TrainingProgress") -> None:
-        """After going back: what was counted on the way that failed still happened."""
+        """After a rollback, keep the counts of the attempt that failed: they still happened."""
         self.rollbacks = failed.rollbacks + 1
         self.clipped_rewards, self.skipped = failed.clipped_rewards, failed.skipped
 
@@ -51,7 +51,7 @@ class TrainingProgress:
 
     @classmethod
     def restore(cls, saved: Mapping[str, Any]) -> Self:
-        """Where `state` was taken."""
+        """The progress that `state` returned."""
         return cls(
             **{name: saved[name] for name in _PLAIN},
             scale=LearnerScale.model_validate(saved["scale"]),

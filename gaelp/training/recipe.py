@@ -1,4 +1,4 @@
-"""A recipe: everything that is chosen to train an agent on markets, as one file of configs/agents/."""
+"""A recipe: all choices for training an agent on markets, in one file of configs/agents/."""
 
 from pathlib import Path
 from typing import Any, Self
@@ -39,7 +39,7 @@ class Recipe(Frozen):
     @model_validator(mode="after")
     def _algorithm_and_actions_fit(self) -> Self:
         try:
-            kind, _ = self.kind, self.agent  # wrong settings are told here, not after minutes
+            kind, _ = self.kind, self.agent  # wrong settings fail here, not after minutes
         except ConfigError as problem:
             raise ValueError(str(problem)) from problem  # whoever loads a file adds its name and line
         actions = self.arena.residual.actions

@@ -1,4 +1,4 @@
-"""What training says while it runs: one small object for each thing that happened."""
+"""Reports of a training run: one small object for each event."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ StopKind = Literal["finished", "goal", "plateau", "divergence", "guardrail"]
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """Training goes on from a checkpoint; `refused` says which newer ones could not be used, and why."""
+    """Training resumes from a checkpoint; `refused` says which newer ones could not be used, and why."""
 
     path: Path
     round: int
@@ -39,7 +39,7 @@ class RoundDone:
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """How the policy does on the validation episodes, without exploring."""
+    """The score of the policy on the validation episodes, without exploring."""
 
     round: int
     score: Score
@@ -67,7 +67,7 @@ class Intervened:
 
 @dataclass(frozen=True, slots=True)
 class TrainingStopped:
-    """The last report: why training ended, and the checkpoint that did best, None if it is the rule left unchanged."""
+    """The last report: why training ended, and the best checkpoint, None if none did better than the rule."""
 
     kind: StopKind
     detail: str

@@ -1,4 +1,4 @@
-"""A market as a learner shared across segments sees it: one row a segment, acting as a residual around a rule's bid.
+"""A market as an environment for one learner shared by all segments: a row per segment, a residual on a rule's bid.
 
 The action of a row moves its bid up or down against what the rule would bid; with zeros the rule is played unchanged.
 The training reward of a row is its own part of the value minus what its spend was worth elsewhere: (value - share x
@@ -39,7 +39,7 @@ _REWARD_SCALE = 20.0  # a flight's rewards then add up to a few units a segment,
 
 
 class ResidualSpec(Frozen):
-    """How rows act and what they are paid."""
+    """How the actions of rows change bids, and the price of spend in their training reward."""
 
     scale: PositiveFloat = Field(
         default=0.6, le=4, description="log bid at an action of 1; three times that at the bounds"
@@ -50,9 +50,9 @@ class ResidualSpec(Frozen):
     budget_price: Literal["flight", "remaining"] = Field(
         default="remaining", description="what spend is charged: the optimum's price, or that of what is left this hour"
     )
-    budget_price_share: float = Field(default=0.9, ge=0, le=2, description="how dear spend is in the training reward")
+    budget_price_share: float = Field(default=0.9, ge=0, le=2, description="share of that price charged in training")
     actions: Literal["continuous", "discrete"] = "continuous"
-    choices: int = Field(default=9, ge=3, le=51, description="residuals on offer to discrete learners, an odd number")
+    choices: int = Field(default=9, ge=3, le=51, description="number of residuals for discrete learners, odd")
 
     @model_validator(mode="after")
     def _the_middle_is_nothing(self) -> Self:
@@ -114,9 +114,8 @@ class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[An
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._seed, self._batch = 0, 0
-        self.finished_rewards: list[
-            float
-        ] = []  # the project's reward, mean over the campaigns of each batch that ended
+        # The project's reward, the mean over the campaigns of each batch that ended.
+        self.finished_rewards: list[float] = []
 
     def reset(
         self,
@@ -166,12 +165,7 @@ class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[An
             return self._remaining(market.hour, state.left_micros, state.day_left_micros)
         return np.asarray(market.world.budget_price_log[:, market.hour // DAY_HOURS])
 
-    def _row_rewards(
-        self,
-        value_micros: Floats,
-        cost_micros: Ints,
-        price_log: Floats,
-    ) -> Floats32:
+    def _row_rewards(self, value_micros: Floats, cost_micros: Ints, price_log: Floats) -> Floats32:
         price = self.residual.budget_price_share * np.exp(price_log)[:, None]
         surplus = reward(value_micros - price * cost_micros, self.market.world.optimum_micros[:, None])
         return np.asarray(_REWARD_SCALE * surplus.reshape(-1), dtype=np.float32)

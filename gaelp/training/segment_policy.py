@@ -1,4 +1,4 @@
-"""A learned policy that any market can be played with: a rule, moved segment by segment by a network."""
+"""A learned policy for any market: a rule whose bids a network moves segment by segment."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ class SegmentPolicy:
         return self._name
 
     def begin(self, brief: Brief, /) -> None:
-        """Start afresh with what is known at launch."""
+        """Start new episodes with what is known at launch."""
         self._rule.begin(brief)
         self._features = SegmentFeatures(brief)
         self._last = np.zeros((brief.campaigns, brief.segments))

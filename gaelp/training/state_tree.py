@@ -5,8 +5,8 @@ scalars, whole numbers of any size, floats (NaN and infinity too), booleans, tex
 were, with four exceptions: an OrderedDict comes back as a dict, a tensor on the CPU, strides as C order, and what
 shared memory comes back apart.
 
-The JSON part says what stands where. None, booleans, text, lists, finite floats and whole numbers below 2**63 stand for
-themselves; everything else is an object with one key, its kind, such as {"tuple": [...]} or {"torch": "name of array"}.
+The JSON part holds the structure. None, booleans, text, lists, finite floats and whole numbers below 2**63 are written
+as they are; all else is an object with one key, its kind, such as {"tuple": [...]} or {"torch": "name of array"}.
 """
 
 import json
@@ -45,7 +45,7 @@ _ALLOWED = "a dict, list, tuple, torch tensor, NumPy array or scalar, int, float
 
 
 def flatten(state: object) -> tuple[dict[str, Array], str]:
-    """The arrays of a state by name (C order, some share the state's memory), and the rest as one line of JSON."""
+    """The arrays of a state by name (C order, some share the state's memory), and the rest as a line of JSON."""
     arrays: dict[str, Array] = {}
     skeleton = _Taking(arrays).node(state, ())
     return arrays, json.dumps(skeleton, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
@@ -102,8 +102,8 @@ class _Taking:
 
     def _tensor(self, tensor: torch.Tensor, path: tuple[str | int, ...]) -> dict[str, str]:
         if tensor.layout is not torch.strided or tensor.device.type == "meta":
-            seen = f"a {tensor.layout} tensor on {tensor.device}"
-            raise BadInput(f"{_shown(path)}: saw {seen}; allowed: a dense one with data")
+            kind = f"a {tensor.layout} tensor on {tensor.device}"
+            raise BadInput(f"{_shown(path)}: saw {kind}; allowed: a dense one with data")
         if tensor.requires_grad:
             raise BadInput(f"{_shown(path)}: saw a tensor that requires a gradient; give its .detach()")
         if tensor.dtype not in _TORCH_DTYPES:

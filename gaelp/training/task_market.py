@@ -13,19 +13,19 @@ __all__ = ["build_task", "build_tasks"]
 
 
 def build_tasks(spec: CurriculumSpec) -> dict[str, MarketSpec]:
-    """Every task's market, so that a mistake in the last task is told before the first is trained."""
+    """Every task's market, so that a mistake in the last task is reported before the first is trained."""
     return {task.name: build_task(task) for task in spec.tasks}
 
 
 def build_task(task: Task) -> MarketSpec:
     """The market of a task, called after it; ConfigError names the task and the key that does not fit the market.
 
-    Mappings of the overrides merge into the market's, everything else replaces. An override ends the market file's own
-    range for its key, which would hide it. A range of the task varies what happens; what the bidder is told, such as
-    the average click rate, stays the single value beside it.
+    Mappings of the overrides merge into the market's, everything else replaces. An override removes the market file's
+    own range for its key, which would hide it. A range of the task varies what happens; what the bidder knows, such as
+    the average click rate, stays the single value.
     """
     values = _laid_over(_market(task).model_dump(mode="json"), task.overrides)
-    # Dropped before the check, put back after: a range of the file may not fit an override that ends it.
+    # Dropped before the check, put back after: a range of the file may not fit an override that removes it.
     ranges = _ranges(values.pop("randomise"), task)
     _check(task, values, "overrides")
     for path, end in _range_ends(task):
@@ -80,6 +80,6 @@ def _nested(path: str, value: float) -> dict[str, Any]:
 
 
 def _label(task: Task, label: object) -> object:
-    """What the market says of itself holds no longer once a task changes it."""
+    """The market's own label is wrong once a task changes the market."""
     untouched = not (task.overrides or task.randomise) or "label" in task.overrides
     return label if untouched else f"{label or task.market}, changed for task {task.name}"

@@ -28,9 +28,9 @@ def test_the_loss_is_the_one_computed_by_hand_in_double_precision(entropy_weight
     entropy = math.fsum(entropies) / 50
     single = [torch.tensor(array, dtype=torch.float32) for array in (log_probs, values, entropies)]
     rows = Batch({name: torch.tensor(x).float() for name, x in (("advantages", advantages), ("targets", targets))})
-    found = a2c_loss(Predicted(*single), rows, value_weight=0.4, entropy_weight=entropy_weight)
+    actual = a2c_loss(Predicted(*single), rows, value_weight=0.4, entropy_weight=entropy_weight)
     expected = (policy_loss + 0.4 * value_loss - entropy_weight * entropy, policy_loss, value_loss, entropy)
-    np.testing.assert_allclose([figure.item() for figure in found], expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose([figure.item() for figure in actual], expected, rtol=1e-6, atol=1e-6)
 
 
 def collect(learner):
@@ -60,11 +60,11 @@ def test_pieces_make_the_same_step_from_fewer_rows_at_once(pieces):
     seen, predict = [], cut.networks.predict
     cut.networks.predict = lambda obs, actions: seen.append(len(obs)) or predict(obs, actions)
     collect(whole), collect(cut)
-    wanted, found = whole.update(0.0), cut.update(0.0)
+    wanted, actual = whole.update(0.0), cut.update(0.0)
     assert max(seen) == math.ceil(ROWS * LENGTH / pieces)
     assert sum(seen) == ROWS * LENGTH
-    assert found.gradient_steps == 1
-    assert found.metrics == pytest.approx(wanted.metrics, rel=1e-4, abs=1e-6)
+    assert actual.gradient_steps == 1
+    assert actual.metrics == pytest.approx(wanted.metrics, rel=1e-4, abs=1e-6)
     ours, theirs = (learner.state()["parameters"] for learner in (cut, whole))
     assert all(torch.allclose(ours[name], theirs[name], atol=1e-6) for name in theirs)
 

@@ -67,8 +67,8 @@ def test_targets_equal_a_float64_hand_computation():
     own, online = rng.normal(size=(2, 64, 3, 5))
     for choosing in (own, online):
         inputs = [torch.tensor(array, dtype=torch.float32) for array in (rewards, discounts, own, choosing)]
-        seen = bellman_targets(*inputs).numpy()
-        np.testing.assert_allclose(seen, by_hand(rewards, discounts, own, choosing), rtol=0, atol=1e-6)
+        targets = bellman_targets(*inputs).numpy()
+        np.testing.assert_allclose(targets, by_hand(rewards, discounts, own, choosing), rtol=0, atol=1e-6)
 
 
 def test_double_targets_take_the_online_choice_and_the_target_networks_number():
@@ -85,8 +85,8 @@ def test_the_best_action_is_the_one_with_the_highest_mean_not_the_highest_quanti
 
 def test_nothing_follows_a_terminated_episode():
     outputs = torch.randn(2, 3, 4)
-    seen = bellman_targets(torch.tensor([1.0, 2.0]), torch.zeros(2), outputs, outputs)
-    assert seen.tolist() == [[1.0] * 4, [2.0] * 4]
+    targets = bellman_targets(torch.tensor([1.0, 2.0]), torch.zeros(2), outputs, outputs)
+    assert targets.tolist() == [[1.0] * 4, [2.0] * 4]
 
 
 def test_epsilon_is_the_share_of_uniform_draws():

@@ -30,7 +30,7 @@ def collection(actions=CHOICE, *, length=LENGTH, log_std=0.0, spaces=None, **opt
 
 
 class World:
-    """Rows whose observations are drawn; nothing ends unless told to."""
+    """Rows whose observations are drawn; nothing ends unless asked to."""
 
     def __init__(self, seed=2):
         self.rng = torch.Generator().manual_seed(seed)

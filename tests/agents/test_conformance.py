@@ -168,7 +168,7 @@ def test_a_kind_that_claims_actions_its_learner_refuses_is_caught_without_pytest
     sound = find_agent("sac")
     kind = AgentKind("sac", sound.config, sound.build, "both", sound.scale)
     assert [type(spaces.actions) for spaces in spaces_of(kind)][1] is DiscreteActions
-    with pytest.raises(Exception, match="follows the gradient"):
+    with pytest.raises(Exception, match="needs continuous actions"):
         check_learner(kind, agent_config(kind, REPLAY))
 
 

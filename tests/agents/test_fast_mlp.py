@@ -23,9 +23,9 @@ def test_outputs_and_gradients_are_those_of_autograd(activation, hidden):
     net = network(activation, hidden)
     inputs = torch.randn(200, 5, generator=torch.Generator().manual_seed(1), requires_grad=True)
     torch.testing.assert_close(FastMlp(net)(inputs), net(inputs), rtol=1e-6, atol=1e-6)
-    found = gradients(FastMlp(net), net.parameters(), inputs)
+    actual = gradients(FastMlp(net), net.parameters(), inputs)
     expected = gradients(net, net.parameters(), inputs)
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(actual, expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
 
 

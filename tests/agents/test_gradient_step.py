@@ -163,7 +163,7 @@ def test_the_rows_at_some_places_count_alone_however_many_parts_they_are_gathere
         return figures
 
     figures = stepper.accumulate(batch(), add_gradient, places=places)
-    found = stepper.gradient.clone()
+    actual = stepper.gradient.clone()
     expected = stepper.differentiate(batch().select(places), loss_of)
-    torch.testing.assert_close(found, stepper.gradient)
+    torch.testing.assert_close(actual, stepper.gradient)
     assert figures == pytest.approx(expected)

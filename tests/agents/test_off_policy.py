@@ -1,4 +1,4 @@
-"""What SAC and TD3 share as learners: acting, turns, guardrails, determinism and exact resume."""
+"""What SAC and TD3 share as learners: acting, when to update, guardrails, determinism and exact resume."""
 
 import hashlib
 import math
@@ -71,7 +71,7 @@ def parameter_hash(learner):
 
 @both
 def test_choices_are_refused_with_the_way_out(name):
-    with pytest.raises(BadInput, match=rf"{name} follows .* DiscreteActions\(count=3\): .* dqn or ppo"):
+    with pytest.raises(BadInput, match=rf"{name} needs .* DiscreteActions\(count=3\): .* dqn or ppo"):
         build(name, spaces=Spaces(SIZE, DiscreteActions(3), ROWS))
 
 

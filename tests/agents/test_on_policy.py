@@ -59,7 +59,7 @@ def build(kind, spaces=SPACES["box"], *, seed=0, **changes):
 
 
 def step_of(index, act, **changes):
-    """A step that depends on its index and the actions alone; rows go on from where they were, unless they ended."""
+    """A step that depends on its index and the actions alone; rows continue unless they ended."""
     obs, led_to = (torch.randn(ROWS, SIZE, generator=torch.Generator().manual_seed(9 + i)) for i in (index, index + 1))
     terminated, truncated = torch.rand(2, ROWS, generator=torch.Generator().manual_seed(5000 + index)) < 0.1
     action = act(obs)
@@ -172,13 +172,13 @@ def test_figures_are_finite_and_tell_how_learning_goes(kind, spaces):
 
 def test_schedules_follow_the_progress(kind):
     learner = build(kind, entropy_weight=LinearSchedule(start=0.1, end=0.0))
-    seen = []
+    values = []
     for progress in (0.0, 0.5, 1.0):
         for index in range(LENGTH):
             observe(learner, index)
         metrics = learner.update(progress).metrics
-        seen.append((metrics["learning_rate"], metrics["entropy_weight"]))
-    assert seen == [(1e-2, 0.1), (pytest.approx(5.5e-3), 0.05), (1e-3, 0.0)]
+        values.append((metrics["learning_rate"], metrics["entropy_weight"]))
+    assert values == [(1e-2, 0.1), (pytest.approx(5.5e-3), 0.05), (1e-3, 0.0)]
 
 
 @pytest.mark.parametrize("reason", ["loss", "gradient"])

@@ -60,7 +60,7 @@ def drawn_rows(seed=0, rows=400):
 
 
 class Given:
-    """Stands for stable-baselines3's policy: returns what the networks are to have said of the rows."""
+    """Replaces stable-baselines3's policy: returns given outputs for the rows."""
 
     def __init__(self, predicted):
         self.predicted, self.loss = predicted, None
@@ -123,8 +123,8 @@ def test_the_loss_on_the_same_tensors_is_that_of_stable_baselines3(clip_range, v
         tensor.grad = None
     loss.loss.backward()
     for tensor, expected in zip(predicted, gradients, strict=True):
-        found = torch.zeros(400) if tensor.grad is None else tensor.grad
-        torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+        actual = torch.zeros(400) if tensor.grad is None else tensor.grad
+        torch.testing.assert_close(actual, expected, rtol=0, atol=1e-6)
 
 
 def random_steps(ending=0.2):
@@ -150,9 +150,9 @@ def test_the_gradients_derived_by_hand_are_those_of_autograd(size, entropy_weigh
     rows = Batch({**rows.tensors, "actions": actions, "log_probs": moved})
     weights = PpoWeights(clip_range=0.2, entropy_weight=entropy_weight, value_weight=0.7)
     expected = ppo_loss(Predicted(policy.log_prob(actions), values, policy.entropy()), rows, weights)
-    found, gradients = gaussian_ppo_loss(policy, values, rows, weights)
-    assert 0.1 < found.clip_fraction < 0.9
-    torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-5, atol=1e-6)
+    actual, gradients = gaussian_ppo_loss(policy, values, rows, weights)
+    assert 0.1 < actual.clip_fraction < 0.9
+    torch.testing.assert_close(torch.stack(actual), torch.stack(expected), rtol=1e-5, atol=1e-6)
     for ours, theirs in zip(gradients, torch.autograd.grad(expected.loss, leaves), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-7)
 
@@ -169,8 +169,8 @@ def test_an_update_with_fast_gradients_is_that_of_autograd(further):
             learner.observe(Step(now, action, now.sum(1) * action[:, 0], then, ended, ended, ()))
         metrics = learner.update(0.0).metrics
         after.append((metrics, learner.state()["parameters"]))
-    (found, moved), (expected, reference) = after
-    assert found == pytest.approx(expected, rel=1e-3, abs=1e-5)
+    (actual, moved), (expected, reference) = after
+    assert actual == pytest.approx(expected, rel=1e-3, abs=1e-5)
     for name, tensor in moved.items():
         torch.testing.assert_close(tensor, reference[name], rtol=1e-4, atol=1e-5)
 
@@ -214,9 +214,9 @@ def test_vtrace_corrects_for_a_policy_that_moved_since_it_acted():
     steps = Steps(kept["steps"]["rewards"], values[:-1], values[1:], never, never)
     corrected = vtrace(steps, moved, gamma=0.99, rho_bar=1.0, c_bar=0.95).targets
     uncorrected = gae(steps, gamma=0.99, gae_lambda=0.95).targets
-    found = learner.update(0.0).metrics["explained_variance"]
-    assert found == pytest.approx(explained_variance(steps.values, corrected), abs=1e-5)
-    assert found != pytest.approx(explained_variance(steps.values, uncorrected), abs=1e-3)
+    actual = learner.update(0.0).metrics["explained_variance"]
+    assert actual == pytest.approx(explained_variance(steps.values, corrected), abs=1e-5)
+    assert actual != pytest.approx(explained_variance(steps.values, uncorrected), abs=1e-3)
 
 
 @pytest.mark.parametrize(("epochs", "alike"), [(1, True), (3, False)])

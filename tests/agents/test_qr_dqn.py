@@ -23,8 +23,8 @@ def test_the_loss_equals_sb3_contribs(rows, quantiles, targets, spread, seed):
     predicted = spread * torch.randn(rows, quantiles, generator=generator, dtype=torch.float64)
     target = spread * torch.randn(rows, targets, generator=generator, dtype=torch.float64)
     reference = quantile_huber_loss(predicted, target, sum_over_quantiles=True)
-    seen = quantile_losses(predicted, target, midpoints=quantile_midpoints(quantiles), threshold=1.0).losses.mean()
-    torch.testing.assert_close(seen, reference, rtol=1e-6, atol=1e-6)
+    actual = quantile_losses(predicted, target, midpoints=quantile_midpoints(quantiles), threshold=1.0).losses.mean()
+    torch.testing.assert_close(actual, reference, rtol=1e-6, atol=1e-6)
 
 
 def test_the_gradient_equals_sb3_contribs():
@@ -32,8 +32,8 @@ def test_the_gradient_equals_sb3_contribs():
     predicted, target = torch.randn(64, 25, requires_grad=True), 2 * torch.randn(64, 25)
     [reference] = torch.autograd.grad(quantile_huber_loss(predicted, target), predicted)
     rows = quantile_losses(predicted, target, midpoints=quantile_midpoints(25), threshold=1.0)
-    [seen] = torch.autograd.grad(rows.losses.mean(), predicted)
-    torch.testing.assert_close(seen, reference, rtol=1e-6, atol=1e-6)
+    [actual] = torch.autograd.grad(rows.losses.mean(), predicted)
+    torch.testing.assert_close(actual, reference, rtol=1e-6, atol=1e-6)
 
 
 def by_hand(predicted, target, threshold):

@@ -54,8 +54,8 @@ def test_targets_equal_a_float64_hand_computation():
         np.minimum(first, second) - 0.3 * log_probs
     )
     values, log_probs = torch.tensor(np.stack([first, second])).float(), torch.tensor(log_probs).float()
-    seen = soft_targets(batch, values, log_probs, torch.tensor(0.3))
-    np.testing.assert_allclose(seen.numpy(), wanted, rtol=1e-6, atol=1e-6)
+    actual = soft_targets(batch, values, log_probs, torch.tensor(0.3))
+    np.testing.assert_allclose(actual.numpy(), wanted, rtol=1e-6, atol=1e-6)
 
 
 def test_a_terminated_step_is_worth_its_reward_alone():
@@ -92,11 +92,11 @@ def policy_draw(sac, obs, noise):
 def critic_values(critics, obs, actions):
     inputs = np.concatenate([obs, actions], 1)
     layers = [
-        [(weight.detach().numpy()[one], bias.detach().numpy()[one]) for weight, bias in zip(*both, strict=True)]
+        [(weight.detach().numpy()[critic], bias.detach().numpy()[critic]) for weight, bias in zip(*both, strict=True)]
         for both in [(critics.weights, critics.biases)]
-        for one in range(2)
+        for critic in range(2)
     ]
-    return np.stack([forward(one, inputs)[:, 0] for one in layers])
+    return np.stack([forward(critic, inputs)[:, 0] for critic in layers])
 
 
 def test_one_whole_step_reports_the_losses_a_float64_hand_computation_gives():
@@ -117,11 +117,11 @@ def test_one_whole_step_reports_the_losses_a_float64_hand_computation_gives():
 
     once = turn(torch.Generator().manual_seed(4))
     errors = sac.learn(batch, once)
-    seen = once.tally.metrics()
-    assert seen["critic_loss"] == pytest.approx(critic_loss, abs=1e-6)
-    assert seen["temperature_loss"] == pytest.approx(-np.log(0.2) * np.mean(log_probs - 2.0), abs=1e-6)
-    assert seen["entropy"] == pytest.approx(-log_probs.mean(), abs=1e-6)
-    assert seen["action_std"] == pytest.approx(np.exp(log_std).mean(), abs=1e-6)
+    actual = once.tally.metrics()
+    assert actual["critic_loss"] == pytest.approx(critic_loss, abs=1e-6)
+    assert actual["temperature_loss"] == pytest.approx(-np.log(0.2) * np.mean(log_probs - 2.0), abs=1e-6)
+    assert actual["entropy"] == pytest.approx(-log_probs.mean(), abs=1e-6)
+    assert actual["action_std"] == pytest.approx(np.exp(log_std).mean(), abs=1e-6)
     np.testing.assert_allclose(errors.numpy(), np.abs(values - targets).mean(0), atol=1e-6)
 
 
@@ -163,25 +163,25 @@ def reference_sac(batch, **settings):
 
 def stacked(layers):
     """Two plain critics' weights in the order and layout of ours."""
-    return [torch.stack([one.weight.T for one in both]) for both in layers], [
-        torch.stack([one.bias.unsqueeze(0) for one in both]) for both in layers
+    return [torch.stack([layer.weight.T for layer in both]) for both in layers], [
+        torch.stack([layer.bias.unsqueeze(0) for layer in both]) for both in layers
     ]
 
 
 def parts_of(theirs):
     """The networks of the reference as a state of ours."""
     body = [layer for layer in theirs.actor.latent_pi if isinstance(layer, torch.nn.Linear)]
-    found = {}
+    tensors = {}
     for index, layer in enumerate(body):
-        found |= {f"actor.{2 * index}.weight": layer.weight, f"actor.{2 * index}.bias": layer.bias}
+        tensors |= {f"actor.{2 * index}.weight": layer.weight, f"actor.{2 * index}.bias": layer.bias}
     heads = (theirs.actor.mu, theirs.actor.log_std)
-    found["actor.4.weight"] = torch.cat([head.weight for head in heads])
-    found["actor.4.bias"] = torch.cat([head.bias for head in heads])
+    tensors["actor.4.weight"] = torch.cat([head.weight for head in heads])
+    tensors["actor.4.bias"] = torch.cat([head.bias for head in heads])
     for name, critic in (("critics", theirs.critic), ("targets", theirs.critic_target)):
         weights, biases = stacked(list(zip(critic.qf0[::2], critic.qf1[::2], strict=True)))
         for index in range(3):
-            found |= {f"{name}.weights.{index}": weights[index], f"{name}.biases.{index}": biases[index]}
-    return {name: tensor.detach().clone() for name, tensor in found.items()}
+            tensors |= {f"{name}.weights.{index}": weights[index], f"{name}.biases.{index}": biases[index]}
+    return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
 
 @pytest.mark.usefixtures("in_float64")
@@ -200,16 +200,16 @@ def test_three_whole_steps_equal_those_of_stable_baselines(learn_temperature):
         theirs.train(1, ROWS)
         once = turn(torch.Generator().manual_seed(seed))
         sac.learn(batch, once)
-        logged, seen = theirs.logger.name_to_value, once.tally.metrics()
-        assert seen["critic_loss"] == pytest.approx(logged["train/critic_loss"], abs=1e-6)
-        assert seen["actor_loss"] == pytest.approx(logged["train/actor_loss"], abs=1e-6)
-        assert seen["temperature"] == pytest.approx(logged["train/ent_coef"], abs=1e-6)
+        logged, actual = theirs.logger.name_to_value, once.tally.metrics()
+        assert actual["critic_loss"] == pytest.approx(logged["train/critic_loss"], abs=1e-6)
+        assert actual["actor_loss"] == pytest.approx(logged["train/actor_loss"], abs=1e-6)
+        assert actual["temperature"] == pytest.approx(logged["train/ent_coef"], abs=1e-6)
         if learn_temperature:
-            assert seen["temperature_loss"] == pytest.approx(logged["train/ent_coef_loss"], abs=1e-6)
+            assert actual["temperature_loss"] == pytest.approx(logged["train/ent_coef_loss"], abs=1e-6)
         ours = sac.state_dict()
         for name, wanted in parts_of(theirs).items():
             torch.testing.assert_close(ours[name], wanted, rtol=1e-6, atol=1e-6, msg=name)
-    assert ("temperature_loss" in seen) == learn_temperature
+    assert ("temperature_loss" in actual) == learn_temperature
 
 
 # Behaviour
@@ -254,7 +254,7 @@ def test_without_a_future_what_comes_next_changes_nothing():
         batch = minibatch(torch.float32)
         batch = batch._replace(next_obs=scale * batch.next_obs)
         errors = sac.learn(batch, turn(torch.Generator().manual_seed(0)))
-        learned.append(torch.cat([errors, *(one.detach().flatten() for one in sac.parameters())]))
+        learned.append(torch.cat([errors, *(parameter.detach().flatten() for parameter in sac.parameters())]))
     assert torch.equal(*learned)
 
 

@@ -54,8 +54,8 @@ def test_the_density_of_one_action_sums_to_one():
 def test_the_slope_of_tanh_is_exact_and_finite_where_tanh_rounds_to_one(before):
     # cosh overflows nowhere in this range, and log(1 - tanh(x)^2) = -2 log cosh(x).
     wanted = -2 * math.log(math.cosh(before))
-    seen = log_tanh_slope(torch.tensor(before, dtype=torch.float64)).item()
-    assert seen == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+    actual = log_tanh_slope(torch.tensor(before, dtype=torch.float64)).item()
+    assert actual == pytest.approx(wanted, rel=1e-9, abs=1e-9)
     assert math.isfinite(log_tanh_slope(torch.tensor(before)).item())
 
 

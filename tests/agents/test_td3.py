@@ -45,12 +45,12 @@ def test_targets_equal_a_float64_hand_computation():
     actions, noise = np.tanh(rng.normal(size=(ROWS, ACTIONS))), rng.normal(size=(ROWS, ACTIONS))
     values = rng.normal(size=(2, ROWS))
     wanted_actions = np.clip(actions + np.clip(noise, -0.5, 0.5), -1, 1)
-    seen = smoothed_actions(torch.tensor(actions).float(), torch.tensor(noise).float(), 0.5)
-    np.testing.assert_allclose(seen.numpy(), wanted_actions, rtol=1e-6, atol=1e-6)
+    actual = smoothed_actions(torch.tensor(actions).float(), torch.tensor(noise).float(), 0.5)
+    np.testing.assert_allclose(actual.numpy(), wanted_actions, rtol=1e-6, atol=1e-6)
     batch = minibatch(torch.float32)
     wanted = batch.rewards.double().numpy() + batch.discounts.double().numpy() * values.min(0)
-    seen = clipped_targets(batch, torch.tensor(values).float())
-    np.testing.assert_allclose(seen.numpy(), wanted, rtol=1e-6, atol=1e-6)
+    actual = clipped_targets(batch, torch.tensor(values).float())
+    np.testing.assert_allclose(actual.numpy(), wanted, rtol=1e-6, atol=1e-6)
 
 
 def forward(layers, inputs):
@@ -65,8 +65,10 @@ def values_of(critics, obs, actions):
     both = list(zip(critics.weights, critics.biases, strict=True))
     return np.stack(
         [
-            forward([(w[one].detach().numpy(), b[one].detach().numpy()) for w, b in both], np.hstack([obs, actions]))
-            for one in range(2)
+            forward(
+                [(w[critic].detach().numpy(), b[critic].detach().numpy()) for w, b in both], np.hstack([obs, actions])
+            )
+            for critic in range(2)
         ]
     )[:, :, 0]
 
@@ -121,14 +123,14 @@ def reference_td3(batch):
 
 def parts_of(theirs):
     """The networks of the reference as a state of ours."""
-    found = {}
+    tensors = {}
     for name, actor in (("actor", theirs.actor), ("actor_target", theirs.actor_target)):
-        found |= {f"{name}.{key.removeprefix('mu.')}": value for key, value in actor.state_dict().items()}
+        tensors |= {f"{name}.{key.removeprefix('mu.')}": value for key, value in actor.state_dict().items()}
     for name, critic in (("critics", theirs.critic), ("targets", theirs.critic_target)):
         for index, both in enumerate(zip(critic.qf0[::2], critic.qf1[::2], strict=True)):
-            found[f"{name}.weights.{index}"] = torch.stack([one.weight.T for one in both])
-            found[f"{name}.biases.{index}"] = torch.stack([one.bias.unsqueeze(0) for one in both])
-    return {name: tensor.detach().clone() for name, tensor in found.items()}
+            tensors[f"{name}.weights.{index}"] = torch.stack([layer.weight.T for layer in both])
+            tensors[f"{name}.biases.{index}"] = torch.stack([layer.bias.unsqueeze(0) for layer in both])
+    return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
 
 @pytest.mark.usefixtures("in_float64")
@@ -142,11 +144,11 @@ def test_four_whole_steps_equal_those_of_stable_baselines():
         theirs.train(1, ROWS)
         once = turn(torch.Generator().manual_seed(made), steps_made=made)
         td3.learn(batch, once)
-        logged, seen = theirs.logger.name_to_value, once.tally.metrics()
-        assert seen["critic_loss"] == pytest.approx(logged["train/critic_loss"], abs=1e-6)
-        assert ("actor_loss" in seen) == (made % 2 == 1)
+        logged, actual = theirs.logger.name_to_value, once.tally.metrics()
+        assert actual["critic_loss"] == pytest.approx(logged["train/critic_loss"], abs=1e-6)
+        assert ("actor_loss" in actual) == (made % 2 == 1)
         if made % 2 == 1:
-            assert seen["actor_loss"] == pytest.approx(logged["train/actor_loss"], abs=1e-6)
+            assert actual["actor_loss"] == pytest.approx(logged["train/actor_loss"], abs=1e-6)
         ours = td3.state_dict()
         for name, wanted in parts_of(theirs).items():
             torch.testing.assert_close(ours[name], wanted, rtol=1e-6, atol=1e-6, msg=name)
@@ -175,7 +177,7 @@ def test_without_a_future_what_comes_next_changes_nothing():
         batch = minibatch(torch.float32)
         batch = batch._replace(next_obs=scale * batch.next_obs)
         errors = td3.learn(batch, turn(torch.Generator().manual_seed(0)))
-        learned.append(torch.cat([errors, *(one.detach().flatten() for one in td3.parameters())]))
+        learned.append(torch.cat([errors, *(parameter.detach().flatten() for parameter in td3.parameters())]))
     assert torch.equal(*learned)
 
 

@@ -27,10 +27,12 @@ def critics_and_plain(spec):
 def test_the_batched_pass_equals_two_plain_perceptrons(hidden, activation):
     critics, plain = critics_and_plain(NetworkSpec(hidden=hidden, activation=activation))
     obs, actions = torch.randn(33, 3), torch.randn(33, 2)
-    wanted = torch.stack([one(torch.cat([obs, actions], 1)).squeeze(1) for one in plain])
+    wanted = torch.stack([critic(torch.cat([obs, actions], 1)).squeeze(1) for critic in plain])
     torch.testing.assert_close(critics(obs, actions), wanted, rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(critics.first(obs, actions), wanted[0], rtol=1e-6, atol=1e-6)
-    assert sum(p.numel() for p in critics.parameters()) == sum(p.numel() for one in plain for p in one.parameters())
+    assert sum(p.numel() for p in critics.parameters()) == sum(
+        p.numel() for critic in plain for p in critic.parameters()
+    )
 
 
 def test_a_gain_is_put_on_actions_alone():
@@ -45,9 +47,9 @@ def test_its_gradients_equal_those_of_two_plain_perceptrons():
     critics, plain = critics_and_plain(NetworkSpec(hidden=(16, 8)))
     obs, actions, targets = torch.randn(33, 3), torch.randn(33, 2), torch.randn(33)
     twin_loss(critics(obs, actions), targets, torch.ones(33)).backward()
-    for index, one in enumerate(plain):
-        mse_loss(one(torch.cat([obs, actions], 1)).squeeze(1), targets).backward()
-        for layer, number in ((one[0], 0), (one[2], 1), (one[4], 2)):
+    for index, critic in enumerate(plain):
+        mse_loss(critic(torch.cat([obs, actions], 1)).squeeze(1), targets).backward()
+        for layer, number in ((critic[0], 0), (critic[2], 1), (critic[4], 2)):
             torch.testing.assert_close(critics.weights[number].grad[index], layer.weight.grad.T, rtol=1e-5, atol=1e-6)
             torch.testing.assert_close(critics.biases[number].grad[index, 0], layer.bias.grad, rtol=1e-5, atol=1e-6)
 

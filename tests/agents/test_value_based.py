@@ -320,20 +320,20 @@ def test_exploration_follows_the_schedule(algorithm, progress, epsilon):
 
 def test_observations_are_normalised_while_training_and_frozen_while_evaluating(algorithm):
     learner = build(algorithm, normalise_obs=True)
-    seen = []
-    learner.online.register_forward_pre_hook(lambda _module, given: seen.append(given[0]))
+    inputs = []
+    learner.online.register_forward_pre_hook(lambda _module, given: inputs.append(given[0]))
     for index in range(50):
         step = step_of(index, torch.zeros(ROWS, dtype=torch.int64))
         learner.observe(step._replace(obs=500 + 20 * step.obs, next_obs=500 + 20 * step.next_obs))
     before = fingerprint(learner.state())
     learner.act(500 + 20 * torch.randn(4000, SIZE), explore=False)
     assert fingerprint(learner.state()) == before
-    assert seen[-1].mean().item() == pytest.approx(0, abs=0.2)
-    assert seen[-1].std().item() == pytest.approx(1, abs=0.2)
-    seen.clear()
+    assert inputs[-1].mean().item() == pytest.approx(0, abs=0.2)
+    assert inputs[-1].std().item() == pytest.approx(1, abs=0.2)
+    inputs.clear()
     learner.update(0.5)
-    assert len(seen) >= 3
-    assert all(obs.abs().max() < 10 for obs in seen)
+    assert len(inputs) >= 3
+    assert all(obs.abs().max() < 10 for obs in inputs)
 
 
 def test_scaled_rewards_make_the_unit_of_reward_irrelevant(algorithm):

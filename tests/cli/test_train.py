@@ -76,9 +76,9 @@ def test_a_run_shows_the_comparison_the_interval_and_what_it_means(gaelp, mine):
     result = gaelp(*MINE, "--run", "first")
     assert result.exit_code == 0, result.stderr
     assert "run first: ppo on market tiny, in .gaelp/runs/first\n" in result.stderr
-    line = r"^round 4: validation reward 0\.\d{4}, [+-]0\.\d{4} ±0\.\d{4} against the rule, \d of 6 goals met \(to go: "
+    line = r"^Round 4: validation reward 0\.\d{4}, [+-]0\.\d{4} ±0\.\d{4} against the rule\. \d of 6 goals are met; "
     assert re.search(line, result.stderr, re.MULTILINE)
-    assert "finished after round 4: 4 rounds are done" in result.stderr
+    assert "Finished after round 4: 4 rounds are done." in result.stderr
     assert "Market tiny (easy on purpose), 16 held-out episodes" in result.stdout
     assert re.search(r"agent \(.*\)\s+this market\s+shifted market", result.stdout)
     assert re.search(r"^reward\s+0\.\d{3} \(0\.\d{3} \.\. \d\.\d{3}\)\s+0\.\d{3} \(", result.stdout, re.MULTILINE)
@@ -157,7 +157,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
         assert running.stderr.readline() == "there is no run cut yet: beginning it\n"
         assert running.stderr.readline() == "preparing to train\n"
         assert running.stderr.readline() == "training: round 0 of 20, 0 s so far\n"
-        assert running.stderr.readline().startswith("round 2: validation reward")
+        assert running.stderr.readline().startswith("Round 2: validation reward")
         running.send_signal(signal.SIGINT)
         out, told = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, "")
@@ -167,7 +167,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
     assert not (mine / ".gaelp/runs/cut/simulation/1/simulation.json").exists()
     result = gaelp(*shlex.split(advice), "--json")
     assert result.exit_code == 0, result.stderr
-    assert re.search(r"^resumed after round \d+ from \d+-step-\d+\.safetensors$", result.stderr, re.MULTILINE)
+    assert re.search(r"^Resumed after round \d+ from \d+-step-\d+\.safetensors\.$", result.stderr, re.MULTILINE)
     assert json.loads(result.stdout)["rounds"] > 2
 
 

@@ -39,7 +39,7 @@ class Stream:
 
     def expected(self, n_step, refused=(), length=None):
         """Each completed transition by hand: (env, first step) -> (rewards, last step, discount)."""
-        found = {}
+        transitions = {}
         for env in range(self.envs):
             bad = {t for t, e in refused if e == env}
             for start in range(length or self.length):
@@ -51,8 +51,8 @@ class Stream:
                     steps = last - start + 1
                     rewards = sum(GAMMA**k * self.rewards[start + k, env].double() for k in range(steps))
                     future = 0.0 if self.terminated[last, env] else GAMMA**steps
-                    found[env, start] = (rewards, last, future)
-        return found
+                    transitions[env, start] = (rewards, last, future)
+        return transitions
 
     def _summed(self, env, start, n_step, bad, length):
         """The steps of one transition, each with whether it completes it."""
@@ -65,11 +65,11 @@ class Stream:
 
 def check_rows(rows, stream, expected):
     """Rows are exactly the expected transitions, each once."""
-    seen = {(int(env), int(t)): index for index, (env, t) in enumerate(rows["obs"].tolist())}
-    assert len(seen) == len(rows["obs"])
-    assert seen.keys() == expected.keys()
+    places = {(int(env), int(t)): index for index, (env, t) in enumerate(rows["obs"].tolist())}
+    assert len(places) == len(rows["obs"])
+    assert places.keys() == expected.keys()
     for (env, start), (rewards, last, discount) in expected.items():
-        index = seen[env, start]
+        index = places[env, start]
         assert int(rows["actions"][index]) == env * 1000 + start
         assert rows["next_obs"][index].tolist() == [env + 0.5, last + 0.5]
         torch.testing.assert_close(rows["rewards"][index].double(), torch.as_tensor(rewards), rtol=1e-6, atol=0)

@@ -33,15 +33,6 @@ def test_batches_seen_one_after_the_other_equal_the_whole(parts):
     agree(moments_of(*parts), np.concatenate(parts))
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(ROWS, min_size=1, max_size=6))
-def test_shards_seen_apart_and_merged_equal_the_whole(parts):
-    merged = RunningMoments((3,))
-    for part in parts:
-        merged.merge(moments_of(part))
-    agree(merged, np.concatenate(parts))
-
-
 def test_a_large_mean_does_not_swallow_a_small_variance():
     values = torch.tensor([1e8, 1e8 + 8, 1e8 + 16], dtype=torch.float64)
     moments = RunningMoments()
@@ -50,10 +41,9 @@ def test_a_large_mean_does_not_swallow_a_small_variance():
     assert float(moments.variance) == pytest.approx(float(values.var(correction=0)), rel=1e-9)
 
 
-def test_merging_nothing_changes_nothing(same_state):
+def test_observing_nothing_changes_nothing(same_state):
     moments = moments_of(np.ones((2, 3), np.float32))
     before = moments.state()
-    moments.merge(RunningMoments((3,)))
     moments.observe(torch.empty(0, 3))
     same_state(before, moments.state())
 
@@ -113,16 +103,6 @@ def test_a_frozen_normaliser_keeps_its_scale_until_it_is_unfrozen(same_state):
     normaliser.unfreeze()
     normaliser.observe(torch.full((50, 1), 100.0))
     assert normaliser.moments.count == 52
-
-
-def test_normalisers_of_shards_merge_into_that_of_the_whole():
-    obs = torch.randn(100, 3, generator=torch.Generator().manual_seed(1))
-    whole, one, other = (ObservationNormaliser((3,)) for _ in range(3))
-    whole.observe(obs)
-    one.observe(obs[:30])
-    other.observe(obs[30:])
-    one.merge(other)
-    torch.testing.assert_close(one(obs), whole(obs), rtol=1e-6, atol=1e-6)
 
 
 def test_a_normaliser_resumes_bit_for_bit(stored, same_state):
@@ -203,8 +183,6 @@ def test_a_scaler_resumes_bit_for_bit_in_the_middle_of_episodes(stored, same_sta
 def test_what_does_not_fit_is_refused():
     with pytest.raises(BadInput, match=r"do not end in \(3,\)"):
         RunningMoments((3,)).observe(torch.zeros(4, 2))
-    with pytest.raises(BadInput, match="do not merge"):
-        RunningMoments((3,)).merge(RunningMoments((2,)))
     with pytest.raises(BadInput, match="clip=0"):
         ObservationNormaliser((3,), clip=0)
     with pytest.raises(BadInput, match="gamma=2"):

@@ -53,7 +53,7 @@ def after(t, next_values, terminated):
 
 def gae_by_hand(rewards, values, next_values, ended, terminated):
     """The definition: a discounted sum of temporal differences up to the end of the episode."""
-    found = []
+    totals = []
     for start in range(len(rewards)):
         total = 0.0
         for t in range(start, len(rewards)):
@@ -61,13 +61,13 @@ def gae_by_hand(rewards, values, next_values, ended, terminated):
             total += (GAMMA * LAMBDA) ** (t - start) * delta
             if ended[t]:
                 break
-        found.append(total)
-    return found
+        totals.append(total)
+    return totals
 
 
 def return_by_hand(steps_summed):
     def one_series(rewards, values, next_values, ended, terminated):
-        found = []
+        totals = []
         for start in range(len(rewards)):
             total, t = 0.0, start
             while True:
@@ -75,8 +75,8 @@ def return_by_hand(steps_summed):
                 if ended[t] or t + 1 == len(rewards) or t + 1 - start == steps_summed:
                     break
                 t += 1
-            found.append(total + GAMMA ** (t + 1 - start) * after(t, next_values, terminated))
-        return found
+            totals.append(total + GAMMA ** (t + 1 - start) * after(t, next_values, terminated))
+        return totals
 
     return one_series
 
@@ -131,7 +131,7 @@ def vtrace_by_hand(steps, log_ratios, rho_bar, c_bar):
     for rewards, values, next_values, ended, terminated in each_series(steps):
         weight = [math.exp(x) for x in next(ratios)]
         rho, c = [min(rho_bar, w) for w in weight], [min(c_bar, w) for w in weight]
-        found = []
+        totals = []
         for start in range(len(rewards)):
             total = values[start]
             for t in range(start, len(rewards)):
@@ -139,10 +139,10 @@ def vtrace_by_hand(steps, log_ratios, rho_bar, c_bar):
                 total += GAMMA ** (t - start) * math.prod(c[start:t]) * delta
                 if ended[t]:
                     break
-            found.append(total)
-        targets.append(found)
+            totals.append(total)
+        targets.append(totals)
         ahead = [
-            found[t + 1] if t + 1 < len(rewards) and not ended[t] else after(t, next_values, terminated)
+            totals[t + 1] if t + 1 < len(rewards) and not ended[t] else after(t, next_values, terminated)
             for t in range(len(rewards))
         ]
         advantages.append([rho[t] * (rewards[t] + GAMMA * ahead[t] - values[t]) for t in range(len(rewards))])

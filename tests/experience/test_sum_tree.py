@@ -17,7 +17,7 @@ def changes(draw):
 
 
 def changed(capacity, batches):
-    """A tree after batches of changes, and the plain list it stands for."""
+    """A tree after batches of changes, and the same numbers as a plain list."""
     tree, plain = SumTree(capacity), [0.0] * capacity
     for batch in batches:
         tree.set(np.array([i for i, _ in batch], np.int64), np.array([w for _, w in batch]))

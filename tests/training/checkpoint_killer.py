@@ -39,9 +39,9 @@ def save(folder: Path, step: int, *, best: bool = False) -> None:
 def newest_step(folder: Path) -> int:
     """The step of the newest checkpoint; every one in the folder must be whole and hold its own state."""
     for path in opened(folder).paths:
-        found = opened(folder).load(path)
-        assert found.state["step"] == found.header.step
-        assert (found.state["array"] == found.header.step).all()
+        loaded = opened(folder).load(path)
+        assert loaded.state["step"] == loaded.header.step
+        assert (loaded.state["array"] == loaded.header.step).all()
     return latest_good(folder).checkpoint.header.step
 
 
@@ -78,7 +78,7 @@ def die_at_line(count: int) -> None:
 
 def kill_at_every_line(root: Path) -> dict[str, int]:
     """Kill the second save of a folder at its first line, in another folder at its second line, until one ends."""
-    seen = {"kills": 0, "left_drafts": 0, "old_left": 0, "new_left": 0}
+    counts = {"kills": 0, "left_drafts": 0, "old_left": 0, "new_left": 0}
     for line in range(1, LINES_MAX):
         folder = root / str(line)
         save(folder, 1)
@@ -89,9 +89,9 @@ def kill_at_every_line(root: Path) -> dict[str, int]:
 
         _, killed = forked(work)
         step = newest_step(folder)
-        seen["left_drafts"] += any(folder.glob(".draft-*/*"))
-        seen["new_left" if step == 2 else "old_left"] += 1
-        seen["kills"] += killed
+        counts["left_drafts"] += any(folder.glob(".draft-*/*"))
+        counts["new_left" if step == 2 else "old_left"] += 1
+        counts["kills"] += killed
         if not killed:
             assert step == 2
             break
@@ -99,14 +99,14 @@ def kill_at_every_line(root: Path) -> dict[str, int]:
             save(folder, 3)
             assert newest_step(folder) == 3
             assert not any(folder.glob(".draft-*"))
-    return seen
+    return counts
 
 
 def kill_at_random_times(folder: Path) -> dict[str, int]:
     """Kill a process that saves on and on, again and again, each time after a few milliseconds."""
     rng = np.random.default_rng(7)
     save(folder, 0)
-    seen = {"kills": 0, "left_drafts": 0, "saves": 0}
+    counts = {"kills": 0, "left_drafts": 0, "saves": 0}
     newest = 0
     for _ in range(KILLS_BY_TIME):
 
@@ -119,9 +119,9 @@ def kill_at_random_times(folder: Path) -> dict[str, int]:
         step = newest_step(folder)
         assert step >= max(newest, reported), f"step {step} is left, {newest} was there, {reported} was reported"
         newest = step
-        seen["kills"] += killed
-        seen["left_drafts"] += any(folder.glob(".draft-*/*"))
-    return seen | {"saves": newest}
+        counts["kills"] += killed
+        counts["left_drafts"] += any(folder.glob(".draft-*/*"))
+    return counts | {"saves": newest}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from gaelp.training.arena import GymArena
 
 
 class Odd(gym.Env):
-    """Ends at once; its spaces are what it is told."""
+    """Ends at once; its spaces are given."""
 
     def __init__(self, obs=None, actions=None):
         self.observation_space = obs or gym.spaces.Box(-1, 1, (2,), np.float32)
@@ -120,7 +120,7 @@ def test_numbers_that_leave_nothing_to_do_are_refused(numbers):
 
 
 class Endless(gym.Env):
-    """Goes on for ever; its rewards are what it is told."""
+    """Never ends; its rewards are given."""
 
     observation_space = gym.spaces.Box(-1, 1, (2,), np.float32)
     action_space = gym.spaces.Discrete(2)
@@ -136,10 +136,10 @@ class Endless(gym.Env):
 
 
 @pytest.mark.parametrize(
-    ("reward", "told"),
+    ("reward", "message"),
     [(math.nan, "reward of row 0 is nan"), (1.0, "2 of 2 validation episodes .* did not end within 50 steps")],
 )
-def test_validation_ends_also_where_the_environment_does_not(monkeypatch, reward, told):
+def test_validation_ends_also_where_the_environment_does_not(monkeypatch, reward, message):
     monkeypatch.setattr("gaelp.training.arena._EPISODE_STEPS_MAX", 50)
 
     def opened(count):
@@ -148,7 +148,7 @@ def test_validation_ends_also_where_the_environment_does_not(monkeypatch, reward
         )
 
     arena = GymArena(opened, rows=2, steps_per_round=4, seed=1, episodes=2)
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=message):
         arena.validate(lambda obs: torch.zeros(len(obs), dtype=torch.int64))
 
 

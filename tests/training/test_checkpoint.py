@@ -63,10 +63,10 @@ def sealed(content):
 
 
 def test_a_checkpoint_comes_back_bit_for_bit_with_its_header(path):
-    found = load(path)
-    assert plain(found.state) == plain(STATE)
-    assert found.header == HEADER
-    assert found.path == path
+    loaded = load(path)
+    assert plain(loaded.state) == plain(STATE)
+    assert loaded.header == HEADER
+    assert loaded.path == path
 
 
 def test_a_checkpoint_is_a_safetensors_file_that_any_tool_opens(path):
@@ -154,7 +154,7 @@ def test_none_of_a_thousand_damaged_checkpoints_loads(path):
     target = path.with_name("damaged.safetensors")
     for _ in range(1000):
         target.write_bytes(damaged(content, rng))
-        with pytest.raises(DataError, match=r"damaged\.safetensors is refused: .+newest that is whole"):
+        with pytest.raises(DataError, match=r"damaged\.safetensors is refused: .+newest whole checkpoint"):
             load(target)
 
 

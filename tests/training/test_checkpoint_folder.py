@@ -25,10 +25,10 @@ def state(number):
 
 
 def filled(folder, *steps, keep=3, **options):
-    found = opened(folder, keep, **options)
+    checkpoints = opened(folder, keep, **options)
     for step in steps:
-        found.save(state(step), step)
-    return found
+        checkpoints.save(state(step), step)
+    return checkpoints
 
 
 def names(folder):
@@ -54,13 +54,13 @@ def test_what_was_saved_last_is_loaded_with_step_configuration_and_time(tmp_path
     folder.save(state(1), 10)
     clock.advance(timedelta(minutes=5))
     path = folder.save(state(2), 20)
-    found = folder.load_latest()
-    assert found.refused == ()
-    assert found.checkpoint.path == path
-    assert found.checkpoint.state["number"] == 2
-    assert found.checkpoint.header.step == 20
-    assert found.checkpoint.header.config_hash == CONFIG
-    assert found.checkpoint.header.created_at == START + timedelta(minutes=5)
+    latest = folder.load_latest()
+    assert latest.refused == ()
+    assert latest.checkpoint.path == path
+    assert latest.checkpoint.state["number"] == 2
+    assert latest.checkpoint.header.step == 20
+    assert latest.checkpoint.header.config_hash == CONFIG
+    assert latest.checkpoint.header.created_at == START + timedelta(minutes=5)
     assert names(path.parent) == ["000001-step-10.safetensors", "000002-step-20.safetensors"]
 
 
@@ -102,8 +102,7 @@ def test_the_last_few_are_kept(tmp_path, keep):
 def test_those_marked_as_best_stay_until_they_are_unmarked(tmp_path):
     folder = opened(tmp_path, keep=2)
     best = folder.save(state(0), 0, best=True)
-    later = folder.save(state(1), 1)
-    folder.mark_best(later)
+    later = folder.save(state(1), 1, best=True)
     for step in (2, 3, 4):
         folder.save(state(step), step)
     assert steps(tmp_path) == [0, 1, 3, 4]
@@ -141,26 +140,26 @@ def test_the_draft_of_a_save_that_was_killed_is_cleared_away_before_the_next_nee
     (tmp_path / ".draft-abc").mkdir()
     (tmp_path / ".draft-abc" / ".tmpXYZ").write_bytes(b"half")
     assert folder.load_latest().checkpoint.header.step == 1
-    seen = []
-    monkeypatch.setattr(checkpoint_folder, "save", lambda *_: seen.extend(names(tmp_path)))
+    left = []
+    monkeypatch.setattr(checkpoint_folder, "save", lambda *_: left.extend(names(tmp_path)))
     folder.save(state(2), 2)
-    assert seen == ["000001-step-1.safetensors"]
+    assert left == ["000001-step-1.safetensors"]
 
 
 # Damaged ones
 
 
-def test_the_newest_whole_one_is_found_and_the_refused_ones_are_told_with_reasons(tmp_path):
+def test_the_newest_whole_one_is_found_and_the_refused_ones_are_reported_with_reasons(tmp_path):
     first, second, third = filled(tmp_path, 1, 2, 3).paths
     damage(third)
     second.write_bytes(second.read_bytes()[:-7])
-    for found in (latest_good(tmp_path), opened(tmp_path).load_latest()):
-        assert found.checkpoint.path == first
-        assert found.checkpoint.state["number"] == 1
-        assert [refused.path for refused in found.refused] == [third, second]
-        assert "000003-step-3.safetensors is refused: its content has the sha256" in found.refused[0].reason
-        assert "000002-step-2.safetensors is refused" in found.refused[1].reason
-        assert "it was cut off" in found.refused[1].reason
+    for latest in (latest_good(tmp_path), opened(tmp_path).load_latest()):
+        assert latest.checkpoint.path == first
+        assert latest.checkpoint.state["number"] == 1
+        assert [refused.path for refused in latest.refused] == [third, second]
+        assert "000003-step-3.safetensors is refused: its content has the sha256" in latest.refused[0].reason
+        assert "000002-step-2.safetensors is refused" in latest.refused[1].reason
+        assert "it was cut off" in latest.refused[1].reason
 
 
 def test_a_damaged_one_asked_for_by_name_is_refused_and_the_one_before_it_offered(tmp_path):
@@ -221,11 +220,11 @@ def test_another_configuration_is_refused_with_both_hashes_unless_allowed_and_ne
 
 
 @pytest.mark.parametrize(
-    ("options", "seen"),
+    ("options", "message"),
     [({"keep": 0}, "keep=0: at least 1"), ({"config_hash": "abc"}, "config_hash='abc': give the 64 hex digits")],
 )
-def test_a_folder_that_could_not_work_is_refused(tmp_path, options, seen):
-    with pytest.raises(BadInput, match=seen):
+def test_a_folder_that_could_not_work_is_refused(tmp_path, options, message):
+    with pytest.raises(BadInput, match=message):
         opened(tmp_path, **options)
 
 
@@ -239,7 +238,7 @@ def test_a_step_that_is_no_whole_number_is_refused_before_anything_is_written(tm
 @pytest.mark.parametrize("name", ["000002-step-2.safetensors", "other.txt", "../000001-step-1.safetensors"])
 def test_what_is_no_checkpoint_of_the_folder_is_refused_with_those_that_are(tmp_path, name):
     folder = filled(tmp_path / "run", 1)
-    for use in (folder.load, folder.mark_best, folder.unmark_best):
+    for use in (folder.load, folder.unmark_best):
         with pytest.raises(BadInput, match=r"is no checkpoint of .*; there are: 000001-step-1\.safetensors"):
             use(tmp_path / "run" / name)
 

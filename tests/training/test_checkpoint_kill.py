@@ -17,15 +17,15 @@ def left_behind(tmp_path_factory):
 
 
 def test_killed_at_any_line_of_a_save_a_folder_has_the_old_checkpoint_or_the_new_one(left_behind):
-    seen = left_behind["line"]
-    assert seen["kills"] > 50
-    assert seen["left_drafts"] > 5  # some were in the middle of writing
-    assert seen["old_left"] > 20
-    assert seen["new_left"] > 20
+    counts = left_behind["line"]
+    assert counts["kills"] > 50
+    assert counts["left_drafts"] > 5  # some were in the middle of writing
+    assert counts["old_left"] > 20
+    assert counts["new_left"] > 20
 
 
 def test_killed_at_random_times_a_folder_has_every_checkpoint_that_was_reported_or_a_newer_one(left_behind):
-    seen = left_behind["time"]
-    assert seen["kills"] == 30
-    assert seen["left_drafts"] > 0
-    assert seen["saves"] > 0
+    counts = left_behind["time"]
+    assert counts["kills"] == 30
+    assert counts["left_drafts"] > 0
+    assert counts["saves"] > 0

@@ -312,11 +312,11 @@ def check_invariants(spec, state):
     for rules, held in zip(spec.tasks, state.tasks, strict=True):
         proven = all(status[name] == "mastered" for name in rules.requires)
         assert (status[rules.name] != "locked") == proven
-        assert held.mastered == (status[rules.name] == "mastered"), "a mastered task stands on one that is not"
+        assert held.mastered == (status[rules.name] == "mastered"), "a mastered task requires one that is not mastered"
         assert len(held.scores) <= min(rules.window, held.evaluations)
         assert not held.scores or proven
     assert finished(spec, state) == all(held.mastered for held in state.tasks)
-    assert unlocked(spec, state), "training can always go on"
+    assert unlocked(spec, state), "there is always a task to train"
 
 
 @given(curricula(), EVALUATIONS)

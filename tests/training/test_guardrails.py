@@ -80,24 +80,24 @@ def test_a_figure_that_is_not_finite_breaks_a_limit_whether_or_not_it_has_one(va
 @pytest.mark.parametrize(
     ("problem", "guardrail", "response"),
     [
-        (NotFinite("told"), "not finite", "stop"),
-        (PoisonedExperience("told"), "poisoned experience", "stop"),
-        (ActionError("told"), "bad input", "stop"),
-        (BadInput("told"), "bad input", "stop"),
-        (Refused("told"), "refused", "stop"),
-        (MemoryError("told"), "out of memory", "roll back"),
-        (RuntimeError("CUDA out of memory. told"), "out of memory", "roll back"),
-        (RuntimeError("DefaultCPUAllocator: not enough memory: told"), "out of memory", "roll back"),
+        (NotFinite("cause"), "not finite", "stop"),
+        (PoisonedExperience("cause"), "poisoned experience", "stop"),
+        (ActionError("cause"), "bad input", "stop"),
+        (BadInput("cause"), "bad input", "stop"),
+        (Refused("cause"), "refused", "stop"),
+        (MemoryError("cause"), "out of memory", "roll back"),
+        (RuntimeError("CUDA out of memory. cause"), "out of memory", "roll back"),
+        (RuntimeError("DefaultCPUAllocator: not enough memory: cause"), "out of memory", "roll back"),
     ],
 )
 def test_an_error_in_a_round_is_called_what_it_is(problem, guardrail, response):
     breach = breach_of_error(problem)
     assert (breach.guardrail, breach.response) == (guardrail, response)
-    assert "told" in breach.detail
+    assert "cause" in breach.detail
 
 
 @pytest.mark.parametrize(
-    "problem", [RuntimeError("told"), ValueError("out of memory"), WaitingForPerson("told"), OSError("told")]
+    "problem", [RuntimeError("cause"), ValueError("out of memory"), WaitingForPerson("cause"), OSError("cause")]
 )
 def test_an_error_that_is_none_of_training_stays_one(problem):
     assert breach_of_error(problem) is None
@@ -132,7 +132,7 @@ def test_a_rule_of_ones_own_that_looks_at_nothing_is_told_with_what_there_is():
     rules = GuardrailSpec(rules={"mine": rule}).rules
     breach = unreported(rules, [updated(approx_kl_max=0.1), updated(loss=1.0)])
     assert (breach.guardrail, breach.response) == ("unknown figure", "stop")
-    assert "'mine' looks at approx_kl_maxx, which is not reported; reported are approx_kl_max, loss" in breach.detail
+    assert "'mine' checks approx_kl_maxx, which is not reported; reported are approx_kl_max, loss" in breach.detail
     assert unreported(rules, []) is None  # before the first update nothing is known
     assert unreported(DEFAULT_GUARDRAILS, [updated(loss=1.0)]) is None  # not every algorithm reports every figure
 

@@ -1,4 +1,4 @@
-"""The loop trains in rounds, keeps what was best, answers guardrails, and goes on bit for bit after an interruption."""
+"""The loop trains in rounds, keeps what was best, answers guardrails, and resumes bit for bit after an interruption."""
 
 import math
 from collections import Counter
@@ -83,7 +83,7 @@ class Scripted:
 
     def observe(self, step):
         if not (step.obs.isfinite().all() and step.reward.isfinite().all()):
-            raise BadInput("row 0 is nan, allowed are finite numbers: mend the environment")
+            raise BadInput("row 0 is nan, allowed are finite numbers: fix the environment")
         self._seen["rewards"].append(step.reward.tolist())
 
     def cut(self):
@@ -183,7 +183,7 @@ def test_a_negative_entropy_of_numbers_is_no_collapse(scripted):
 def test_a_run_that_needs_too_many_rollbacks_is_stopped_with_the_reason(scripted):
     script = {number: {"approx_kl_max": 7.0} for number in range(3, 30)}
     reports = scripted(script=script, guardrails=GuardrailSpec(rollbacks_max=2))
-    assert [one.action for one in only(reports, Intervened)][-1] == "stop: 2 rollbacks did not help"
+    assert [report.action for report in only(reports, Intervened)][-1] == "stop: 2 rollbacks did not help"
     assert reports[-1].kind == "guardrail"
     assert "KL blow-up" in reports[-1].detail
 
@@ -223,7 +223,7 @@ def test_another_error_is_not_taken_for_a_lack_of_memory(scripted):
 def test_an_environment_that_is_not_finite_stops_training(scripted, env):
     reports = scripted(NumbersArena(**env), guardrails=GuardrailSpec(reward_limit=5))
     assert reports[-1].kind == "guardrail"
-    assert "mend the environment" in reports[-1].detail
+    assert "fix the environment" in reports[-1].detail
 
 
 def test_reward_outliers_are_clipped_and_counted(scripted, seen):

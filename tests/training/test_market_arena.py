@@ -143,10 +143,10 @@ def test_more_validation_episodes_than_fit_at_once_are_played_in_parts(ground):
 
 @pytest.mark.parametrize("seed", [0, 7, 1009])
 def test_validation_episodes_are_never_trained_on_nor_those_of_the_final_evaluation(seed):
-    trained = {int(one) for number in range(20) for one in training_seeds(round_seed(seed, number), 500)}
-    trained |= {int(one) for batch in range(5) for one in training_seeds(seed, 500, batch)}
-    validation = {int(one) for one in validation_seeds(seed, 5000)}
-    final = {int(one) for one in held_out_seeds(seed, 5000)}
+    trained = {int(drawn) for number in range(20) for drawn in training_seeds(round_seed(seed, number), 500)}
+    trained |= {int(drawn) for batch in range(5) for drawn in training_seeds(seed, 500, batch)}
+    validation = {int(drawn) for drawn in validation_seeds(seed, 5000)}
+    final = {int(drawn) for drawn in held_out_seeds(seed, 5000)}
     assert len(validation) == len(final) == 5000
     assert not validation & final
     assert not (validation | final) & trained
@@ -197,12 +197,12 @@ def test_tasks_with_other_segments_keep_the_number_of_rows_and_the_target_is_sti
     tasks = {"calm-tiny": make_ground(2, name="two"), "cal-tiny": make_ground(3, name="three")}
     arena = arena_of(target, curriculum=spec, tasks=tasks)
     arena.record(nothing)
-    seen = {}
+    campaigns = {}
     for number in range(20):
         played = arena.begin(number)
         assert played.collector.obs.shape == (12, arena.spaces.observation_size)
-        seen[played.task] = played.collector.env.campaigns
-    assert seen == {"calm-tiny": 6, "cal-tiny": 4}
+        campaigns[played.task] = played.collector.env.campaigns
+    assert campaigns == {"calm-tiny": 6, "cal-tiny": 4}
     expected = play(target.market, target.rule(), validation_seeds(9, 6)).reward
     assert np.array_equal(arena.validate(nothing), expected)
 
@@ -216,4 +216,4 @@ def test_every_use_gets_a_rule_of_its_own(ground):
 
     arena = arena_of(Ground(ground.market, rule))
     arena.begin(0), arena.policy("a", nothing), arena.reference(), arena.validate(nothing)
-    assert len({id(one) for one in made}) == 4
+    assert len({id(drawn) for drawn in made}) == 4

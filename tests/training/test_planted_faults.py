@@ -163,7 +163,7 @@ def expect_rollback(trained, guardrail, rate):
 
 
 def expect_stop(reports, guardrail, *, after_round, action="stop"):
-    """The guardrail ended the run, which stands where the last checkpoint was made."""
+    """The guardrail ended the run at its last checkpoint."""
     last = only(reports, Intervened)[-1]
     assert (last.guardrail, last.action, last.round) == (guardrail, action, after_round + 1)
     assert (reports[-1].kind, reports[-1].round) == ("guardrail", after_round)
@@ -295,7 +295,7 @@ TOO_LITTLE = "[enforce fail at alloc_cpu.cpp:121] DefaultCPUAllocator: can't all
 
 
 def room_for(rows):
-    """Makes a learner run out of memory, in torch's own words, where it learns from more rows at once."""
+    """Makes a learner run out of memory, with torch's own message, where it learns from more rows at once."""
 
     def refuse_more(module, inputs):
         if torch.is_grad_enabled() and len(inputs[0]) > rows:
@@ -322,7 +322,7 @@ def test_every_learner_goes_on_in_the_memory_there_is(train, name):
     arena = GameArena(spaces_of(name), pay_one)
     settings = memory_settings(name) | ({"minibatches": 1} if name == "ppo" else {})
     reports, _ = train(name, settings, arena, change=room_for(8))
-    actions = {one.action for one in only(reports, Intervened)}
+    actions = {report.action for report in only(reports, Intervened)}
     assert actions == {"rolled back to round 0, minibatch halved"}
     assert reports[-1].kind == "finished"
 
@@ -427,4 +427,4 @@ def test_too_little_memory_even_to_go_back_stops_training(train):
     arena = GameArena(NUMBERS, planted(math.nan, IN_ROUND_3))
     reports, _ = train("ppo", ON_POLICY, arena, change=change)
     assert reports[-1].kind == "guardrail"
-    assert reports[-1].detail == "out of memory: no room: free memory and go on from the checkpoints"
+    assert reports[-1].detail == "out of memory: no room: free memory and resume from the checkpoints"

@@ -1,4 +1,4 @@
-"""Where a run stands survives being saved as plain data, and what was counted survives going back."""
+"""Progress survives being saved as plain data, and counts survive a rollback."""
 
 import json
 from collections import Counter

@@ -53,7 +53,7 @@ def test_what_a_recipe_leaves_out_has_defaults(written):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("algorithm: pppo\n" + NEEDED, r"no agent 'pppo'.*Did you mean ppo\?"),
         ("algorithm: sb3:Nope\n" + NEEDED, "no algorithm 'Nope'"),
@@ -72,8 +72,8 @@ def test_what_a_recipe_leaves_out_has_defaults(written):
     ],
     ids=lambda given: given.split("\n")[0] if "\n" in given else "",
 )
-def test_what_is_wrong_is_told_with_the_name_of_the_file(written, text, told):
-    with pytest.raises(ConfigError, match=rf"(?s)mine\.yaml.*{told}"):
+def test_an_error_names_the_file(written, text, message):
+    with pytest.raises(ConfigError, match=rf"(?s)mine\.yaml.*{message}"):
         load_recipe(written(text))
 
 

@@ -94,9 +94,9 @@ def test_the_rule_is_among_the_features(market, rule):
     rule.begin(market.brief)
     bids = rule.act(obs).bid_micros
     rows = SegmentFeatures(market.brief)(obs, bids, np.zeros(bids.shape))
-    told = rows[:, -len(EXTRA_FEATURES) :].reshape(3, market.spec.segments, -1)
-    assert np.allclose(told[..., 0], np.log(bids) - obs.price_level_log, atol=1e-4)
-    assert np.allclose(told[..., 1].mean(axis=1), 0, atol=1e-5)
+    extra = rows[:, -len(EXTRA_FEATURES) :].reshape(3, market.spec.segments, -1)
+    assert np.allclose(extra[..., 0], np.log(bids) - obs.price_level_log, atol=1e-4)
+    assert np.allclose(extra[..., 1].mean(axis=1), 0, atol=1e-5)
 
 
 def test_a_policy_of_zeros_is_the_rule_on_held_out_episodes(market, rule):
