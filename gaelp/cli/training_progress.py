@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Column
 from rich.text import Text
 
+from gaelp.cli.output import say
 from gaelp.phases.stage_report import StageReport
 from gaelp.training.report_text import as_text, round_text
 from gaelp.training.reports import Resumed, RoundDone, TrainingReport
@@ -119,7 +120,10 @@ class ProgressScreen:
             self._print(self._stage.text(self._said_at))
 
     def _print(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False, soft_wrap=not self._console.is_terminal)
+        if self._console.is_terminal:
+            self._console.print(text, highlight=False, markup=False)
+        else:
+            say(text)
 
     @contextmanager
     def _drawn(self) -> Iterator[None]:
