@@ -14,7 +14,7 @@ __all__ = ["compare"]
 
 
 def compare(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN RUN ...", help="Ids as `gaelp runs` shows them.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Two or more ids, as `gaelp runs` shows them.")],
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:

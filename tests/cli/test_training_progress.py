@@ -29,17 +29,17 @@ def round_done(number, rounds=15):
 class Lines:
     """A screen that is no terminal, with a clock set by hand."""
 
-    def __init__(self):
-        self.now, self._file = 0.0, io.StringIO()
-        self.screen = ProgressScreen(Console(file=self._file, width=100), clock=lambda: self.now)
+    def __init__(self, capsys):
+        self.now, self._capsys = 0.0, capsys
+        self.screen = ProgressScreen(Console(file=io.StringIO()), clock=lambda: self.now)
 
     def said(self):
-        return self._file.getvalue().splitlines()
+        return self._capsys.readouterr().err.splitlines()
 
 
 @pytest.fixture
-def lines():
-    return Lines()
+def lines(capsys):
+    return Lines(capsys)
 
 
 def test_the_total_is_known_from_the_first_line_and_a_line_with_the_eta_follows_every_ten_seconds(lines):
