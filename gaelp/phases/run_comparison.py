@@ -7,9 +7,9 @@ from typing import Any
 
 from gaelp.checks.number_text import number_text
 from gaelp.config.base import Frozen
+from gaelp.config.field_types import Instant
 from gaelp.errors import BadInput
 from gaelp.gates.decision_store import DecisionStore
-from gaelp.gates.evidence import Instant
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder, RunFolder
 from gaelp.phases.run_settings import read_settings

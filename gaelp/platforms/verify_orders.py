@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, Row, inspect, text
 
 from gaelp.approvals import AuditRow, Mandate, action_hash
-from gaelp.approvals.in_force import REVOKED
+from gaelp.approvals.mandate_validity import REVOKED
 from gaelp.budget.ledger import UNRESERVED, AdAccount, CapKind, Ledger, LedgerBroken, Transfer, TransferState
 from gaelp.budget.ledger.findings import LedgerFinding, differences
 from gaelp.budget.ledger.transfers import COLUMNS

@@ -54,7 +54,7 @@ def test_a_trend_that_is_more_than_noise_is_reported_and_so_is_an_outlier():
 
 def test_a_run_that_learned_nothing_better_says_that_its_rule_is_handed_on():
     assert stopped(None, score_of(0.7)) == (
-        "Stopped after round 10: 10 rounds are done. No better than the rule it started from: the rule is handed on."
+        "Finished after round 10: 10 rounds are done. No better than the rule it started from: the rule is handed on."
     )
 
 
@@ -62,7 +62,7 @@ def test_a_run_that_learned_nothing_better_says_that_its_rule_is_handed_on():
 def test_a_run_that_learned_something_names_its_best_checkpoint(compared, lead):
     text = stopped(Path("run/000004-step-96.safetensors"), score_of(0.7, compared=compared), "it fell. Look at it.")
     assert text == (
-        "Stopped after round 10: it fell. Look at it. The best checkpoint is 000004-step-96.safetensors:"
+        "Finished after round 10: it fell. Look at it. The best checkpoint is 000004-step-96.safetensors:"
         f" validation reward 0.7000{lead}."
     )
 
