@@ -46,7 +46,7 @@ check: $(STAMP) ## Format, lint, types and no placeholder code, with nothing cha
 	@$(BIN)/mypy
 	@$(BIN)/pytest -q -p no:cacheprovider tests/test_no_placeholder_code.py
 
-format: $(STAMP) ## Format the code and mend what the linter can
+format: $(STAMP) ## Format the code and fix what the linter can
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 

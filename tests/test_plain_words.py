@@ -21,6 +21,8 @@ PHRASES = re.compile(
     re.IGNORECASE,
 )
 EMPTY_NAMES = frozenset({"found", "one", "seen", "told"})
+# Names in files that earlier versions wrote, or in JSON that scripts read: they stay as they are.
+KEPT = ("told: tuple[_StoredSentAlert", "told=tuple(", "in self.told", '"stands": state')
 RIDDLES = frozenset({"stop_words", "own_words", "own_thread", "stop_ends", "standing_up", "turns", "sheet"})
 
 
@@ -34,6 +36,8 @@ def files(root: Path, places: tuple[str, ...], suffixes: frozenset[str]) -> Iter
 def phrases_in(text: str) -> Iterator[str]:
     """Each line that holds one of the phrases."""
     for number, line in enumerate(text.splitlines(), 1):
+        if any(kept in line for kept in KEPT):
+            continue
         for match in PHRASES.finditer(line):
             yield f"{number}: {match[0]!r} in {line.strip()!r}"
 
@@ -43,6 +47,8 @@ def empty_names_in(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in EMPTY_NAMES:
+                if any(kept in source.splitlines()[node.lineno - 1] for kept in KEPT):
+                    continue
                 yield f"{node.lineno}: {name!r}: name it after what it holds"
 
 

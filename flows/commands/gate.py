@@ -21,7 +21,7 @@ VerdictOption = Annotated[
 ]
 WhyOption = Annotated[str, typer.Option("--why", help="The reason, for whoever asks later.")]
 WhoOption = Annotated[str | None, typer.Option("--who", help="Your name.", show_default="the user logged in")]
-KeyOption = Annotated[
+GateKeyOption = Annotated[
     Path | None,
     typer.Option("--key", metavar="FILE", help="Sign with this key (`gaelp keys new`); needed where money can move."),
 ]
@@ -45,7 +45,7 @@ def approve(
     verdict: VerdictOption,
     why: WhyOption,
     who: WhoOption = None,
-    key: KeyOption = None,
+    key: GateKeyOption = None,
     passphrase_file: PassphraseFileOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -60,7 +60,7 @@ def reject(
     verdict: VerdictOption,
     why: WhyOption,
     who: WhoOption = None,
-    key: KeyOption = None,
+    key: GateKeyOption = None,
     passphrase_file: PassphraseFileOption = None,
     config: ConfigOption = None,
 ) -> None:

@@ -128,8 +128,8 @@ def load_key(path: Path, passphrase: bytes | None = None) -> SigningKey:
     try:
         private = load_pem_private_key(raw, passphrase)
     except TypeError:
-        seen, way_out = ("without", "leave it out") if passphrase else ("with", "give it")
-        raise BadInput(f"the key {shown(path)} was written {seen} a passphrase: {way_out}") from None
+        how, way_out = ("without", "leave it out") if passphrase else ("with", "give it")
+        raise BadInput(f"the key {shown(path)} was written {how} a passphrase: {way_out}") from None
     except (ValueError, UnsupportedAlgorithm):
         raise BadInput(
             f"the key {shown(path)} cannot be opened: the passphrase is another one, or the file is damaged"

@@ -87,11 +87,11 @@ def measure_ledger(folder: Path, *, transfers: int, report: Callable[[str], None
         here = Path(name)
         syncs = _syncs_per_s(here / "disk")
         report(f"  the disk takes {syncs:,.0f} synced writes per second")
-        one, eight = _measure(here / LEDGER_NAME, here, transfers, "SQLite", report)
+        alone, eight = _measure(here / LEDGER_NAME, here, transfers, "SQLite", report)
         with _postgres(here) as url:
             postgres = None if url is None else _measure(url, here, transfers, "Postgres", report)
     served = postgres and PostgresFigures(**postgres[0].model_dump(), eight_processes=postgres[1])
-    return LedgerSpeed(**one.model_dump(), eight_processes=eight, postgres=served, disk_syncs_per_s=syncs)
+    return LedgerSpeed(**alone.model_dump(), eight_processes=eight, postgres=served, disk_syncs_per_s=syncs)
 
 
 def time_transfers(ledger: Ledger, transfers: int, *, name: str) -> list[float]:

@@ -104,13 +104,13 @@ class ContentChecker:
             draft.findings.append(_failure("profanity", problem, severity="review"))
             return
         limits = self._policy.profanity
-        draft.profanity, found = score_profanity(creative, limits, self._look_alikes, self._scorer, self._innocent)
+        draft.profanity, findings = score_profanity(creative, limits, self._look_alikes, self._scorer, self._innocent)
         named = {finding.field for finding in draft.findings if finding.category in limits.together_with}
-        draft.findings += [finding for finding in found if finding.field in named]
+        draft.findings += [finding for finding in findings if finding.field in named]
 
     def _judge_quality(self, creative: Creative, draft: _Draft) -> None:
-        draft.quality, draft.parts, found = score_quality(creative, self._policy.quality)
-        draft.findings += found
+        draft.quality, draft.parts, findings = score_quality(creative, self._policy.quality)
+        draft.findings += findings
 
     def _verdict(self, creative: Creative, draft: _Draft) -> ContentVerdict:
         exact = creative_hash(creative)

@@ -130,13 +130,16 @@ def _mixed_scripts(creative: Creative) -> Iterator[ContentFinding]:
 def _audience(creative: Creative, limits: AudienceLimits) -> Iterator[ContentFinding]:
     ages = creative.audience
     if ages.min_age is None:
-        severity, seen = "review", "The lowest age of the audience is not given."
+        severity, problem = "review", "The lowest age of the audience is not given."
     elif ages.max_age is not None and ages.max_age < ages.min_age:
-        severity, seen = "block", f"The audience ends at {ages.max_age} and begins at {ages.min_age}: it is empty."
+        severity, problem = "block", f"The audience ends at {ages.max_age} and begins at {ages.min_age}: it is empty."
     elif ages.min_age < limits.block_below_age:
-        severity, seen = "block", f"The audience begins at {ages.min_age}; allowed: {limits.block_below_age} and older."
+        severity, problem = (
+            "block",
+            f"The audience begins at {ages.min_age}; allowed: {limits.block_below_age} and older.",
+        )
     elif ages.interests and ages.min_age < limits.no_interests_below_age:
-        severity, seen = (
+        severity, problem = (
             "block",
             f"Aims at interests of an audience from {ages.min_age}, not yet {limits.no_interests_below_age}.",
         )
@@ -148,5 +151,5 @@ def _audience(creative: Creative, limits: AudienceLimits) -> Iterator[ContentFin
         severity="block" if severity == "block" else "review",
         field="audience",
         excerpt="unknown" if ages.min_age is None else f"from {ages.min_age}",
-        why=f"{seen} {limits.why}",
+        why=f"{problem} {limits.why}",
     )

@@ -120,7 +120,7 @@ class ContentPolicy(Frozen):
         """The words of each language, without those that the languages of the rules have too."""
         words = {tag: frozenset(text.split()) for tag, text in self.common_words.items()}
         own = frozenset[str]().union(*(words[tag] for tag in self.languages))
-        return {tag: found if tag in self.languages else found - own for tag, found in words.items()}
+        return {tag: common if tag in self.languages else common - own for tag, common in words.items()}
 
 
 class NamedTerms(Frozen):

@@ -45,7 +45,7 @@ def score_profanity(
     """
     texts = {field: text for field in PRINTED_FIELDS if (text := getattr(creative, field)).strip()}
     readings = {field: _all_readings(text, innocent, look_alikes) for field, text in texts.items()}
-    flat = [(field, reading) for field, found in readings.items() for reading in found]
+    flat = [(field, reading) for field, texts_read in readings.items() for reading in texts_read]
     if not flat:
         return 0.0, []
     scores = scorer([reading for _, reading in flat])

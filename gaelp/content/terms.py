@@ -136,7 +136,7 @@ def _matches(term: Term, text: str, places: Iterable[int]) -> Iterator[Match]:
 
 def _holds_full_stop(match: re.Match[str], groups: Sequence[str]) -> bool:
     """Whether a sentence ends between two words: "Quality guaranteed. Profits go up", but also "Get rich. Fast"."""
-    gaps = (match.string[match.end(one) : match.start(other)] for one, other in pairwise(groups))
+    gaps = (match.string[match.end(word) : match.start(following)] for word, following in pairwise(groups))
     return any(_FULL_STOP.search(gap) for gap in gaps)
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from gaelp.arrays import Bools, Floats32
 from gaelp.errors import BadInput, NotFinite
 
-__all__ = ["NOTHING_DRAWN", "Collector", "Step", "open_env", "refuse_not_finite", "refuse_other_step"]
+__all__ = ["NOTHING_DRAWN", "Act", "Collector", "Step", "open_env", "refuse_not_finite", "refuse_other_step"]
 
 NOTHING_DRAWN = "no action was drawn that could have led to this step: call act with explore=True first"
 

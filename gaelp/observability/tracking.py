@@ -226,7 +226,7 @@ class MlflowTracker:
 
     def _close(self, run: _OpenRun, outcome: RunOutcome) -> None:
         # Once more, in case the step that first wrote them was lost.
-        tags = {f"gaelp.non_finite.{name}": _as_tag(seen) for name, seen in run.non_finite.items()}
+        tags = {f"gaelp.non_finite.{name}": _as_tag(values) for name, values in run.non_finite.items()}
         if self._lost_records:
             tags["gaelp.lost_records"] = str(self._lost_records)
         _write(run, tags=_tags(tags))

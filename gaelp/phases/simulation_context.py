@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gaelp.gates.verdict_context import ComparedBidder, CurvePoint, LearningCurve, VerdictContext
+from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.baselines.compare import Comparison, PolicyResult
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder
@@ -14,22 +15,9 @@ from gaelp.phases.simulation_result import SimulationResult
 from gaelp.training.recipe import NO_RULE
 from gaelp.training.scores import Score
 
-__all__ = ["BIDDER_MEANINGS", "simulation_context"]
+__all__ = ["simulation_context"]
 
-BIDDER_MEANINGS = {
-    "random": "Bids at random around the constant bid.",
-    "constant": "One tuned bid for every impression, all flight long: the incumbent.",
-    "mcpc": "Bids the chance of a click times the most that a click may cost.",
-    "lin": "Bids in proportion to the expected value of an impression.",
-    "ss-mdp": "Plans the budget by dynamic programming, with one value for all segments.",
-    "rlb": "Plans the budget by dynamic programming, with each segment's own value.",
-    "pid": "Bids in proportion to value; a PID controller keeps spending on plan.",
-    "eb-pacing": "Bids in proportion to value; raises or lowers all bids by a factor to keep spending on plan.",
-    "online-lp": "Learns what a unit of budget is worth while it spends (online linear programming).",
-    "mpc": "Each hour it forecasts the rest of the flight and sets the price at which the budget just lasts.",
-    "online-lp (informed)": "online-lp that knows how value moves with hour and price, which an agent has to learn.",
-    "mpc (informed)": "mpc that knows how value moves with hour and price, which an agent has to learn.",
-}
+_SUMMARIES = {kind.build().name: f"{kind.summary[0].upper()}{kind.summary[1:]}." for kind in CATALOG}
 
 
 def simulation_context(result: PhaseResult, home: Path) -> VerdictContext:
@@ -120,7 +108,7 @@ def _bidders(comparison: Comparison) -> tuple[ComparedBidder, ...]:
 
 
 def _meaning(result: PolicyResult, comparison: Comparison) -> str:
-    meaning = BIDDER_MEANINGS.get(result.policy, "The agent that is judged here.")
+    meaning = _SUMMARIES.get(result.policy, "The agent that is judged here.")
     is_best = result.policy == comparison.best_uninformed
     return f"{meaning} The best of the rules that know no more than the agent." if is_best else meaning
 

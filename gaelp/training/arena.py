@@ -8,17 +8,15 @@ from typing import Any, Protocol
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import VectorEnv
-from torch import Tensor
 
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.arrays import Floats
 from gaelp.errors import BadInput
-from gaelp.experience.collect import Collector, open_env, refuse_not_finite
+from gaelp.experience.collect import Act, Collector, open_env, refuse_not_finite
 
 __all__ = ["Arena", "GymArena", "Round", "round_seed"]
 
 Rewards = Floats
-Act = Callable[[Tensor], Tensor]
 OpenEnv = Callable[[int], VectorEnv[Any, Any, Any]]
 
 _EPISODE_STEPS_MAX = 100_000  # a hundred times what the longest usual tasks take

@@ -12,14 +12,14 @@ from pydantic import Field, PositiveInt
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.config.base import Frozen
 from gaelp.errors import ConfigError
-from gaelp.experience.collect import Collector
+from gaelp.experience.collect import Act, Collector
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.compare import headroom, lead, success_rate
 from gaelp.market.baselines.episodes import play, validation_seeds
 from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
 from gaelp.training import curriculum as progress_of
-from gaelp.training.arena import Act, Rewards, Round, round_seed
+from gaelp.training.arena import Rewards, Round, round_seed
 from gaelp.training.curriculum_spec import CurriculumSpec
 from gaelp.training.mixing import choose
 from gaelp.training.segment_env import ResidualSpec, SegmentEnv, SegmentFeatures

@@ -209,8 +209,8 @@ PLANTED_BUGS = (
     PlantedBug(
         name="a score alone decides",
         file="gaelp/content/check.py",
-        old="        draft.findings += [finding for finding in found if finding.field in named]\n",
-        new="        draft.findings += found if named is not None else []\n",
+        old="        draft.findings += [finding for finding in findings if finding.field in named]\n",
+        new="        draft.findings += findings if named is not None else []\n",
         test="tests/content/test_families.py::test_a_score_alone_neither_blocks_nor_sends_to_review",
     ),
     PlantedBug(
