@@ -13,6 +13,28 @@ settings.register_profile("gaelp", settings(), deadline=None)
 settings.load_profile("gaelp")
 
 
+# Files whose tests wait for servers or train for long. They start first: a worker that gets one of them last would keep
+# the others waiting (`make test` runs with --no-loadscope-reorder).
+LONGEST_FIRST = (
+    "flows/test_full_pipeline",
+    "faults/test_kill_training",
+    "flows",
+    "learning",
+    "faults",
+    "cli",
+    "phases",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Sort by expected length of the file; within a file the order stays."""
+    items.sort(key=lambda item: _start_place(item.path.relative_to(Path(__file__).resolve().parent).as_posix()))
+
+
+def _start_place(path):
+    return next((place for place, part in enumerate(LONGEST_FIRST) if path.startswith(part)), len(LONGEST_FIRST))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _ctrl_c_reaches_what_is_started_here():
     """A shell starts background jobs deaf to Ctrl-C, and their children stay so; some tests press it."""

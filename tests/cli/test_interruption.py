@@ -43,7 +43,7 @@ def test_ctrl_c_during_a_search_is_one_line_and_130(here):
     command = [sys.executable, "-m", "gaelp.cli", "market", "tune", "small.yaml", "--trials", "10000"]
     env = {**os.environ, "PYTHONPATH": str(repository_root())}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as running:
-        assert running.stderr.readline() == "small: tuning 12 bidders ...\n"
+        assert running.stderr.readline() == "Tuning 12 bidders ...\n"
         running.send_signal(signal.SIGINT)
         out, told = running.communicate(timeout=60)
     assert (running.returncode, out, told) == (130, "", NOTHING)

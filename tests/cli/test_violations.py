@@ -54,7 +54,7 @@ def test_a_long_violation_fits_a_terminal_and_is_whole_in_json(gaelp, stored, he
     long = "spring: " + "the platform has another daily budget than ordered; " * 12
     store = violations(load_settings(None, overrides=[f"home={here / '.gaelp'}"]).settings)
     store.add(stored.model_copy(update={"id": 0, "what": long}))
-    monkeypatch.setattr("gaelp.cli.rich_table._PIPE_COLUMNS", 80)
+    monkeypatch.setattr("gaelp.cli.output._PIPE_COLUMNS", 80)
     shown = gaelp("violations", "list").stdout
     assert max(map(len, shown.splitlines())) <= 80
     assert "read-back-differs: spring" in shown

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gaelp.market.baselines.model_predictive import (
@@ -86,6 +86,7 @@ def test_the_price_of_budget_is_that_of_a_search_over_all_prices(seed, share, gu
 @given(seed=st.integers(0, 1000), share=st.floats(0.1, 0.8), cap=st.floats(0.2, 1.5))
 @settings(max_examples=40, deadline=None)
 def test_a_cap_gives_today_a_price_of_its_own_and_later_days_the_rest(seed, share, cap):
+    assume(abs(cap - 1) > 0.01)  # caps that add up to the money, almost: spend says nothing about the price
     flight = Flight(seed)
     money = share * flight.everything()
     day_left, later = cap * 0.4 * money, cap * 0.6 * money

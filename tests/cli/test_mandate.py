@@ -92,7 +92,7 @@ def test_what_is_proposed_is_shown_in_words_with_every_number(gaelp, file):
 def test_the_last_signature_puts_it_in_force_and_the_log_has_it(gaelp, sign, proposed):
     first = sign("ann")
     assert first.exit_code == 4
-    assert first.stderr.startswith("The signature of ann is recorded, and more are needed. mandate pilot")
+    assert first.stderr.startswith("waiting: The signature of ann is recorded, and more are needed. mandate pilot")
     assert "Signed by ann. Still needed: 1 more of 2 approvers (bob can sign)" in first.stderr
     assert listed(gaelp) == ["waiting"]
     last = sign("bob")
