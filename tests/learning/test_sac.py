@@ -46,6 +46,7 @@ def mean_return(learner, episodes=50):
     return statistics.fmean(finished)
 
 
+@pytest.mark.slow
 def test_a_short_run_swings_the_pendulum_up():
     assert mean_return(build_sac(PENDULUM, CONFIG, seed=0)) < -900
     assert mean_return(trained(steps=6_000, seed=1)) >= -300
