@@ -49,6 +49,6 @@ def test_a_machine_out_of_threads_takes_no_room_for_good(monkeypatch):
     assert few.begin(lambda: 7).result(timeout=5) == 7
 
 
-def test_at_any_price_means_here_and_now_where_there_is_no_thread(monkeypatch):
+def test_without_a_thread_the_call_runs_inline(monkeypatch):
     monkeypatch.setattr(threading.Thread, "start", no_thread)
     assert start_or_run_inline(threading.get_ident).result(timeout=0) == threading.get_ident()

@@ -127,7 +127,7 @@ PLANTED_BUGS = (
         file="gaelp/content/text_rules.py",
         old="for reading in readings_of(text)\n",
         new="for reading in readings_of(text)[:1]\n",
-        test="tests/content/test_evasions.py::test_an_evasion_is_blocked_with_its_own_words",
+        test="tests/content/test_evasions.py::test_an_evasion_is_blocked_and_quoted",
     ),
     PlantedBug(
         name="a click id in the landing URL is read by eye",
@@ -169,7 +169,7 @@ PLANTED_BUGS = (
         file="gaelp/content/unveiling.py",
         old="decoded, unmark(decoded), ",
         new="decoded, ",
-        test="tests/content/test_evasions.py::test_an_evasion_is_blocked_with_its_own_words",
+        test="tests/content/test_evasions.py::test_an_evasion_is_blocked_and_quoted",
     ),
     PlantedBug(
         name="a full stop between two words of a term is not seen",

@@ -76,7 +76,7 @@ def rules(verdict):
 
 
 @pytest.mark.parametrize("headline", [*JOINED, *INSIDE, *WRAPPED, *MARKED, *texts(MONEY), *texts(HEALTH)])
-def test_an_evasion_is_blocked_with_its_own_words(checker, advert, headline):
+def test_an_evasion_is_blocked_and_quoted(checker, advert, headline):
     verdict = checker.check(advert(headline=headline))
     assert verdict.outcome == "block"
     [found] = [finding for finding in verdict.findings if finding.severity == "block"]
