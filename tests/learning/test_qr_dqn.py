@@ -69,6 +69,7 @@ def mean_return(learner, env_id, episodes=100):
     return returns.mean().item()
 
 
+@pytest.mark.slow
 def test_a_short_run_balances_the_pole_for_a_while():
     untrained = build_qr_dqn(SPACES["CartPole-v1"], QrDqnConfig(), seed=0)
     assert mean_return(untrained, "CartPole-v1", episodes=20) < 60
