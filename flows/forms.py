@@ -33,7 +33,7 @@ class GateForm(RunInput):
         min_length=CODE_LENGTH,
         max_length=64,
         pattern="^[0-9a-f]+$",
-        description=f"The {CODE_LENGTH} characters shown above, of the verdict you looked at",
+        description=f"The {CODE_LENGTH} characters in the first lines above, of the verdict you looked at",
     )
     who: str = Field(min_length=1, max_length=200, description="Your name")
     why: str = Field(min_length=1, max_length=500, description="The reason, for whoever asks later")
@@ -110,9 +110,9 @@ def _text(question: GateQuestion, page: str | None, context: VerdictContext) -> 
     page_link = f"[Look at every rule, the bidders and the learning curve]({page}). " if page else ""
     paragraphs = [
         f"**{verdict.outcome.upper()}, run {question.run_id}.** {plain_text(verdict.summary)}",
+        f"Code of this verdict: `{question.code}`. {page_link}Expires {question.expires_at:%Y-%m-%d %H:%M} UTC.",
         plain_text(context.progress),
         f"**Approving allows** {effect.allows}. **It does not allow** {effect.does_not_allow}.",
-        f"{page_link}Code of this verdict: `{question.code}`. Expires {question.expires_at:%Y-%m-%d %H:%M} UTC.",
         "\n".join(f"- {label}: {plain_text(text)}" for label, text in context.facts),
     ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)

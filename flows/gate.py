@@ -23,6 +23,7 @@ from gaelp.errors import GaelpError, Refused, WaitingForPerson
 from gaelp.gates import judge
 from gaelp.gates.decisions import CODE_LENGTH, GateDecision, GateQuestion
 from gaelp.gates.verdict_context import VerdictContext
+from gaelp.gates.verdict_table import failed_text
 from gaelp.phases.declaration import PhaseDeclaration, check_model
 from gaelp.phases.gate_questions import find_decision, judging_time, question_about, questions_about
 from gaelp.phases.looks import looks_so_far
@@ -87,7 +88,7 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateD
     context = declared.context(result, run.settings.home)
     page = show_verdict(code, verdict.outcome, result.attempt, looks, verdict=verdict, context=context)
     if verdict.outcome == "fail" or (verdict.outcome == "inconclusive" and declared.inconclusive == "refuse"):
-        raise GateClosed("Refused", verdict.summary)
+        raise GateClosed("Refused", f"{failed_text(verdict)} `gaelp gate show {run.run_id}` shows every rule")
     check_model(declared, result, result.model_hash, run.settings.home)
     computed = question_about(declared, result, verdict, now, run.settings.gate)
     computed = computed.model_copy(update={"looks": looks, "waker": run.flow_run_id})
@@ -111,16 +112,16 @@ def _ask(run: Run, question: GateQuestion, page: str, context: VerdictContext) -
         case "person":
             _suspend_and_ask(run, question, page, context)
         case "prompt":
-            _prompt(run, question)
+            _prompt(run, question, context.progress)
         case "auto":
             run.decisions.decide(_automatic(question))
 
 
-def _prompt(run: Run, question: GateQuestion) -> None:
+def _prompt(run: Run, question: GateQuestion, progress: str) -> None:
     """Ask in this terminal; the run is held meanwhile, so that no second process resumes it."""
     try:
         with run.folder.held(), screen_paused():
-            ask_in_terminal(question, run.decisions)
+            ask_in_terminal(question, run.decisions, progress)
     except WaitingForPerson as waiting:
         raise GateClosed("Waiting", str(waiting)) from None
 

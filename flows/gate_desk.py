@@ -14,14 +14,16 @@ from gaelp.clock import Clock, SystemClock
 from gaelp.config import Settings
 from gaelp.config.environment import process_environment
 from gaelp.errors import BadInput, GaelpError, WaitingForPerson
-from gaelp.gates import as_rows
+from gaelp.gates import Verdict, as_rows
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQuestion, question_status
+from gaelp.gates.verdict_table import decision_text
 from gaelp.phases.gate_answers import approvals_of_run, check_answer
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
 from gaelp.phases.looks import look_text
+from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import find_run
+from gaelp.phases.runs import find_run, phases_done
 from gaelp.types import RunId
 
 __all__ = ["decide", "list_waiting", "show_gate"]
@@ -59,26 +61,49 @@ def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:
     """What the latest gate of a run says, rule by rule, and what was decided before."""
     find_run(settings.home, run)
     history = gate_approvals(settings).decisions().history(run)
-    if not history:
+    results = phases_done(settings.home, run)
+    if not (history or results):
         raise BadInput(f"run {run} has not reached a gate yet: `gaelp status {run}` shows how far it is")
-    question, decision = history[-1]
+    verdict = history[-1][0].verdict if history else results[-1].verdict
     if as_json:
-        show_json(_plain(question) | {"decision": decision.model_dump(mode="json") if decision else None})
+        show_json(_as_json(*history[-1]) if history else {"run_id": run, "verdict": verdict.model_dump(mode="json")})
         return
-    rows = as_rows(question.verdict)
+    _show_verdict(verdict, _progress(results[-1], settings.home) if results else "")
+    if not history:
+        why = "the gate refused it" if verdict.outcome == "fail" else "the run does not wait at a gate"
+        show_paragraph(f"Nobody is asked: {why}.")
+        return
+    question, _ = history[-1]
+    show_text(f"gate {question.gate}, attempt {question.attempt}, code {question.code}, {look_text(question.looks)}")
+    for asked, answer in history:
+        if answer is not None:
+            when = f"{answer.decided_at:%Y-%m-%d %H:%M:%S} UTC"
+            show_paragraph(f"{when} {answer.who}: {answer.choice} {asked.code} ({answer.why})", indent="  ")
+
+
+def _as_json(question: GateQuestion, decision: GateDecision | None) -> dict[str, Any]:
+    return _plain(question) | {"decision": decision.model_dump(mode="json") if decision else None}
+
+
+def _show_verdict(verdict: Verdict, progress: str) -> None:
+    rows = as_rows(verdict)
     columns = ("rule", "outcome", "value", "compared", "threshold", "sample")
     show_table(columns, [[row[column] for column in columns] for row in rows])
     show_text("")
     for row in rows:
         show_paragraph(f"{row['rule']}: {row['why']}", indent="  ")
-    show_paragraph(f"\n{question.verdict.summary}")
-    show_text(f"gate {question.gate}, attempt {question.attempt}, code {question.code}, {look_text(question.looks)}")
-    if file := question.verdict.gate.file:
+    show_text("")
+    for line in decision_text(verdict, progress):
+        show_paragraph(line)
+    if file := verdict.gate.file:
         show_text(f"rules: {file.text}")
-    for asked, answer in history:
-        if answer is not None:
-            when = f"{answer.decided_at:%Y-%m-%d %H:%M:%S} UTC"
-            show_paragraph(f"{when} {answer.who}: {answer.choice} {asked.code} ({answer.why})", indent="  ")
+
+
+def _progress(result: PhaseResult, home: Path) -> str:
+    """Whether the agent is better than what it started from."""
+    from gaelp.phases.declared import declaration_of  # noqa: PLC0415 - torch takes seconds that `gate list` need not spend
+
+    return declaration_of(result.phase).context(result, home).progress
 
 
 def decide(

@@ -14,6 +14,7 @@ from gaelp.errors import Refused, WaitingForPerson
 from gaelp.gates import as_rows
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
+from gaelp.gates.verdict_table import decision_text
 
 __all__ = ["ask_in_terminal"]
 
@@ -35,11 +36,11 @@ class _DecidedElsewhereError(Exception):
         self.decision = decision
 
 
-def ask_in_terminal(question: GateQuestion, store: DecisionStore) -> GateDecision:
+def ask_in_terminal(question: GateQuestion, store: DecisionStore, progress: str = "") -> GateDecision:
     """Show the verdict, ask, and record the answer; WaitingForPerson where nobody answers here."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise WaitingForPerson(f"nobody can be asked here, so {_decide_later(question)}")
-    _show(question)
+    _show(question, progress)
     try:
         while True:
             try:
@@ -68,10 +69,10 @@ def _decide_later(question: GateQuestion) -> str:
     )
 
 
-def _show(question: GateQuestion) -> None:
+def _show(question: GateQuestion, progress: str) -> None:
     say(f"\nGate {question.gate} of run {question.run_id}, attempt {question.attempt}, verdict {question.code}\n")
     say_table(_COLUMNS, [[row[column] for column in _COLUMNS] for row in as_rows(question.verdict)])
-    _say(f"\n{question.verdict.summary}\n")
+    _say("\n" + "\n".join(decision_text(question.verdict, progress)) + "\n")
     _say("Answer here, or with `gaelp gate` from elsewhere. Ctrl-C leaves the run waiting.")
 
 

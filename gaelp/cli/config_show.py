@@ -7,8 +7,7 @@ import typer
 
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table
-from gaelp.cli.startup import read_settings
-from gaelp.config import LoadedSettings
+from gaelp.config import LoadedSettings, load_settings
 
 __all__ = ["show"]
 
@@ -29,7 +28,7 @@ def show(
 
     The hash names these values: the same settings have the same hash, however they were written.
     """
-    loaded = read_settings(config, overrides)
+    loaded = load_settings(config, overrides=overrides or ())
     entries = _entries(loaded, with_origin=origin)
     if as_json:
         show_json({"hash": loaded.hash, "values": entries})

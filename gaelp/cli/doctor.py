@@ -10,8 +10,7 @@ from gaelp.cli.doctor_packages import COMPONENTS, check_component, check_package
 from gaelp.cli.installation import required_packages
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_table, show_text
-from gaelp.cli.startup import read_settings
-from gaelp.config import LoadedSettings, check_home
+from gaelp.config import LoadedSettings, check_home, load_settings
 from gaelp.config.pins import pins_file, read_pins
 from gaelp.config.places import repository_root
 
@@ -31,7 +30,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
 
     Exits 0 if nothing required is broken, 2 if the home folder cannot be written, 1 otherwise. Nothing is written.
     """
-    loaded = read_settings(config)
+    loaded = load_settings(config)
     checks = list(_checks(loaded))
     broken = any(check.status == "broken" for check in checks)
     _show(checks, ok=not broken, as_json=as_json)

@@ -121,6 +121,8 @@ def trust(
     settings = prepare(config, overrides).settings
     if not public_key_file.exists():
         raise BadInput(f"{public_key_file}: there is no such file. Name the NAME.pub.json that `gaelp keys new` wrote.")
+    if public_key_file.suffix == ".key":
+        raise BadInput(f"{public_key_file} is a private key: give its public part, which ends in .pub.json")
     offered = load_model(PublicKeyFile, absolute(public_key_file))
     changed = trust_key(settings, trust_path(trust_file, settings), offered, tuple(roles))
     _report(

@@ -1,4 +1,4 @@
-"""Results go to stdout, as text, a table or JSON; messages go to stderr, as text or as the JSON lines of the log."""
+"""Results go to stdout, as text, a table or JSON; messages go to stderr, always as text."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import IO, Any
 
 import typer
@@ -15,7 +14,6 @@ from gaelp.errors import GaelpError
 
 __all__ = [
     "columns_of",
-    "messages_as_json",
     "say",
     "say_error",
     "say_table",
@@ -27,14 +25,7 @@ __all__ = [
     "wrapped",
 ]
 
-_messages_as_json = False
 _PIPE_COLUMNS = 100  # where no terminal has a width: a file, a pipe, a log of a scheduled job
-
-
-def messages_as_json(wanted: bool) -> None:
-    """From now on, print messages to a pipe as JSON lines, or as text again; a terminal always shows text."""
-    global _messages_as_json  # noqa: PLW0603 - stderr is one for the whole process
-    _messages_as_json = wanted
 
 
 def columns_of(stream: IO[str] | None) -> int:
@@ -77,7 +68,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def say(text: str) -> None:
     """Print a message that is not a result."""
-    _print_message("info", "", text)
+    typer.echo(text, err=True)
 
 
 def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -88,20 +79,12 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def say_error(text: str) -> None:
     """Print why a command failed."""
-    _print_message("error", typer.style("error: ", fg="red", bold=True), text)
+    typer.echo(typer.style("error: ", fg="red", bold=True) + text, err=True)
 
 
 def say_waiting(text: str) -> None:
     """Print what a command waits for: a person's decision is no failure."""
-    _print_message("warning", typer.style("waiting: ", fg="yellow", bold=True), text)
-
-
-def _print_message(level: str, prefix: str, text: str) -> None:
-    if _messages_as_json and not (sys.stderr and sys.stderr.isatty()):  # None after `2>&-`
-        timestamp = datetime.now(UTC).isoformat().replace("+00:00", "Z")  # keys and form as in the log
-        typer.echo(json.dumps({"timestamp": timestamp, "level": level, "logger": "gaelp.cli", "event": text}), err=True)
-    else:
-        typer.echo(prefix + text, err=True)
+    typer.echo(typer.style("waiting: ", fg="yellow", bold=True) + text, err=True)
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], stream: IO[str]) -> None:

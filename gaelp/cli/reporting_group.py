@@ -8,7 +8,7 @@ from typer import Abort
 from typer.core import TyperGroup
 
 from gaelp.cli.interruption import STOPPED, forget_watched, stop_message, stopped_by_hand
-from gaelp.cli.output import messages_as_json, say
+from gaelp.cli.output import say
 from gaelp.errors import BadInput
 
 __all__ = ["ReportingGroup"]
@@ -23,7 +23,6 @@ class ReportingGroup(TyperGroup):
         """Run the command line; a failure is reported on stderr and becomes the exit code."""
         given, debug = _without_debug(sys.argv[1:] if args is None else args)
         forget_watched()
-        messages_as_json(False)
         try:
             return super().main(given, *rest, **extra)
         except SystemExit as leaving:

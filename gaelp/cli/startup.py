@@ -4,21 +4,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gaelp.cli.interruption import watch
-from gaelp.cli.output import messages_as_json
 from gaelp.config import LoadedSettings, check_home, known_secrets, load_settings, require_home
 from gaelp.config.database_url import parse_database_url
 from gaelp.config.places import absolute
 from gaelp.config.private_files import close_to_others
-from gaelp.config.probable import probable_log_format
-from gaelp.errors import BadInput
 from gaelp.observability import configure, get_logger
 
-__all__ = ["prepare", "prepare_reading", "prepare_run", "read_settings"]
+__all__ = ["prepare", "prepare_reading", "prepare_run"]
 
 
 def prepare(config: str | None, overrides: Sequence[str] | None = None) -> LoadedSettings:
     """Prepare a command that may write: a home that does not exist is created by what is first written there."""
-    return _set_up(read_settings(config, overrides))
+    return _set_up(load_settings(config, overrides=overrides or ()))
 
 
 def prepare_reading(
@@ -28,7 +25,7 @@ def prepare_reading(
 
     Where the settings name a PostgreSQL, the home may be missing, unless what is read is always `in_home`.
     """
-    loaded = read_settings(config, overrides)
+    loaded = load_settings(config, overrides=overrides or ())
     if in_home or loaded.settings.budget.database_url is None:
         require_home(loaded)
     return _set_up(loaded)
@@ -41,17 +38,6 @@ def prepare_run(config: str | None, overrides: Sequence[str] | None = None) -> L
 
     loaded = prepare(config, overrides)
     check_inputs(loaded)
-    return loaded
-
-
-def read_settings(config: str | None, overrides: Sequence[str] | None = None) -> LoadedSettings:
-    """Load the settings; from here on messages on stderr have the form of the log, also why loading failed."""
-    try:
-        loaded = load_settings(config, overrides=overrides or ())
-    except BadInput:
-        messages_as_json(probable_log_format(config, overrides or ()) == "json")
-        raise
-    messages_as_json(loaded.settings.logging.format == "json")
     return loaded
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from gaelp.budget.kill_switch import StopReport
 from gaelp.budget.stop_alerts import alert_stopped
 from gaelp.budget.stop_report_text import shortfall
-from gaelp.cli.output import messages_as_json, say, say_error, show_json, show_table, show_text
+from gaelp.cli.output import say, say_error, show_json, show_table, show_text
 from gaelp.config import known_secrets
 from gaelp.config.settings import Settings
 from gaelp.observability import configure, mask, mask_text, register_secrets
@@ -15,7 +15,6 @@ __all__ = ["report_problems", "report_stop"]
 
 def report_stop(settings: Settings, report: StopReport, *, by: str, reason: str, no_alerts: str, as_json: bool) -> None:
     """Show the outcome and alert people; `no_alerts` says why nobody can be alerted, empty if they can."""
-    messages_as_json(settings.logging.format == "json")
     try:
         _show_stop(report, as_json=as_json)
     finally:  # alert people even if the output fails

@@ -1,4 +1,4 @@
-"""What settings that cannot be loaded probably say: enough to stop spending, and to report why they cannot."""
+"""The home that settings which cannot be loaded probably name: enough to stop spending."""
 
 import os
 from collections.abc import Sequence
@@ -10,17 +10,12 @@ from gaelp.config.environment import HOME_VARIABLE
 from gaelp.config.places import absolute, find_file
 from gaelp.config.secret_sources import PREFIX
 
-__all__ = ["probable_home", "probable_log_format"]
+__all__ = ["probable_home"]
 
 
 def probable_home(config: str | None, overrides: Sequence[str]) -> Path:
     """The home that the layers name, in their order of precedence."""
     return absolute(_probable(("home",), config, overrides, HOME_VARIABLE) or ".gaelp")
-
-
-def probable_log_format(config: str | None, overrides: Sequence[str]) -> str | None:
-    """The `logging.format` that the layers name, in their order of precedence."""
-    return _probable(("logging", "format"), config, overrides)
 
 
 def _probable(keys: tuple[str, ...], config: str | None, overrides: Sequence[str], *variables: str) -> str | None:

@@ -11,7 +11,7 @@ from gaelp.gates.decisions import CODE_LENGTH
 from gaelp.gates.verdict import RuleResult, Verdict
 from gaelp.gates.verdict_context import LearningCurve, VerdictContext
 
-__all__ = ["Measured", "as_markdown", "as_rows", "asked_text", "measured", "plain_text"]
+__all__ = ["Measured", "as_markdown", "as_rows", "asked_text", "decision_text", "failed_text", "measured", "plain_text"]
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!])")
 _COMPARED = {"value": "", "lower_95": "lower bound ", "upper_95": "upper bound "}
@@ -94,6 +94,21 @@ def _head(verdict: Verdict, context: VerdictContext) -> list[str]:
         *approval,
         f"- **Code of this verdict**, which an answer has to name: `{verdict.evidence_hash[:CODE_LENGTH]}`",
     ]
+
+
+def decision_text(verdict: Verdict, progress: str) -> list[str]:
+    """What a person needs for a decision, as on the page: the summary, whether it learned, what approving means."""
+    lines = [verdict.summary, *([progress] if progress else [])]
+    if verdict.outcome != "pass":
+        return [*lines, "It cannot be approved: only a verdict that passed can."]
+    effect = approval_effect(verdict.gate.follows)
+    return [*lines, f"Approving allows {effect.allows}.", f"Approving does not allow {effect.does_not_allow}."]
+
+
+def failed_text(verdict: Verdict) -> str:
+    """The summary, and the reason of every rule that does not hold."""
+    reasons = [f"{result.criterion.metric}: {result.reason}." for result in verdict.results if result.outcome != "pass"]
+    return " ".join([verdict.summary, *reasons])
 
 
 def _section(title: str, lines: list[str]) -> list[str]:

@@ -136,11 +136,18 @@ def _compared(home: Path, run_id: str, decisions: DecisionStore) -> ComparedRun:
         learned=latest.learned if latest else None,
         market=details.get("comparison", {}).get("market"),
         seed=identity.get("seed"),
-        judged_on=latest.judged_on if latest else None,
+        judged_on=_episodes(details, identity) if latest else None,
         verdict=_verdict(latest) if latest else None,
         decision=f"{answers[-1].choice} by {answers[-1].who}: {answers[-1].why}" if answers else None,
         figures=_figures(latest.metrics) if latest else {},
         shifted_figures=_figures(details.get("shifted_metrics", {})),
+    )
+
+
+def _episodes(details: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
+    """Which episodes judged a run, whatever agent was judged on them."""
+    return json.dumps(
+        [identity.get("market"), details.get("evaluation"), details.get("comparison", {}).get("episodes")]
     )
 
 

@@ -1,11 +1,9 @@
 import json
 import math
-import sys
 
 import pytest
 
 from gaelp.cli.output import (
-    messages_as_json,
     say,
     say_error,
     say_waiting,
@@ -24,32 +22,6 @@ def test_results_go_to_stdout_and_talk_to_stderr(capsys):
     captured = capsys.readouterr()
     assert json.loads(captured.out) == {"a": [1, None, "é"]}
     assert captured.err == "working\nerror: too large\nwaiting: ann has to sign\n"
-
-
-@pytest.fixture
-def json_messages():
-    messages_as_json(True)
-    yield
-    messages_as_json(False)
-
-
-@pytest.mark.usefixtures("json_messages")
-def test_messages_to_a_pipe_are_json_lines_where_the_log_is_json(capsys):
-    for speak in (say, say_error, say_waiting):
-        speak("two\nlines")
-    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert [(line["level"], line["event"]) for line in lines] == [
-        ("info", "two\nlines"),
-        ("error", "two\nlines"),
-        ("warning", "two\nlines"),
-    ]
-
-
-@pytest.mark.usefixtures("json_messages")
-def test_messages_to_a_terminal_stay_text(capsys, monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    say("working")
-    assert capsys.readouterr().err == "working\n"
 
 
 def test_numbers_that_json_does_not_have_are_refused(capsys):

@@ -1,6 +1,6 @@
 import pytest
 
-from gaelp.config.probable import probable_home, probable_log_format
+from gaelp.config.probable import probable_home
 
 
 @pytest.fixture
@@ -19,10 +19,3 @@ def test_the_home_is_that_of_the_highest_layer_that_names_one(here, broken, monk
     monkeypatch.setenv("GAELP_HOME", "from-short-variable")
     assert probable_home(broken, []) == here / "from-short-variable"
     assert probable_home(broken, ["no override", "home=from-option"]) == here / "from-option"
-
-
-def test_the_log_format_is_read_the_same_way(broken, monkeypatch):
-    assert probable_log_format(broken, []) == "json"
-    assert probable_log_format("nowhere", []) == "auto"
-    monkeypatch.setenv("GAELP__LOGGING__FORMAT", "human")
-    assert probable_log_format(broken, []) == "human"

@@ -27,7 +27,7 @@ with shown_progress() as screen:
     screen.report(StageReport("training", 3, 15, "round"))
     with screen.paused():
         try:
-            decision = ask_in_terminal(question, store)
+            decision = ask_in_terminal(question, store, "No better than the rule it started from (mpc).")
             print(f"ENDED {decision.choice} by {decision.who}: {decision.why}")
         except WaitingForPerson as waiting:
             print(f"{waiting}\\nENDED waiting")
@@ -73,6 +73,8 @@ def test_the_question_is_visible_at_any_width_and_ctrl_c_or_ctrl_d_leaves_the_ru
     assert lines[-1] == "approve, reject or rerun? "
     assert max(map(len, lines)) <= columns
     assert any(line.startswith("lead_over_best_rule") and "pass" in line for line in lines)
+    assert "No better than the rule it started from (mpc)." in lines
+    assert any(line.startswith("Approving does not allow any spending.") for line in lines)
     assert "Ctrl-C leaves the run waiting" in " ".join(lines)
     screen.press(key)
     screen.expect("ENDED waiting")

@@ -7,7 +7,7 @@ import pytest
 from gaelp.config.places import names_in
 from gaelp.gates import as_markdown, as_rows, judge, load_gate
 from gaelp.gates.verdict_context import ComparedBidder, CurvePoint, LearningCurve, VerdictContext
-from gaelp.gates.verdict_table import measured, plain_text
+from gaelp.gates.verdict_table import decision_text, failed_text, measured, plain_text
 
 GATES = {name: load_gate(name) for name in names_in("gates")}
 
@@ -56,6 +56,26 @@ def test_a_rule_that_does_not_hold_gives_its_reason(passing, now):
     assert r"- **reward: fail.** the lower 95% bound of reward is 0.69999; asked: at least 0.7." in page
     assert "It cannot be approved" in page
     assert "Approving allows" not in page
+
+
+def test_every_rule_that_does_not_hold_is_named_with_its_reason(passing, now):
+    gate = GATES["simulation"]
+    low = {"reward_lower_95": 0.69999, "headroom_share_lower_95": 0.3}
+    text = failed_text(judge(gate, passing(gate, metrics=passing(gate).metrics | low), now))
+    assert "reward: the lower 95% bound of reward is 0.69999; asked: at least 0.7." in text
+    assert "headroom_share: " in text
+    assert "success_rate: " not in text
+
+
+def test_a_decision_is_asked_for_in_the_same_words_as_on_the_page(passing, now):
+    gate = GATES["simulation"]
+    passed = judge(gate, passing(gate), now)
+    summary, progress, allows, does_not = decision_text(passed, "Better than mpc.")
+    assert (summary, progress) == (passed.summary, "Better than mpc.")
+    assert allows.startswith("Approving allows testing this agent")
+    assert does_not.startswith("Approving does not allow any spending")
+    failed = judge(gate, passing(gate, metrics=passing(gate).metrics | {"reward_lower_95": 0.1}), now)
+    assert decision_text(failed, "") == [failed.summary, "It cannot be approved: only a verdict that passed can."]
 
 
 def test_an_approval_and_its_effect_come_before_any_figure(passing, now):

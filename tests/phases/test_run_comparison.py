@@ -58,6 +58,16 @@ def test_settings_that_differ_are_shown_and_the_others_are_not(tmp_path, store, 
     assert rows(tmp_path, store, "a", "b")["training.rounds"] == ("5", "6")
 
 
+def test_runs_of_different_agents_on_the_same_episodes_are_judged_on_the_same(tmp_path, store, finished):
+    for run_id, algorithm, seed in (("a", "ppo", 1009), ("b", "a2c", 1009), ("c", "ppo", 1010)):
+        finished(run_id)
+        phase = RunFolder(tmp_path, run_id).phase("simulation")
+        phase.details.write_text(json.dumps({"evaluation": {"seed": seed}, "comparison": {"episodes": 200}}))
+        phase.identity.write_text(json.dumps({"market": "f00d", "recipe": {"algorithm": algorithm}}))
+    a, b, c = compare_runs(tmp_path, ["a", "b", "c"], store).runs
+    assert a.judged_on == b.judged_on != c.judged_on
+
+
 def test_figures_have_their_intervals_and_noise_is_zero(tmp_path, store, finished):
     finished("a", reward=0.9, reward_lower_95=0.8912345, reward_upper_95=0.91)
     finished("b", reward=0.9, reward_lower_95=-7.05305e-19, reward_upper_95=0.91)
