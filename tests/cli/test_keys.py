@@ -97,7 +97,8 @@ def test_trust_and_revocation_are_listed_and_told_in_the_audit_log(here, gaelp, 
     assert [row.kind for row in rows] == ["trust.added", "trust.revoked"]
 
 
-def test_a_private_key_is_not_taken_for_its_public_part(gaelp):
+def test_a_private_key_is_not_taken_for_its_public_part(here, gaelp):
+    (here / "ann.key").write_text("-----BEGIN PRIVATE KEY-----")
     result = gaelp("keys", "trust", "ann.key", "--role", "finance")
     assert result.exit_code == 2
     assert "ann.key is a private key: give its public part, which ends in .pub.json" in result.stderr

@@ -27,8 +27,8 @@ def refused(tmp_path, settings, failing_verdict):
     """A run that its gate refused, so that nobody was asked."""
     written = {"phase": "simulation", "run_id": "r", "attempt": 1, "agent": "a", "learned": True, "seconds": 1}
     model = {"model": "model.bin", "model_hash": "0" * 64, "judged_on": "window"}
-    figures = {"metrics": {}, "tables": (), "text": ""}
-    write_result(tmp_path, PhaseResult(**written, **model, **figures, verdict=failing_verdict()))
+    shown = {"tables": (), "text": ""}
+    write_result(tmp_path, PhaseResult(**written, **model, **shown, verdict=failing_verdict()))
 
 
 @pytest.mark.usefixtures("refused")
