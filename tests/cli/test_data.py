@@ -227,6 +227,16 @@ def test_bad_rows_do_not_overwrite_the_log_or_the_market(gaelp, here, log, targe
     assert log.read_bytes() == before
 
 
+def test_a_file_of_bad_rows_in_a_missing_folder_is_refused_before_the_log_is_read(gaelp, here, rows):
+    written(here / "bids.csv", [*rows, *BAD])
+    for options in (("--check",), ("--name", "mine")):
+        result = gaelp("data", "calibrate", "bids.csv", *options, "--skip-bad-rows", "nodir/bad.csv")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"--skip-bad-rows: the folder {here / 'nodir'} does not exist" in result.stderr
+        assert "Reading" not in result.stderr
+        assert not (here / "nodir").exists()
+
+
 def test_a_file_of_bad_rows_that_exists_is_replaced_only_by_force(gaelp, here, log):
     (here / "bad.csv").write_text("mine", encoding="utf-8")
     result = gaelp("data", "calibrate", log, "--check", "--skip-bad-rows", "bad.csv")
