@@ -1,7 +1,9 @@
 """Turn a table with declared columns into a checked log; bad rows are counted by reason, with an example each."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +11,6 @@ import pandas as pd
 import pyarrow as pa
 
 from gaelp.arrays import Bools, Floats, Ints
-from gaelp.config.suggest import nearest
 from gaelp.errors import DataError
 from gaelp.market.bad_rows import RowCheck
 from gaelp.market.calibration.log_frame import UNKNOWN_PRICE, BidLog, make_log
@@ -23,6 +24,7 @@ MICROS_MAX = 10**12
 UNNAMED_SEGMENT = "(none)"
 _OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _WORDS = {"true": "1", "false": "0"}
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def check_columns(names: Sequence[str], source: str) -> None:
     if missing:
         raise DataError(
             f"{source}: {_columns(missing)} missing; seen: {', '.join(names) or 'none'};"
-            f" needed: {', '.join(REQUIRED_COLUMNS)}. {_way_out(names, missing[0])}"
+            f" needed: {', '.join(REQUIRED_COLUMNS)}. {_how_to_fix_header(names, missing)}"
         )
     repeated = [name for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if names.count(name) > 1]
     if repeated:
@@ -88,12 +90,37 @@ def _columns(missing: Sequence[str]) -> str:
     return f"column {named} is" if len(missing) == 1 else f"columns {named} are"
 
 
-def _way_out(names: Sequence[str], missing: str) -> str:
+def _how_to_fix_header(names: Sequence[str], missing: Sequence[str]) -> str:
     for mark, called in _OTHER_MARKS.items():
         if len(names) == 1 and mark in names[0]:
             return f"The header is separated by {called}, not by commas: save the file with commas."
-    similar = nearest(missing, [name for name in names if name not in REQUIRED_COLUMNS])
-    return f"Rename or add it; the header is the file's first line.{similar}"
+    if len(missing) == len(REQUIRED_COLUMNS) and any(map(_NUMBER.fullmatch, names)):
+        return "There seems to be no header line: put the names of the columns in the file's first line."
+    new_names = _renames(names, missing)
+    added = [name for name in missing if name not in new_names.values()]
+    steps = []
+    if new_names:
+        steps.append("rename " + ", ".join(f"{old} to {new}" for old, new in new_names.items()))
+    if added:
+        steps.append(
+            f"add {', '.join(added)} or rename the {'columns that hold them' if added[1:] else 'column that holds it'}"
+        )
+    return f"In the header, the file's first line, {'; '.join(steps)}."
+
+
+def _renames(names: Sequence[str], missing: Sequence[str]) -> dict[str, str]:
+    """Present columns and what to call them: those in another case or with other separators, then the most similar."""
+    free = {_normal(name): name for name in names if name not in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)}
+    wanted = [*missing, *(name for name in OPTIONAL_COLUMNS if name not in names)]
+    new_names = {free.pop(name): name for name in wanted if name in free}
+    for name in missing:
+        if name not in new_names.values() and (similar := get_close_matches(name, free, n=1)):
+            new_names[free.pop(similar[0])] = name
+    return new_names
+
+
+def _normal(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 @dataclass(slots=True)
