@@ -213,7 +213,7 @@ def test_more_bad_rows_than_a_tenth_fail_with_the_share(gaelp, here, rows):
     written(here / "bids.csv", [*rows, *BAD * 100])
     result = gaelp("data", "calibrate", "bids.csv", "--name", "mine", "--skip-bad-rows", "bad.csv")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "16.7% of the rows are bad; allowed: 10%" in result.stderr
+    assert "16.7% of the rows are bad, and at most 10% may be set aside" in result.stderr
     assert files(here) == ["bids.csv"]
 
 

@@ -24,6 +24,9 @@ MICROS_MAX = 10**12
 UNNAMED_SEGMENT = "(none)"
 _OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _WORDS = {"true": "1", "false": "0"}
+_SET_ASIDE = "Correct these rows, or set them aside with --skip-bad-rows FILE (at most 10%)."
+_PRICE = re.compile(r"[^\d.,-]*\d+([.,]\d+)*[^\d.,]*")
+_WHOLE = re.compile(r"\d+|\d{1,3}(,\d{3})+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -131,6 +134,7 @@ class _Checked:
     utc_offset_hours: float
     frame: pd.DataFrame = field(init=False)
     check: RowCheck = field(init=False)
+    hints: list[str] = field(init=False, default_factory=list)  # what is wrong with a whole column
 
     def __post_init__(self) -> None:
         self.frame = self.table.frame
@@ -152,13 +156,10 @@ class _Checked:
         conversion = self._conversions(click)
         converted_at = self._conversion_times(time, conversion)
         segment = self._segment_names()
-        if skip_bad_rows:
-            skipped = self.check.set_aside(self.table.texts_of)
-        else:
-            skipped = None
-            self.check.raise_if_bad(
-                remedy="Correct these rows, or set them aside with --skip-bad-rows FILE (at most 10%)."
-            )
+        if self.check.too_many or not skip_bad_rows:
+            remedy = self.check.too_many or _SET_ASIDE
+            self.check.raise_if_bad(remedy="\n".join([*self.hints, remedy]))
+        skipped = self.check.set_aside(self.table.texts_of) if skip_bad_rows else None
         good = self.check.good
         return make_log(
             source=self.table.source,
@@ -201,7 +202,10 @@ class _Checked:
 
     def _times(self, name: str, needed: Bools) -> Floats:
         hours, given = hours_of(self.frame[name], utc_offset_hours=self.utc_offset_hours)
-        self._refuse(name, (given | needed) & np.isnan(hours), f"allowed: {TIME_FORMS}")
+        unread = np.isnan(hours)
+        self._refuse(name, (given | needed) & unread, f"allowed: {TIME_FORMS}")
+        if given.any() and unread[given].all():
+            self.hints.append(f"Column {name}: no value is a time in an accepted form. Write 2024-01-31T13:05:00.")
         return hours
 
     def _micros(self, name: str, needed: Bools) -> Floats:
@@ -209,6 +213,11 @@ class _Checked:
         whole = (values >= 0) & (values <= MICROS_MAX) & (values == np.floor(values))
         self._refuse(name, given & np.isnan(values), "not a number; allowed: digits only, such as 2500")
         self._refuse(name, (given | needed) & ~whole, f"allowed: a whole number of micros from 0 to {MICROS_MAX:,}")
+        wrong = given & ~whole
+        if wrong.sum() > given.sum() / 2 and _in_currency(str(self.frame[name][wrong].iloc[0])):
+            self.hints.append(
+                f"Column {name}: prices are whole micros: multiply currency units by 1,000,000 (a CPM by 1,000)."
+            )
         return np.where(whole, values, np.nan)
 
     def _flags(self, name: str, needed: Bools) -> Bools:
@@ -231,6 +240,11 @@ class _Checked:
             return "empty" if pd.isna(value) or value == "" else repr(str(value))
 
         self.check.refuse(bad, f"column {name}", rule, shown)
+
+
+def _in_currency(text: str) -> bool:
+    """Whether this looks like a price in units of a currency, such as $1.97 or 0.001974."""
+    return _PRICE.fullmatch(text.strip()) is not None and not _WHOLE.fullmatch(text.strip())
 
 
 def _numbers(column: pd.Series) -> tuple[Floats, Bools]:
