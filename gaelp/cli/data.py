@@ -28,7 +28,7 @@ from gaelp.market.calibration import (
     read_log,
     write_calibration,
 )
-from gaelp.market.number_text import short_number
+from gaelp.market.number_text import counted, short_number
 
 __all__ = ["app", "calibrate_market"]
 
@@ -195,7 +195,8 @@ def _read(options: _LogOptions) -> BidLog:
         say(bids.skipped.summary())
         if bids.skipped.rows:
             say(f"They are set aside in {options.bad_rows_path}; the rest is used.")
-    say(f"Fitting {bids.rows:,} auctions in {len(bids.covered_hours):,} hours (about 5 s for a million) ...")
+    hours = counted(len(bids.covered_hours), "hour")
+    say(f"Fitting {counted(bids.rows, 'auction')} in {hours} (about 5 s for a million) ...")
     return bids
 
 

@@ -134,7 +134,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_log_is_read(gaelp, 
 def test_one_auction_is_refused_with_what_is_needed(gaelp, here, rows):
     result = gaelp("data", "calibrate", written(here / "one.csv", rows[:1]))
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "saw 1 auctions" in result.stderr
+    assert "saw 1 auction in 1 hour with 1 price and" in result.stderr
     assert "needed: 200 prices" in result.stderr
     assert files(here) == ["one.csv"]
 

@@ -205,7 +205,9 @@ class _Checked:
         unread = np.isnan(hours)
         self._refuse(name, (given | needed) & unread, f"allowed: {TIME_FORMS}")
         if given.any() and unread[given].all():
-            self.hints.append(f"Column {name}: no value is a time in an accepted form. Write 2024-01-31T13:05:00.")
+            self.hints.append(
+                f"Column {name}: no value is a time in an accepted form. Write times such as 2024-01-31T13:05:00."
+            )
         return hours
 
     def _micros(self, name: str, needed: Bools) -> Floats:

@@ -81,6 +81,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path, name, con
         read_log(path)
     assert name in str(caught.value)
     assert message in str(caught.value)
+    assert ".." not in str(caught.value)
 
 
 def test_a_folder_is_not_a_log(tmp_path):
