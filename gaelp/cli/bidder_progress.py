@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from gaelp.cli.output import say
 
@@ -14,6 +15,7 @@ __all__ = ["LineProgress", "ShowProgress", "show_bidder_progress"]
 ShowProgress = Callable[[str, int, int], None]  # bidder, steps done, steps of this bidder
 
 _LINE_EVERY_SECONDS = 10.0
+_SHARE_FOR_ESTIMATE = 0.1  # the first steps are no measure of the rest: the time left is shown from here on
 
 
 @contextmanager
@@ -22,7 +24,7 @@ def show_bidder_progress(title: str, bidders: int) -> Iterator[Callable[[str], S
     console = Console(stderr=True)
     shares: dict[tuple[str, str], float] = {}
     lines = LineProgress(title, bidders)
-    columns = (TextColumn("{task.description}"), BarColumn(20), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(20), TaskProgressColumn(), _TimeLeftColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(title, total=bidders)
         if not console.is_terminal:
@@ -54,13 +56,27 @@ class LineProgress:
         say(f"{self._title} {self._total} bidders ...")
 
     def update(self, completed: float, step: str) -> None:
-        """Say how far the work is and how long the rest will take, unless the last line is recent."""
+        """Say how far the work is and, once that can be estimated, how long the rest will take; not too often."""
         now = self._clock()
         if now - self._last_line < _LINE_EVERY_SECONDS or completed <= 0:
             return
         self._last_line = now
-        left = (now - self._started) * (self._total - completed) / completed
-        say(f"{self._title} {completed:.1f} of {self._total} bidders, about {_duration(left)} left ({step})")
+        left = ""
+        if _can_estimate(completed, self._total):
+            seconds = (now - self._started) * (self._total - completed) / completed
+            left = f", about {_duration(seconds)} left"
+        say(f"{self._title} {int(completed + 1e-9)} of {self._total} bidders{left} ({step})")
+
+
+class _TimeLeftColumn(TimeRemainingColumn):
+    """The time left, blank while it cannot be estimated."""
+
+    def render(self, task: Task) -> Text:
+        return super().render(task) if _can_estimate(task.completed, task.total or 0.0) else Text("")
+
+
+def _can_estimate(completed: float, total: float) -> bool:
+    return completed >= min(1.0, _SHARE_FOR_ESTIMATE * total)
 
 
 def _duration(seconds: float) -> str:

@@ -28,7 +28,7 @@ from gaelp.market.calibration import (
     read_log,
     write_calibration,
 )
-from gaelp.market.number_text import short_number
+from gaelp.market.number_text import counted, short_number
 
 __all__ = ["app", "calibrate_market"]
 
@@ -160,8 +160,13 @@ def _target(log: Path, name: str | None, out: Path | None, *, force: bool) -> _T
 def _check_out(path: Path, *, given: bool) -> None:
     if path.suffix != ".yaml":
         raise BadInput(f"--out: saw {path.name!r}; allowed: a file that ends in .yaml. Rename it.")
-    if given and not path.parent.is_dir():
-        raise BadInput(f"--out: the folder {path.parent} does not exist; allowed: one that does. Make it first.")
+    if given:
+        _check_folder("--out", path)
+
+
+def _check_folder(option: str, path: Path) -> None:
+    if not path.parent.is_dir():
+        raise BadInput(f"{option}: the folder {path.parent} does not exist; allowed: one that does. Make it first.")
 
 
 def _check_bad_rows_target(options: _LogOptions, *others: Path, force: bool) -> None:
@@ -170,6 +175,7 @@ def _check_bad_rows_target(options: _LogOptions, *others: Path, force: bool) -> 
         return
     if path.resolve() in {other.resolve() for other in (absolute(options.path), *others)}:
         raise BadInput(f"--skip-bad-rows: {path} is the log, the market or its report. Name another file.")
+    _check_folder("--skip-bad-rows", path)
     check_target(path, replace=force)
 
 
@@ -189,7 +195,8 @@ def _read(options: _LogOptions) -> BidLog:
         say(bids.skipped.summary())
         if bids.skipped.rows:
             say(f"They are set aside in {options.bad_rows_path}; the rest is used.")
-    say(f"Fitting {bids.rows:,} auctions in {len(bids.covered_hours):,} hours (about 5 s for a million) ...")
+    hours = counted(len(bids.covered_hours), "hour")
+    say(f"Fitting {counted(bids.rows, 'auction')} in {hours} (about 5 s for a million) ...")
     return bids
 
 

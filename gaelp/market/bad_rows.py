@@ -89,6 +89,17 @@ class RowCheck:
             self._reason[rows] = len(self._reasons)
             self._reasons.append(BadReason(place, rule, len(rows), int(self.line[rows[0]]), value_of(int(rows[0]))))
 
+    @property
+    def too_many(self) -> str:
+        """Why so many bad rows cannot be set aside; empty if they can."""
+        bad, total = int((~self.good).sum()), len(self.line)
+        if bad <= BAD_SHARE_MAX * total:
+            return ""
+        return (
+            f"{_percent(bad, total)} of the rows are bad, and at most {BAD_SHARE_MAX:.0%} may be set aside: so many"
+            " mean a wrong column, unit or format. Correct the export."
+        )
+
     def raise_if_bad(self, *, remedy: str = "Correct or drop these rows.") -> None:
         """Raise if any row is bad."""
         if self._reasons:
@@ -96,10 +107,9 @@ class RowCheck:
 
     def set_aside(self, texts_of: Callable[[Ints], Sequence[str]]) -> BadRows:
         """The bad rows with their texts, which `texts_of` returns by position; raise if they are too many."""
+        if self.too_many:
+            self.raise_if_bad(remedy=self.too_many)
         rows = np.flatnonzero(~self.good)
-        if len(rows) > BAD_SHARE_MAX * len(self.line):
-            share = f"{_percent(len(rows), len(self.line))} of the rows are bad; allowed: {BAD_SHARE_MAX:.0%}"
-            self.raise_if_bad(remedy=f"{share}. Correct the export: what is left would not represent the log.")
         texts = texts_of(rows) if len(rows) else ()
         names = [self._reasons[index].name for index in self._reason[rows]]
         bad_rows = tuple(map(BadRow, self.line[rows].tolist(), names, texts))

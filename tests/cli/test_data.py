@@ -134,7 +134,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_log_is_read(gaelp, 
 def test_one_auction_is_refused_with_what_is_needed(gaelp, here, rows):
     result = gaelp("data", "calibrate", written(here / "one.csv", rows[:1]))
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "saw 1 auctions" in result.stderr
+    assert "saw 1 auction in 1 hour with 1 price and" in result.stderr
     assert "needed: 200 prices" in result.stderr
     assert files(here) == ["one.csv"]
 
@@ -213,7 +213,7 @@ def test_more_bad_rows_than_a_tenth_fail_with_the_share(gaelp, here, rows):
     written(here / "bids.csv", [*rows, *BAD * 100])
     result = gaelp("data", "calibrate", "bids.csv", "--name", "mine", "--skip-bad-rows", "bad.csv")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "16.7% of the rows are bad; allowed: 10%" in result.stderr
+    assert "16.7% of the rows are bad, and at most 10% may be set aside" in result.stderr
     assert files(here) == ["bids.csv"]
 
 
@@ -225,6 +225,16 @@ def test_bad_rows_do_not_overwrite_the_log_or_the_market(gaelp, here, log, targe
     assert "Name another file" in result.stderr
     assert "Reading" not in result.stderr
     assert log.read_bytes() == before
+
+
+def test_a_file_of_bad_rows_in_a_missing_folder_is_refused_before_the_log_is_read(gaelp, here, rows):
+    written(here / "bids.csv", [*rows, *BAD])
+    for options in (("--check",), ("--name", "mine")):
+        result = gaelp("data", "calibrate", "bids.csv", *options, "--skip-bad-rows", "nodir/bad.csv")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"--skip-bad-rows: the folder {here / 'nodir'} does not exist" in result.stderr
+        assert "Reading" not in result.stderr
+        assert not (here / "nodir").exists()
 
 
 def test_a_file_of_bad_rows_that_exists_is_replaced_only_by_force(gaelp, here, log):

@@ -45,7 +45,7 @@ def test_a_row_has_its_first_reason_only():
 
 def test_rows_are_set_aside_up_to_a_tenth():
     assert len(check_of(20, ("rule", [0, 1])).set_aside(list).rows) == 2
-    with pytest.raises(DataError, match=r"15% of the rows are bad; allowed: 10%"):
+    with pytest.raises(DataError, match=r"15% of the rows are bad, and at most 10% may be set aside"):
         check_of(20, ("rule", [0, 1, 2])).set_aside(list)
 
 

@@ -21,6 +21,7 @@ from gaelp.market.calibration.responses import ResponseFit, fit_responses
 from gaelp.market.calibration.seasonality import HourFactors
 from gaelp.market.calibration.spread import spread_net_of_noise
 from gaelp.market.calibration.volume import VolumeFit, fit_volume
+from gaelp.market.number_text import counted
 from gaelp.market.spec import MarketSpec
 
 __all__ = ["calibrate"]
@@ -140,8 +141,9 @@ def _refuse_empty(statistics: Statistics, estimates: _Estimates) -> None:
         return
     log = estimates.log
     raise DataError(
-        f"{log.source}: saw {log.rows:,} auctions in {len(log.covered_hours):,} hours with"
-        f" {int(log.price_known.sum()):,} prices and {0 if log.click is None else int(log.click.sum()):,} clicks, which"
+        f"{log.source}: saw {counted(log.rows, 'auction')} in {counted(len(log.covered_hours), 'hour')} with"
+        f" {counted(int(log.price_known.sum()), 'price')} and"
+        f" {counted(0 if log.click is None else int(log.click.sum()), 'click')}, which"
         " is too little for any statistic; needed: 200 prices, or 24 hours, or 20 clicks. Export a longer period."
     )
 

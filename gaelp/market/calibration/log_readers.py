@@ -135,5 +135,6 @@ def _parquet(path: Path) -> LogTable:
         check_columns(names, path.name)
         frame = pq.read_table(path, columns=[name for name in names if name in _NEEDED]).to_pandas()
     except (OSError, pa.ArrowInvalid) as problem:
-        raise DataError(f"{path.name} cannot be read as Parquet: {problem}. Export it again.") from problem
+        reason = str(problem).rstrip(". ")
+        raise DataError(f"{path.name} cannot be read as Parquet: {reason}. Export it again.") from problem
     return LogTable.of_frame(frame, path.name)

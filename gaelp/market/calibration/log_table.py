@@ -1,7 +1,9 @@
 """Turn a table with declared columns into a checked log; bad rows are counted by reason, with an example each."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +11,6 @@ import pandas as pd
 import pyarrow as pa
 
 from gaelp.arrays import Bools, Floats, Ints
-from gaelp.config.suggest import nearest
 from gaelp.errors import DataError
 from gaelp.market.bad_rows import RowCheck
 from gaelp.market.calibration.log_frame import UNKNOWN_PRICE, BidLog, make_log
@@ -23,6 +24,10 @@ MICROS_MAX = 10**12
 UNNAMED_SEGMENT = "(none)"
 _OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _WORDS = {"true": "1", "false": "0"}
+_SET_ASIDE = "Correct these rows, or set them aside with --skip-bad-rows FILE (at most 10%)."
+_PRICE = re.compile(r"[^\d.,-]*\d+([.,]\d+)*[^\d.,]*")
+_WHOLE = re.compile(r"\d+|\d{1,3}(,\d{3})+")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ def check_columns(names: Sequence[str], source: str) -> None:
     if missing:
         raise DataError(
             f"{source}: {_columns(missing)} missing; seen: {', '.join(names) or 'none'};"
-            f" needed: {', '.join(REQUIRED_COLUMNS)}. {_way_out(names, missing[0])}"
+            f" needed: {', '.join(REQUIRED_COLUMNS)}. {_how_to_fix_header(names, missing)}"
         )
     repeated = [name for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if names.count(name) > 1]
     if repeated:
@@ -88,12 +93,37 @@ def _columns(missing: Sequence[str]) -> str:
     return f"column {named} is" if len(missing) == 1 else f"columns {named} are"
 
 
-def _way_out(names: Sequence[str], missing: str) -> str:
+def _how_to_fix_header(names: Sequence[str], missing: Sequence[str]) -> str:
     for mark, called in _OTHER_MARKS.items():
         if len(names) == 1 and mark in names[0]:
             return f"The header is separated by {called}, not by commas: save the file with commas."
-    similar = nearest(missing, [name for name in names if name not in REQUIRED_COLUMNS])
-    return f"Rename or add it; the header is the file's first line.{similar}"
+    if len(missing) == len(REQUIRED_COLUMNS) and any(map(_NUMBER.fullmatch, names)):
+        return "There seems to be no header line: put the names of the columns in the file's first line."
+    new_names = _renames(names, missing)
+    added = [name for name in missing if name not in new_names.values()]
+    steps = []
+    if new_names:
+        steps.append("rename " + ", ".join(f"{old} to {new}" for old, new in new_names.items()))
+    if added:
+        steps.append(
+            f"add {', '.join(added)} or rename the {'columns that hold them' if added[1:] else 'column that holds it'}"
+        )
+    return f"In the header, the file's first line, {'; '.join(steps)}."
+
+
+def _renames(names: Sequence[str], missing: Sequence[str]) -> dict[str, str]:
+    """Present columns and what to call them: those in another case or with other separators, then the most similar."""
+    free = {_normal(name): name for name in names if name not in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)}
+    wanted = [*missing, *(name for name in OPTIONAL_COLUMNS if name not in names)]
+    new_names = {free.pop(name): name for name in wanted if name in free}
+    for name in missing:
+        if name not in new_names.values() and (similar := get_close_matches(name, free, n=1)):
+            new_names[free.pop(similar[0])] = name
+    return new_names
+
+
+def _normal(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 @dataclass(slots=True)
@@ -104,6 +134,7 @@ class _Checked:
     utc_offset_hours: float
     frame: pd.DataFrame = field(init=False)
     check: RowCheck = field(init=False)
+    hints: list[str] = field(init=False, default_factory=list)  # what is wrong with a whole column
 
     def __post_init__(self) -> None:
         self.frame = self.table.frame
@@ -125,13 +156,10 @@ class _Checked:
         conversion = self._conversions(click)
         converted_at = self._conversion_times(time, conversion)
         segment = self._segment_names()
-        if skip_bad_rows:
-            skipped = self.check.set_aside(self.table.texts_of)
-        else:
-            skipped = None
-            self.check.raise_if_bad(
-                remedy="Correct these rows, or set them aside with --skip-bad-rows FILE (at most 10%)."
-            )
+        if self.check.too_many or not skip_bad_rows:
+            remedy = self.check.too_many or _SET_ASIDE
+            self.check.raise_if_bad(remedy="\n".join([*self.hints, remedy]))
+        skipped = self.check.set_aside(self.table.texts_of) if skip_bad_rows else None
         good = self.check.good
         return make_log(
             source=self.table.source,
@@ -174,7 +202,12 @@ class _Checked:
 
     def _times(self, name: str, needed: Bools) -> Floats:
         hours, given = hours_of(self.frame[name], utc_offset_hours=self.utc_offset_hours)
-        self._refuse(name, (given | needed) & np.isnan(hours), f"allowed: {TIME_FORMS}")
+        unread = np.isnan(hours)
+        self._refuse(name, (given | needed) & unread, f"allowed: {TIME_FORMS}")
+        if given.any() and unread[given].all():
+            self.hints.append(
+                f"Column {name}: no value is a time in an accepted form. Write times such as 2024-01-31T13:05:00."
+            )
         return hours
 
     def _micros(self, name: str, needed: Bools) -> Floats:
@@ -182,6 +215,11 @@ class _Checked:
         whole = (values >= 0) & (values <= MICROS_MAX) & (values == np.floor(values))
         self._refuse(name, given & np.isnan(values), "not a number; allowed: digits only, such as 2500")
         self._refuse(name, (given | needed) & ~whole, f"allowed: a whole number of micros from 0 to {MICROS_MAX:,}")
+        wrong = given & ~whole
+        if wrong.sum() > given.sum() / 2 and _in_currency(str(self.frame[name][wrong].iloc[0])):
+            self.hints.append(
+                f"Column {name}: prices are whole micros: multiply currency units by 1,000,000 (a CPM by 1,000)."
+            )
         return np.where(whole, values, np.nan)
 
     def _flags(self, name: str, needed: Bools) -> Bools:
@@ -204,6 +242,11 @@ class _Checked:
             return "empty" if pd.isna(value) or value == "" else repr(str(value))
 
         self.check.refuse(bad, f"column {name}", rule, shown)
+
+
+def _in_currency(text: str) -> bool:
+    """Whether this looks like a price in units of a currency, such as $1.97 or 0.001974."""
+    return _PRICE.fullmatch(text.strip()) is not None and not _WHOLE.fullmatch(text.strip())
 
 
 def _numbers(column: pd.Series) -> tuple[Floats, Bools]:

@@ -11,6 +11,7 @@ from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.harmonic import Wave, amplitude_net_of_noise, day_wave
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.price_signals import SegmentPrices
+from gaelp.market.number_text import counted
 from gaelp.market.spec import RivalSpec
 
 __all__ = ["PriceMoves", "fit_price_moves"]
@@ -44,7 +45,9 @@ def fit_price_moves(log: BidLog, prices: SegmentPrices, rivals: RivalSpec) -> Pr
     total = weight.sum(axis=0)
     seen_hours = int((total > 0).sum())
     if seen_hours < HOURS_MIN:
-        few = TooLittle(observations=seen_hours, reason=f"{seen_hours} hours with prices seen, {HOURS_MIN} needed")
+        few = TooLittle(
+            observations=seen_hours, reason=f"{counted(seen_hours, 'hour')} with prices seen, {HOURS_MIN} needed"
+        )
         return PriceMoves(few, few, few, few, few, few, None)
     hour = (covered % 24).astype(float)
     pause = -rivals.depth / (1 + np.exp(rivals.around_hour - hour))

@@ -8,6 +8,7 @@ import numpy as np
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.spread import shrunk, spread_net_of_noise
+from gaelp.market.number_text import counted
 
 __all__ = ["HourFactors", "fit_hour_factors"]
 
@@ -63,7 +64,8 @@ def fit_hour_factors(count: Floats, exposure: Floats, hour_of_week: Ints) -> Hou
     hours = _Hours(count, exposure, hour_of_week)
     distinct = len(np.unique(hours.hour))
     if len(count) < HOURS_MIN or distinct < HOURS_OF_DAY_MIN or count.sum() < len(count):
-        reason = f"{len(count)} hours with {int(count.sum())} auctions over {distinct} hours of day seen;"
+        reason = f"{counted(len(count), 'hour')} with {counted(int(count.sum()), 'auction')} over"
+        reason += f" {counted(distinct, 'hour')} of day seen;"
         reason += f" {HOURS_MIN} hours, as many auctions and {HOURS_OF_DAY_MIN} hours of day needed"
         return TooLittle(observations=len(count), reason=reason)
     hour_effect, day_effect = _structure(hours)

@@ -12,6 +12,7 @@ from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.seasonality import HourFactors, fit_hour_factors
 from gaelp.market.calibration.spread import spread_net_of_noise
+from gaelp.market.number_text import counted
 
 __all__ = ["VolumeFit", "fit_volume", "hour_counts"]
 
@@ -49,7 +50,8 @@ def fit_volume(log: BidLog) -> VolumeFit:
     mean = segment_per_hour[:, None] * exposure
     if len(exposure) < HOURS_MIN:
         short = TooLittle(
-            observations=len(exposure), reason=f"{len(exposure)} hours covered, {HOURS_MIN} needed for volumes"
+            observations=len(exposure),
+            reason=f"{counted(len(exposure), 'hour')} covered, {HOURS_MIN} needed for volumes",
         )
         return VolumeFit(short, short, short, factors, segment_per_hour)
     fitted_parameters = 0.0 if isinstance(factors, TooLittle) else factors.parameters

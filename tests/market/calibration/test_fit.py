@@ -105,7 +105,9 @@ def test_a_log_that_supports_nothing_is_refused_with_what_is_needed(won_log, bas
         },
         delay_hours=None,
     )
-    with pytest.raises(DataError, match=r"saw 1 auctions in 1 hours .* needed: 200 prices, or 24 hours, or 20 clicks"):
+    with pytest.raises(
+        DataError, match=r"saw 1 auction in 1 hour with 1 price and .* needed: 200 prices, or 24 hours, or 20 clicks"
+    ):
         calibrate(single, name="one", base=base)
 
 

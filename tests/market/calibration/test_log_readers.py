@@ -81,6 +81,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path, name, con
         read_log(path)
     assert name in str(caught.value)
     assert message in str(caught.value)
+    assert ".." not in str(caught.value)
 
 
 def test_a_folder_is_not_a_log(tmp_path):
@@ -127,7 +128,7 @@ def test_more_bad_rows_than_a_tenth_are_not_set_aside(tmp_path):
     path.write_text("\n".join([HEADER, *MANY[:18], "soon,1,1,1,1,x", "soon,1,1,1,1,x"]))
     assert len(read_log(path, skip_bad_rows=True).skipped.rows) == 2
     path.write_text("\n".join([HEADER, *MANY[:17], "soon,1,1,1,1,x", "soon,1,1,1,1,x"]))
-    with pytest.raises(DataError, match=r"10\.5% of the rows are bad; allowed: 10%"):
+    with pytest.raises(DataError, match=r"10\.5% of the rows are bad, and at most 10% may"):
         read_log(path, skip_bad_rows=True)
 
 
@@ -158,10 +159,33 @@ def test_a_quotation_mark_that_is_never_closed_does_not_swallow_the_rest(tmp_pat
         read_log(path, skip_bad_rows=True)
 
 
-def test_a_column_in_another_spelling_is_offered(tmp_path):
+@pytest.mark.parametrize(
+    ("header", "advice"),
+    [
+        (
+            "Time,Bid_Micros,Price Micros,WON,Click,note",
+            "rename Time to time, Bid_Micros to bid_micros, Price Micros to price_micros, WON to won, Click to click.",
+        ),
+        (
+            "timestamp,Price_Micros,won,x,y,z",
+            "rename Price_Micros to price_micros, timestamp to time; add bid_micros or",
+        ),
+        ("when,bid_micros,price_micros,x,y,z", "add time, won or rename the columns that hold them."),
+        ("time,bid_micros,price_micros,x,y,z", "add won or rename the column that holds it."),
+    ],
+)
+def test_each_missing_column_is_named_with_the_present_column_to_rename(tmp_path, header, advice):
     path = tmp_path / "bids.csv"
-    path.write_text(CSV.replace("bid_micros", "Bid_Micros"))
-    with pytest.raises(DataError, match=r"Did you mean Bid_Micros\?"):
+    path.write_text(CSV.replace(HEADER, header))
+    with pytest.raises(DataError) as caught:
+        read_log(path)
+    assert f"In the header, the file's first line, {advice}" in str(caught.value)
+
+
+def test_a_file_without_a_header_line_is_recognised(tmp_path):
+    path = tmp_path / "bids.csv"
+    path.write_text(CSV.split("\n", 1)[1])
+    with pytest.raises(DataError, match="There seems to be no header line"):
         read_log(path)
 
 

@@ -100,7 +100,48 @@ def test_bad_rows_are_counted_by_reason_with_one_example_each():
     assert head == "bids.csv: 98 of 100 rows (98%) cannot be used:"
     assert first.startswith("  97 rows, such as line 5, column time: saw 'never'; allowed: ISO 8601")
     assert second.startswith("  1 row: line 3, column bid_micros: saw 'dear'; not a number")
-    assert remedy == "Correct these rows, or set them aside with --skip-bad-rows FILE (at most 10%)."
+    assert remedy == (
+        "98% of the rows are bad, and at most 10% may be set aside: so many mean a wrong column, unit or format."
+        " Correct the export."
+    )
+
+
+def test_only_bad_rows_that_are_few_enough_may_be_set_aside():
+    frame = pd.DataFrame({"time": "2024-01-01", "bid_micros": "1", "price_micros": "", "won": ["0"] * 100})
+    for bad, offered in ((10, True), (11, False), (100, False)):
+        frame.loc[: bad - 1, "won"] = "perhaps"
+        with pytest.raises(DataError) as caught:
+            log_from_table(frame, source="bids.csv")
+        assert ("--skip-bad-rows FILE" in str(caught.value)) is offered
+        assert ("wrong column, unit or format" in str(caught.value)) is not offered
+
+
+@pytest.mark.parametrize(
+    ("changes", "hint"),
+    [
+        (
+            {"bid_micros": ["$1.97", "$2", "$0.50"]},
+            "Column bid_micros: prices are whole micros: multiply currency units",
+        ),
+        ({"bid_micros": ["0.001974", "0.002", "1"]}, "Column bid_micros: prices are whole micros: multiply currency"),
+        ({"bid_micros": [1.97, 2.0, 2.5]}, "Column bid_micros: prices are whole micros: multiply currency units"),
+        ({"price_micros": ["0,0019 EUR", "", "0,0025 EUR"]}, "Column price_micros: prices are whole micros: multiply"),
+        (
+            {"time": ["01/10/2026"] * 3},
+            "Column time: no value is a time in an accepted form. Write times such as 2024",
+        ),
+    ],
+)
+def test_a_column_that_is_wrong_as_a_whole_comes_with_the_form_it_needs(changes, hint):
+    assert f"\n{hint}" in fault(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"bid_micros": ["dear"] * 3}, {"bid_micros": ["-5"] * 3}, {"bid_micros": ["1,974"] * 3}, {"won": ["x"] * 3}],
+)
+def test_a_column_that_is_wrong_in_another_way_is_not_taken_for_currency_units(changes):
+    assert "\nColumn" not in fault(**changes)
 
 
 def test_a_value_that_cannot_be_read_is_not_blamed_on_other_columns_too():
