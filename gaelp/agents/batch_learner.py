@@ -80,6 +80,7 @@ class BatchLearner(ABC, Generic[OwnConfig]):
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
         """Actions for all rows: explored ones while training, the best known otherwise."""
         action = self.explored_actions(obs) if explore else self.best_actions(obs)
+        self._refuse_not_finite_actions(action, "explored_actions" if explore else "best_actions")
         action = action.clamp(-1.0, 1.0) if self._box else action
         if explore:
             self._drawn = action
@@ -139,6 +140,18 @@ class BatchLearner(ABC, Generic[OwnConfig]):
         self.parameters = {name: tensor.clone() for name, tensor in parameters.items()}
         self._drawn = state["drawn"]["action"].clone() if state["drawn"] else None
         self.generator.set_state(generator)
+
+    def _refuse_not_finite_actions(self, action: Tensor, method: str) -> None:
+        bad = (~action.isfinite()).nonzero()
+        if not len(bad):
+            return
+        place = bad[0].tolist()
+        damaged = [name for name, tensor in self.parameters.items() if not tensor.isfinite().all()]
+        cause = f"self.parameters {', '.join(damaged)} are not finite: check learn" if damaged else f"check {method}"
+        raise BadInput(
+            f"{self.name} returned actions that are not finite in {method}: {action[tuple(place)].item()} in row"
+            f" {place[0]}; {cause}"
+        )
 
     def _stacked(self) -> dict[str, Tensor]:
         columns = zip(*(step[:-1] for step in self._steps), strict=True)

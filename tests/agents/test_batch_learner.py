@@ -1,5 +1,7 @@
 """The base of short learners: what it refuses, what it keeps, and a learner over choices in a few lines."""
 
+import math
+
 import pytest
 import torch
 
@@ -85,6 +87,50 @@ def test_a_step_without_its_actions_is_refused():
     learner.update(0.0)
     with pytest.raises(BadInput, match="not those drawn last"):
         learner.observe(step)
+
+
+class Numbers(BatchLearner[BatchConfig]):
+    """Bids what `bias` says, until a test damages it."""
+
+    name = "mine"
+    actions = "continuous"
+
+    def start(self):
+        return {"bias": torch.zeros(self.action_size)}
+
+    def best_actions(self, obs):
+        return self.parameters["bias"].expand(len(obs), -1).clone()
+
+    def explored_actions(self, obs):
+        return self.best_actions(obs) + torch.randn(len(obs), self.action_size, generator=self.generator)
+
+    def learn(self, steps, progress):
+        return {}
+
+
+def numbers(kind=Numbers):
+    return kind(Spaces(3, BoxActions(2), 4), BatchConfig(steps_per_update=1), seed=1)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize(("explore", "method"), [(False, "best_actions"), (True, "explored_actions")])
+def test_actions_that_are_not_finite_are_refused_with_the_method_that_returned_them(value, explore, method):
+    learner = numbers()
+    learner.parameters["bias"][1] = value
+    with pytest.raises(
+        BadInput,
+        match=rf"^mine returned actions that are not finite in {method}: {value} in row 0; .* bias .* check learn",
+    ):
+        learner.act(torch.zeros(4, 3), explore=explore)
+
+
+def test_the_method_is_to_blame_for_actions_that_are_not_finite_where_the_parameters_are():
+    class Dividing(Numbers):
+        def best_actions(self, obs):
+            return obs[:, :2] / 0
+
+    with pytest.raises(BadInput, match=r"in best_actions: nan in row 0; check best_actions$"):
+        numbers(Dividing).act(torch.zeros(4, 3), explore=False)
 
 
 def test_a_state_of_another_number_of_rows_is_refused():
