@@ -4,8 +4,11 @@ A subclass has a `name`, the `actions` it takes, and four methods: `start`, `bes
 `learn`. `starter.py` is a complete one; `gaelp init --agent NAME` copies it.
 """
 
+import inspect
+import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
@@ -14,9 +17,10 @@ from torch import Tensor
 
 from gaelp.agents.catalog import ActionKind, AgentKind
 from gaelp.agents.learner import BoxActions, Spaces, Update, random_streams, refuse_other_state
+from gaelp.agents.out_of_memory import is_out_of_memory
 from gaelp.agents.scaling import changed
 from gaelp.config.base import Frozen
-from gaelp.errors import BadInput, Refused
+from gaelp.errors import BadInput, GaelpError, Refused
 from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.experience.saved import copies, tensor_of, tensors_of
 
@@ -52,7 +56,8 @@ class BatchLearner(ABC, Generic[OwnConfig]):
             raise BadInput(f"{self.name} takes {self.actions} actions, not {spaces.actions}: choose another agent")
         self.action_size = spaces.actions.size if isinstance(spaces.actions, BoxActions) else spaces.actions.count
         _, self.generator, _ = random_streams(seed)
-        self.parameters = self.start()
+        with self._named_failure("start"):
+            self.parameters = self.start()
         self._steps: list[Step] = []
         self._drawn: Tensor | None = None
 
@@ -79,7 +84,10 @@ class BatchLearner(ABC, Generic[OwnConfig]):
 
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
         """Actions for all rows: explored ones while training, the best known otherwise."""
-        action = self.explored_actions(obs) if explore else self.best_actions(obs)
+        method = "explored_actions" if explore else "best_actions"
+        with self._named_failure(method):
+            action = self.explored_actions(obs) if explore else self.best_actions(obs)
+        self._refuse_not_finite_actions(action, method)
         action = action.clamp(-1.0, 1.0) if self._box else action
         if explore:
             self._drawn = action
@@ -109,7 +117,9 @@ class BatchLearner(ABC, Generic[OwnConfig]):
             raise BadInput(f"progress={progress} must lie in 0..1: give the share of training done")
         if len(self._steps) < self.config.steps_per_update:
             return None
-        metrics = self.learn(Step(**self._stacked(), finished_returns=()), progress)
+        steps = Step(**self._stacked(), finished_returns=())
+        with self._named_failure("learn"):
+            metrics = self.learn(steps, progress)
         self._steps = []
         return Update(metrics, gradient_steps=1)
 
@@ -139,6 +149,34 @@ class BatchLearner(ABC, Generic[OwnConfig]):
         self.parameters = {name: tensor.clone() for name, tensor in parameters.items()}
         self._drawn = state["drawn"]["action"].clone() if state["drawn"] else None
         self.generator.set_state(generator)
+
+    @contextmanager
+    def _named_failure(self, method: str) -> Iterator[None]:
+        """Report an error in a subclass's method with its file and line; too little memory is left to the loop."""
+        try:
+            yield
+        except Exception as problem:  # whatever a third party's method raises is reported, not hidden
+            if isinstance(problem, GaelpError) or is_out_of_memory(problem):
+                raise
+            code = inspect.unwrap(getattr(type(self), method)).__code__
+            frames = traceback.extract_tb(problem.__traceback__)
+            lines = [frame.lineno for frame in frames if frame.filename == code.co_filename] or [code.co_firstlineno]
+            raise GaelpError(
+                f"agent {self.name} failed in {method} at {code.co_filename}:{lines[-1]}:"
+                f" {type(problem).__name__}: {problem}. Fix the agent; --debug shows the whole traceback."
+            ) from problem
+
+    def _refuse_not_finite_actions(self, action: Tensor, method: str) -> None:
+        bad = (~action.isfinite()).nonzero()
+        if not len(bad):
+            return
+        place = bad[0].tolist()
+        damaged = [name for name, tensor in self.parameters.items() if not tensor.isfinite().all()]
+        cause = f"self.parameters {', '.join(damaged)} are not finite: check learn" if damaged else f"check {method}"
+        raise BadInput(
+            f"{self.name} returned actions that are not finite in {method}: {action[tuple(place)].item()} in row"
+            f" {place[0]}; {cause}"
+        )
 
     def _stacked(self) -> dict[str, Tensor]:
         columns = zip(*(step[:-1] for step in self._steps), strict=True)

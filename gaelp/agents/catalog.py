@@ -97,7 +97,9 @@ def find_agent(name: str) -> AgentKind[Any]:
         known = agent_names()
         raise ConfigError(
             f"there is no agent {name!r}; allowed: {', '.join(known)}, or sb3:NAME and sb3-contrib:NAME with the class"
-            f" name of any other algorithm there.{nearest(name, known)} Others are found by entry point {GROUP!r}."
+            f" name of any other algorithm there.{nearest(name, known)} An agent of your own is"
+            f" found by its entry point {GROUP!r} once its package is installed, for example with"
+            f" `pip install --editable agents/{name}`."
         )
     if len(offered) > 1:
         raise ComponentMissing(f"{_sources(offered)} each offer an agent {name!r}: uninstall all but one")

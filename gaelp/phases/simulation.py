@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from gaelp.agents import agent_distributions
+from gaelp.agents.out_of_memory import is_out_of_memory
 from gaelp.checks import Goal
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
@@ -37,7 +38,6 @@ from gaelp.phases.stage_report import EpisodesPlayed, OnReport, StageReport
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
 from gaelp.training.checkpoint import load as load_checkpoint
 from gaelp.training.curriculum_spec import load_curriculum
-from gaelp.training.guardrails import is_out_of_memory
 from gaelp.training.loop import tensors_in
 from gaelp.training.manifest import PACKAGES, describe_run, parameter_hash, write_manifest
 from gaelp.training.recipe import Recipe, load_recipe

@@ -22,26 +22,22 @@ from typing import Any, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, field_validator
 
 from gaelp.agents.learner import Update
+from gaelp.agents.out_of_memory import OUT_OF_MEMORY, is_out_of_memory
 from gaelp.checks import Limited
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput, NotFinite, PoisonedExperience, Refused
 
 __all__ = [
     "DEFAULT_GUARDRAILS",
-    "OUT_OF_MEMORY",
     "Breach",
     "Guardrail",
     "GuardrailSpec",
     "breach_of_error",
     "first_breach",
     "health_figures",
-    "is_out_of_memory",
     "unreported",
 ]
 
-OUT_OF_MEMORY = "out of memory"
-# Torch raises a plain RuntimeError when the CPU has too little memory.
-_MEMORY_WORDS = (OUT_OF_MEMORY, "not enough memory", "can't allocate memory", "DefaultCPUAllocator")
 # The guardrail that an error in a round breaches; the first that fits. No setting of training helps against these.
 _STOPPED_BY: tuple[tuple[type[Exception], str], ...] = (
     (NotFinite, "not finite"),
@@ -179,10 +175,3 @@ def breach_of_error(problem: Exception) -> Breach | None:
         if isinstance(problem, kind):
             return Breach(guardrail=name, response="stop", detail=str(problem))
     return None
-
-
-def is_out_of_memory(problem: Exception) -> bool:
-    """Whether an error means too little memory, of the CPU or of another device."""
-    if isinstance(problem, MemoryError):
-        return True
-    return isinstance(problem, RuntimeError) and any(words in str(problem) for words in _MEMORY_WORDS)

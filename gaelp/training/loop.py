@@ -16,6 +16,7 @@ import torch
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from gaelp.agents.learner import Learner, Update
+from gaelp.agents.out_of_memory import OUT_OF_MEMORY, is_out_of_memory
 from gaelp.checks import Goal
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput, DataError, GaelpError, Refused
@@ -23,12 +24,10 @@ from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.training.arena import Arena, Rewards, Round
 from gaelp.training.checkpoint_folder import CheckpointFolder
 from gaelp.training.guardrails import (
-    OUT_OF_MEMORY,
     Breach,
     GuardrailSpec,
     breach_of_error,
     first_breach,
-    is_out_of_memory,
     unreported,
 )
 from gaelp.training.monitor import MonitorSpec, PerformanceMonitor

@@ -1,5 +1,7 @@
 """The base of short learners: what it refuses, what it keeps, and a learner over choices in a few lines."""
 
+import math
+
 import pytest
 import torch
 
@@ -7,7 +9,7 @@ from gaelp.agents.batch_learner import BatchConfig, BatchLearner
 from gaelp.agents.conformance import LearnerConformance
 from gaelp.agents.conformance_world import ConformanceWorld
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
-from gaelp.errors import BadInput, Refused
+from gaelp.errors import BadInput, GaelpError, Refused
 
 
 class Counting(BatchLearner[BatchConfig]):
@@ -85,6 +87,110 @@ def test_a_step_without_its_actions_is_refused():
     learner.update(0.0)
     with pytest.raises(BadInput, match="not those drawn last"):
         learner.observe(step)
+
+
+class Numbers(BatchLearner[BatchConfig]):
+    """Bids what `bias` says, until a test damages it."""
+
+    name = "mine"
+    actions = "continuous"
+
+    def start(self):
+        return {"bias": torch.zeros(self.action_size)}
+
+    def best_actions(self, obs):
+        return self.parameters["bias"].expand(len(obs), -1).clone()
+
+    def explored_actions(self, obs):
+        return self.best_actions(obs) + torch.randn(len(obs), self.action_size, generator=self.generator)
+
+    def learn(self, steps, progress):
+        return {}
+
+
+def numbers(kind=Numbers):
+    return kind(Spaces(3, BoxActions(2), 4), BatchConfig(steps_per_update=1), seed=1)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize(("explore", "method"), [(False, "best_actions"), (True, "explored_actions")])
+def test_actions_that_are_not_finite_are_refused_with_the_method_that_returned_them(value, explore, method):
+    learner = numbers()
+    learner.parameters["bias"][1] = value
+    with pytest.raises(
+        BadInput,
+        match=rf"^mine returned actions that are not finite in {method}: {value} in row 0; .* bias .* check learn",
+    ):
+        learner.act(torch.zeros(4, 3), explore=explore)
+
+
+def test_the_method_is_to_blame_for_actions_that_are_not_finite_where_the_parameters_are():
+    class Dividing(Numbers):
+        def best_actions(self, obs):
+            return obs[:, :2] / 0
+
+    with pytest.raises(BadInput, match=r"in best_actions: nan in row 0; check best_actions$"):
+        numbers(Dividing).act(torch.zeros(4, 3), explore=False)
+
+
+def _mismatched():
+    return torch.zeros(2) @ torch.zeros(3)
+
+
+class Failing(Numbers):
+    """Fails in `learn` with the error it was given, or in a helper of the same file."""
+
+    problem: Exception | None = None
+
+    @torch.no_grad()
+    def learn(self, steps, progress):
+        if self.problem is not None:
+            raise self.problem
+        return {"loss": _mismatched().item()}
+
+
+class Unfinished(Numbers):
+    """Its `learn` lacks a parameter."""
+
+    def learn(self, steps):
+        return {}
+
+
+def full(kind):
+    learner = numbers(kind)
+    learner.observe(ConformanceWorld(learner.spaces).step(learner))
+    return learner
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "reason"),
+    [
+        (Failing, _mismatched.__code__.co_firstlineno + 1, "RuntimeError: .*size"),
+        (Unfinished, Unfinished.learn.__code__.co_firstlineno, "TypeError: .*positional argument"),
+    ],
+)
+def test_an_error_in_a_method_names_agent_method_file_and_line(kind, line, reason):
+    with pytest.raises(GaelpError, match=rf"^agent mine failed in learn at .*test_batch_learner\.py:{line}: {reason}"):
+        full(kind).update(0.0)
+
+
+@pytest.mark.parametrize("method", ["start", "best_actions", "explored_actions"])
+def test_an_error_in_any_other_method_is_named_too(method):
+    def fail(self, *_):
+        raise KeyError("weights")
+
+    kind = type("Broken", (Numbers,), {method: fail})
+    with pytest.raises(GaelpError, match=rf"agent mine failed in {method} at .*: KeyError: 'weights'"):
+        numbers(kind).act(torch.zeros(4, 3), explore=method == "explored_actions")
+
+
+@pytest.mark.parametrize("problem", [MemoryError(), RuntimeError("CUDA out of memory"), Refused("no")])
+def test_too_little_memory_and_the_errors_of_gaelp_are_left_to_the_loop(problem):
+    learner = full(Failing)
+    learner.problem = problem
+    with pytest.raises(type(problem)) as caught:
+        learner.update(0.0)
+    assert caught.value is problem
 
 
 def test_a_state_of_another_number_of_rows_is_refused():

@@ -59,6 +59,11 @@ def test_an_unknown_name_is_refused_with_the_list_and_the_nearest():
         find_agent("qrdqn")
 
 
+def test_an_agent_that_is_not_installed_is_refused_with_the_command_that_installs_it():
+    with pytest.raises(ConfigError, match=r"no agent 'mine'.*installed, .*`pip install --editable agents/mine`\."):
+        find_agent("mine")
+
+
 def test_wrong_settings_are_named_all_at_once():
     with pytest.raises(ConfigError) as caught:
         agent_config(find_agent("ppo"), {"epochz": 3, "gamma": 1.5})
