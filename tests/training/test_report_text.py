@@ -1,8 +1,10 @@
+import re
 from pathlib import Path
 
 import pytest
 
 from gaelp.checks import Goal
+from gaelp.config.places import repository_root
 from gaelp.training.monitor import MonitorSpec, PerformanceMonitor
 from gaelp.training.report_text import as_text, round_text
 from gaelp.training.reports import Intervened, Resumed, RoundDone, Saved, TrainingStopped, Validated
@@ -38,6 +40,21 @@ def test_a_validation_says_what_is_met_and_how_far_the_rest_is():
         " missing: lead_lower_95 -0.030, steadiness not measured. This is the best so far."
     )
     assert validated(goals=(REWARD,)).endswith("against the rule. 1 of 1 goals are met.")
+
+
+def test_the_documentation_shows_the_lines_that_training_prints():
+    printed = {
+        validated(goals=(REWARD, LEAD), best=True).replace("lead_lower_95", "headroom_share_lower_95"),
+        validated(goals=(REWARD,)),
+        stopped(Path("run/000004-step-96.safetensors"), score_of(0.7)),
+    }
+    text = (repository_root() / "docs/agents.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^(?:Round|Finished|Stopped) .*", text, re.MULTILINE | re.IGNORECASE)
+    assert {without_numbers(line) for line in shown} == {without_numbers(line) for line in printed}
+
+
+def without_numbers(line):
+    return re.sub(r"[+-]?\d+(\.\d+)?", "#", line)
 
 
 def test_without_goals_or_a_rule_the_line_is_short():
