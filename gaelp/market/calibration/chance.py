@@ -24,7 +24,7 @@ _ROWS_MAX = 20_000  # for a larger log, chance is estimated on a part of it
 class PriceJudgement(Frozen):
     """Whether held-out prices are as the fit says; a limit is the bar for a large log plus what chance may add."""
 
-    kl_by_chance: float  # four deviations above the mean of splits of the same auctions one by one
+    kl_by_chance: float  # mean over random splits of the log's auctions, plus four deviations
     ks_by_chance: float
     kl_limit: float
     ks_limit: float

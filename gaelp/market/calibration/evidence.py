@@ -23,7 +23,7 @@ def weighed(path: str, estimate: Fitted, base_value: float) -> Fitted | TooLittl
     """The estimate where its interval supports it, else why the base market's value stays.
 
     Supported is an interval that leaves out 0, has ends at most a factor of 10 apart and holds at most 0.6 of the
-    possible range; or one that lies within half of the base market's value around 0: then the effect is absent.
+    possible range; or one with both ends closer to 0 than half of the base market's value: the effect is absent.
     """
     reason = _unsupported(path, estimate, base_value)
     if reason is None:
