@@ -49,8 +49,8 @@ class Mandate(Frozen):
 
     `campaign_daily_micros` bounds the daily budget of each campaign. `account_daily_micros` and `total_micros` bound
     what all orders under the mandate have reserved or spent together, on one day of the account and over all days, the
-    platform's overdelivery included. `raise_percent` bounds how far a daily budget may rise above the highest that the
-    campaign had on the last day before on which it had one; up to `start_daily_micros` it may rise at any time.
+    platform's overdelivery included. Up to `start_daily_micros` a daily budget may rise at any time. Above that,
+    `raise_percent` bounds the rise over the campaign's highest daily budget on its previous day with a budget.
     """
 
     model_config = ConfigDict(strict=True)
@@ -96,14 +96,14 @@ def describe_mandate(mandate: Mandate, world: str) -> tuple[str, ...]:
     """What is signed, one statement a line, for the person who signs."""
     money = mandate.money
     bids = f"at most {money(mandate.bid_micros)}" if mandate.bid_micros else "none"
-    raised = f"at most {mandate.raise_percent}% above its highest of the last day before on which it had one"
+    raised = f"at most {mandate.raise_percent}% more than its highest daily budget on its previous day with a budget"
     return (
         f"Mandate {mandate.name}: account {mandate.account} ({world}), through {mandate.last_day.isoformat()}.",
         f"Campaigns ({len(mandate.campaigns)}): {_listed(mandate.campaigns)}.",
         f"Adverts ({len(mandate.creatives)}): {_listed(digest[:12] for digest in mandate.creatives) or 'none'}.",
         f"Decided by the model {mandate.model_hash[:12]} alone.",
         f"Daily budget of a campaign: at most {money(mandate.campaign_daily_micros)}.",
-        f"Raise of a daily budget: up to {money(mandate.start_daily_micros)} at any time; beyond, {raised}.",
+        f"Raise of a daily budget: up to {money(mandate.start_daily_micros)} at any time; above that, {raised}.",
         f"Reserved or spent on one day, all campaigns together: at most {money(mandate.account_daily_micros)}.",
         f"Reserved or spent in total: at most {money(mandate.total_micros)}, the platform's overdelivery included.",
         f"Bids: {bids}.",
