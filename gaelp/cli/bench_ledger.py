@@ -17,7 +17,7 @@ def ledger(
     config: ConfigOption = None,
     overrides: SetOption = None,
     transfers: Annotated[
-        int, typer.Option("--transfers", min=8, max=1_000_000, help="How many on each database, by figures process.")
+        int, typer.Option("--transfers", min=8, max=1_000_000, help="How many on each database, for each figure.")
     ] = 2000,
     as_json: JsonOption = False,
 ) -> None:
