@@ -1,11 +1,13 @@
 """How long learning takes to cover half of the way from a constant bid to the optimum, with no heuristic inside.
 
-Two are timed on one core. Ours is a recipe with the rule `none`, run by the training loop itself with its guardrails
-and checkpoints. The peer is PPO of stable-baselines3 with every setting at its default, on the market as Gymnasium
-offers it. Both see the same market and are judged by the project's reward on the same validation episodes; judging
-takes place between updates and is not timed.
+Three are timed on one core. Ours is a recipe with the rule `none`, run by the training loop with its guardrails and
+checkpoints. PPO of stable-baselines3 runs twice: in the same arena and loop with the same settings, which compares the
+learners; and with every setting at its default on the market as Gymnasium offers it, one flat vector a campaign, which
+shows what the formulation gains. All see the same market and are judged by the project's reward on the same validation
+episodes; judging takes place between updates and is not timed.
 """
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol
 
+from gaelp.agents.ppo import PpoConfig
 from gaelp.clock import SystemClock
 from gaelp.config.base import Frozen
 from gaelp.config.fingerprint import fingerprint
@@ -25,6 +28,7 @@ from gaelp.training.recipe import Recipe
 from gaelp.training.reports import RoundDone, TrainingReport, TrainingStopped
 
 __all__ = [
+    "Duel",
     "Finish",
     "OwnRun",
     "RaceSpec",
@@ -33,10 +37,12 @@ __all__ = [
     "ValidationJudge",
     "half_way",
     "run_race",
+    "sb3_recipe",
     "seconds_ratio",
 ]
 
 HEADROOM_SHARE = 0.5
+_TORCH_ACTIVATIONS = {"relu": "ReLU", "silu": "SiLU", "tanh": "Tanh"}
 
 
 class RaceSpec(Frozen):
@@ -62,6 +68,22 @@ class Finish(Frozen):
     cpu_seconds: float
     best_reward: float
     curve: tuple[RewardAt, ...]
+
+
+class Duel(Frozen):
+    """Our learner and stable-baselines3's in the same arena with the same settings and the same seed."""
+
+    seed: int
+    ours: Finish
+    sb3: Finish
+
+    def ratio(self, *, cpu: bool = False) -> float:
+        """Their seconds over ours; infinite or 0 where only one of them reached the target, 1 where neither did."""
+        if self.ours.reached and self.sb3.reached:
+            return _counted(self.sb3, cpu=cpu) / _counted(self.ours, cpu=cpu)
+        if self.ours.reached == self.sb3.reached:
+            return 1.0
+        return math.inf if self.ours.reached else 0.0
 
 
 class Runner(Protocol):
@@ -134,6 +156,34 @@ def seconds_ratio(ours: tuple[Finish, ...], peer: Finish, cap_seconds: float, *,
 
 def _counted(finish: Finish, *, cpu: bool) -> float:
     return finish.cpu_seconds if cpu else finish.seconds
+
+
+def sb3_recipe(recipe: Recipe) -> Recipe:
+    """A recipe of PPO for stable-baselines3's PPO: the same arena, loop, network, schedule and settings.
+
+    It has no normalisation of observations; GAELP's own has if the recipe says so.
+    """
+    config: PpoConfig = recipe.agent
+    hidden = list(config.network.hidden)
+    arguments = {
+        "n_steps": config.steps_per_update,
+        "batch_size": -(-config.steps_per_update * recipe.arena.rows // config.minibatches),
+        "n_epochs": config.epochs,
+        "gamma": config.gamma,
+        "gae_lambda": config.gae_lambda,
+        "clip_range": config.clip_range.value(0.0),
+        "ent_coef": config.entropy_weight.value(0.0),
+        "vf_coef": config.value_weight,
+        "max_grad_norm": config.max_gradient_norm,
+        "normalize_advantage": config.normalise_advantages,
+        "policy_kwargs": {
+            "net_arch": {"pi": hidden, "vf": hidden},
+            "activation_fn": _TORCH_ACTIVATIONS[config.network.activation],
+            "log_std_init": config.log_std_start,
+        },
+    }
+    settings = {"learning_rate": config.learning_rate.model_dump(), "arguments": arguments}
+    return recipe.model_copy(update={"algorithm": "sb3:PPO", "settings": settings})
 
 
 class OwnRun:

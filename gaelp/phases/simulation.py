@@ -35,14 +35,14 @@ from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.simulation_context import simulation_context
 from gaelp.phases.simulation_result import SimulationResult, as_phase_result
 from gaelp.phases.stage_report import EpisodesPlayed, OnReport, StageReport
-from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds
+from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds, with_chosen_rule
 from gaelp.training.checkpoint import load as load_checkpoint
 from gaelp.training.curriculum_spec import load_curriculum
-from gaelp.training.loop import tensors_in
 from gaelp.training.manifest import PACKAGES, describe_run, parameter_hash, write_manifest
 from gaelp.training.recipe import Recipe, load_recipe
 from gaelp.training.reports import TrainingStopped
 from gaelp.training.segment_policy import SegmentPolicy
+from gaelp.training.state_tree import tensors_in
 from gaelp.types import Phase
 
 __all__ = ["SIMULATION", "Identity", "Plan", "hash_agent", "of_attempt", "plan_simulation", "run_simulation"]
@@ -88,6 +88,7 @@ def plan_simulation(
     elsewhere = build_market(shifted(market.spec, MarketShift()), personas)
     tuned = load_tuned(market, tuned_path, asked=asked)
     recipe = load_recipe(settings.training.agent).with_rounds(settings.training.rounds)
+    recipe = with_chosen_rule(recipe, market, tuned, validation_seed=settings.evaluation.seed)
     gate = gate or load_gate(Phase.SIMULATION, settings.gate)
     return Plan(settings, recipe, market, elsewhere, tuned, gate, _identity(settings, recipe, tuned, gate))
 

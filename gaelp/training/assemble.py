@@ -9,6 +9,7 @@ from gaelp.agents.learner import Learner, Spaces
 from gaelp.checks import Goal
 from gaelp.clock import Clock
 from gaelp.market.baselines.bids import Bidder
+from gaelp.market.baselines.episodes import play, validation_seeds
 from gaelp.market.baselines.tuned import TunedRules, load_tuned
 from gaelp.market.build import build_market, load_market_spec
 from gaelp.market.market import Market
@@ -19,10 +20,20 @@ from gaelp.training.loop import MakeLearner, TrainingLoop
 from gaelp.training.market_arena import Ground, MarketArena
 from gaelp.training.price_level_rule import PriceLevelRule
 from gaelp.training.progress import LearnerScale
-from gaelp.training.recipe import NO_RULE, Recipe
+from gaelp.training.recipe import BEST_RULE, NO_RULE, Recipe
 from gaelp.training.task_market import build_tasks
 
-__all__ = ["MarketTraining", "RunPlace", "assemble", "ground_of", "learner_maker", "task_grounds"]
+__all__ = [
+    "MarketTraining",
+    "RunPlace",
+    "assemble",
+    "ground_of",
+    "learner_maker",
+    "task_grounds",
+    "with_chosen_rule",
+]
+
+_CLOSE_SCORES = 0.01  # rules that did so much worse than the best when they were tuned are not played again
 
 
 class RunPlace(NamedTuple):
@@ -68,6 +79,19 @@ def learner_maker(kind: AgentKind[Any], config: Any, spaces: Spaces, *, seed: in
         return kind.build(spaces, scaled, seed=seed)
 
     return make
+
+
+def with_chosen_rule(recipe: Recipe, market: Market, tuned: TunedRules, *, validation_seed: int) -> Recipe:
+    """The recipe with the name of a rule where it says `best`: the best uninformed one on the validation episodes."""
+    if recipe.rule != BEST_RULE:
+        return recipe
+    scores = {kind.key: tuned.bidders[kind.key].score for kind in tuned.kinds if not kind.informed}
+    close = [key for key, score in scores.items() if score >= max(scores.values()) - _CLOSE_SCORES]
+    if len(close) == 1:
+        return recipe.with_rule(close[0])
+    seeds = validation_seeds(validation_seed, recipe.arena.validation_episodes)
+    rewards = {key: play(market, tuned.build(key), seeds).reward.mean() for key in close}
+    return recipe.with_rule(max(close, key=lambda key: rewards[key]))
 
 
 def ground_of(market: Market, tuned: TunedRules, rule: str) -> Ground:

@@ -43,8 +43,9 @@ from gaelp.training.reports import (
     Validated,
 )
 from gaelp.training.scores import score
+from gaelp.training.state_tree import tensors_in
 
-__all__ = ["LoopSpec", "TrainingLoop", "tensors_in"]
+__all__ = ["LoopSpec", "TrainingLoop"]
 
 _DIVERGED_AFTER = 3  # validations in a row
 
@@ -62,6 +63,11 @@ class LoopSpec(Frozen):
     stop_at_goals: bool = Field(default=False, description="stop as soon as every goal is met")
     guardrails: GuardrailSpec = GuardrailSpec()
     monitor: MonitorSpec = MonitorSpec()
+
+    @property
+    def looks(self) -> int:
+        """How many validations there are in all; the last round always has one."""
+        return -(-self.rounds // self.validate_every)
 
 
 MakeLearner = Callable[[LearnerScale], Learner]
@@ -218,11 +224,11 @@ class TrainingLoop:
     def _validate(self) -> Validated:
         now = self._progress
         rewards = self._arena.validate(self._act)
-        validation = score(rewards, self._reference)
+        validation = score(rewards, self._reference, looks=self._spec.looks)
         figures = dict(self._arena.record(self._act))
         figures |= {"reward": validation.mean, "reward_lower_95": validation.lower_95, **self._arena.figures(rewards)}
         self._monitor.record(figures)
-        improved = now.best is None or validation.mean > now.best.mean
+        improved = validation.proven and (now.best is None or validation.mean > now.best.mean)
         now.since_best = 0 if improved else now.since_best + 1
         if improved:
             now.best, now.best_round = validation, now.round
@@ -370,18 +376,6 @@ def _within(step: Step, limit: float | None) -> tuple[Step, int]:
     outside = step.reward.isfinite() & (step.reward.abs() > limit)
     clipped = torch.where(outside, step.reward.clamp(-limit, limit), step.reward)
     return step._replace(reward=clipped), int(outside.sum())
-
-
-def tensors_in(state: Mapping[str, Any], path: str = "") -> dict[str, torch.Tensor]:
-    """Every tensor of a learner's state, by its path."""
-    tensors: dict[str, torch.Tensor] = {}
-    for name, value in state.items():
-        place = f"{path}/{name}" if path else str(name)
-        if isinstance(value, Mapping):
-            tensors |= tensors_in(value, place)
-        elif isinstance(value, torch.Tensor):
-            tensors[place] = value
-    return tensors
 
 
 def _means(updates: list[Update]) -> dict[str, float]:

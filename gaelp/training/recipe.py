@@ -12,9 +12,10 @@ from gaelp.errors import ConfigError
 from gaelp.training.loop import LoopSpec
 from gaelp.training.market_arena import MarketArenaSpec
 
-__all__ = ["NO_RULE", "Recipe", "load_recipe"]
+__all__ = ["BEST_RULE", "NO_RULE", "Recipe", "load_recipe"]
 
 NO_RULE = "none"  # the learner starts from the price level instead of a tuned rule's bid
+BEST_RULE = "best"  # the learner starts from the rule that does best on the validation episodes
 
 
 class Recipe(Frozen):
@@ -22,7 +23,11 @@ class Recipe(Frozen):
 
     algorithm: str = Field(description="a name that `find_agent` knows")
     settings: dict[str, Any] = Field(default={}, description="of the algorithm, where they differ from its defaults")
-    rule: str = Field(default="mpc", description="the tuned rule inside; `none` starts without a heuristic")
+    rule: str = Field(
+        default="mpc",
+        description="the tuned rule inside; `best` takes the one that does best on the validation episodes among those"
+        " that know no more than the agent; `none` starts without a heuristic",
+    )
     arena: MarketArenaSpec
     loop: LoopSpec
 
@@ -48,6 +53,10 @@ class Recipe(Frozen):
                 f"{self.algorithm} takes {kind.actions} actions, arena.residual.actions is {actions}: change one"
             )
         return self
+
+    def with_rule(self, rule: str) -> Self:
+        """The same recipe around another rule."""
+        return self.model_copy(update={"rule": rule})
 
     def with_rounds(self, rounds: int | None) -> Self:
         """The same recipe for a shorter or longer run."""

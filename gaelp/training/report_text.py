@@ -52,6 +52,8 @@ def _validation(report: Validated) -> Iterator[str]:
     yield from _course(report.monitor)
     if report.best:
         yield "This is the best so far."
+    elif score.lead > 0 and not score.proven and score.lead_lower_all_looks is not None:
+        yield f"The lead may be luck: over all looks of the run its lower bound is {score.lead_lower_all_looks:+.4f}."
 
 
 def _goals(monitor: MonitorReport) -> str:
@@ -78,7 +80,7 @@ def _outcome(report: TrainingStopped) -> str:
     if report.best_score is None:
         return "No checkpoint was validated."
     if report.best is None:
-        return "No better than the rule it started from: the rule is handed on."
+        return "No better than the rule it started from, beyond luck: the rule is handed on."
     lead = f", {report.best_score.lead:+.4f} against the rule" if report.best_score.compared else ""
     return f"The best checkpoint is {report.best.name}: validation reward {report.best_score.mean:.4f}{lead}."
 

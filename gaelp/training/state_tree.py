@@ -13,7 +13,7 @@ import json
 import math
 import struct
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import torch
 
 from gaelp.errors import BadInput, DataError
 
-__all__ = ["Array", "flatten", "unflatten"]
+__all__ = ["Array", "flatten", "tensors_in", "unflatten"]
 
 Array = npt.NDArray[Any]
 
@@ -224,3 +224,15 @@ def _way_out(value: object) -> str:
     if isinstance(value, np.ndarray):
         return "Give np.asarray of it."
     return "Give its plain values."
+
+
+def tensors_in(state: Mapping[str, Any], path: str = "") -> dict[str, torch.Tensor]:
+    """Every tensor of a learner's state, by its path."""
+    tensors: dict[str, torch.Tensor] = {}
+    for name, value in state.items():
+        place = f"{path}/{name}" if path else str(name)
+        if isinstance(value, Mapping):
+            tensors |= tensors_in(value, place)
+        elif isinstance(value, torch.Tensor):
+            tensors[place] = value
+    return tensors

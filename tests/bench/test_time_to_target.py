@@ -1,10 +1,21 @@
 """A race ends at the target, at the cap or when nothing more comes, and times training alone."""
 
+import math
 import time
 
 import pytest
 
-from gaelp.bench.time_to_target import Finish, OwnRun, RaceSpec, ValidationJudge, half_way, run_race, seconds_ratio
+from gaelp.bench.time_to_target import (
+    Duel,
+    Finish,
+    OwnRun,
+    RaceSpec,
+    ValidationJudge,
+    half_way,
+    run_race,
+    sb3_recipe,
+    seconds_ratio,
+)
 from gaelp.market.baselines.tuned import load_tuned
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.training.recipe import load_recipe
@@ -70,6 +81,30 @@ def test_without_most_of_our_runs_at_the_target_there_is_no_ratio():
     late = ended(5, reached=False)
     assert seconds_ratio((ended(10), late, late), ended(200), 600) is None
     assert seconds_ratio((ended(10), ended(20), late), ended(200), 600) == 10
+
+
+def duel(ours, sb3):
+    return Duel(seed=1, ours=ours, sb3=sb3)
+
+
+def test_a_duel_is_decided_by_their_seconds_over_ours_or_by_who_arrived():
+    assert duel(ended(10), ended(25)).ratio() == 2.5
+    assert duel(ended(10), ended(25, reached=False)).ratio() == math.inf
+    assert duel(ended(10, reached=False), ended(25)).ratio() == 0
+    assert duel(ended(10, reached=False), ended(25, reached=False)).ratio() == 1
+
+
+def test_the_peer_in_the_same_arena_has_every_setting_of_ours():
+    pytest.importorskip("stable_baselines3")
+    ours = load_recipe("ppo-plain")
+    peer = sb3_recipe(ours)
+    assert (peer.arena, peer.loop, peer.rule) == (ours.arena, ours.loop, ours.rule)
+    assert peer.agent.learning_rate == ours.agent.learning_rate
+    arguments = peer.agent.arguments
+    assert (arguments["n_steps"], arguments["n_epochs"], arguments["gamma"]) == (72, 6, 0)
+    assert arguments["batch_size"] == 72 * 512 // 4
+    assert arguments["policy_kwargs"]["net_arch"] == {"pi": [48, 48], "vf": [48, 48]}
+    assert not ours.agent.normalise_obs  # which the peer has not
 
 
 @pytest.fixture(scope="module")

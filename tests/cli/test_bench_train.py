@@ -20,6 +20,9 @@ def test_training_is_measured_beside_stable_baselines3_with_only_json_on_stdout(
     assert found["time_to_target_ratio"] is None
     assert (found["ours_reached"], found["sb3_reached"]) == (False, False)
     assert found["race"]["target_reward"] == pytest.approx((found["race"]["constant_reward"] + 1) / 2)
+    (duel,) = found["race"]["same_arena"]["duels"]
+    assert (duel["ours"]["reached"], duel["sb3"]["reached"]) == (False, False)
+    assert found["same_arena_time_ratio"] == 1
     assert found["settings"]["race"]["recipe"]["rule"] == "none"
     assert "Race on market signals" in result.stderr
 
@@ -28,7 +31,13 @@ def test_without_the_peer_its_figures_are_null(gaelp, monkeypatch):
     monkeypatch.setattr(training_speed, "find_spec", lambda _: None)
     found = json.loads(gaelp(*QUICK, "--json").stdout)
     assert found["frames"]["ours_per_s"] > 0
-    keys = ("frames_ratio_to_sb3", "time_to_target_ratio", "time_to_target_cpu_ratio", "sb3_reached")
+    keys = (
+        "same_arena_time_ratio",
+        "frames_ratio_to_sb3",
+        "time_to_target_ratio",
+        "time_to_target_cpu_ratio",
+        "sb3_reached",
+    )
     assert [found[key] for key in keys] == [None] * len(keys)
     assert found["race"]["sb3"] is None
 

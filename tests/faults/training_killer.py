@@ -28,11 +28,11 @@ from gaelp.market.spec import MarketSpec
 from gaelp.training import checkpoint
 from gaelp.training.assemble import RunPlace, assemble
 from gaelp.training.checkpoint_folder import CheckpointFolder, latest_good
-from gaelp.training.loop import tensors_in
 from gaelp.training.manifest import parameter_hash
 from gaelp.training.market_arena import Ground
 from gaelp.training.recipe import Recipe
 from gaelp.training.reports import Saved
+from gaelp.training.state_tree import tensors_in
 
 SHORT = {"network": {"hidden": [8]}, "normalise_obs": True}
 REPLAY = SHORT | {"learning_starts": 100, "replay_capacity": 2000, "batch_size": 16, "n_step": 3}

@@ -13,11 +13,11 @@ from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.baselines.episodes import play, validation_seeds
 from gaelp.market.baselines.tuned import load_tuned
 from gaelp.market.build import build_market, load_market_spec
-from gaelp.training.assemble import RunPlace, assemble, learner_maker, task_grounds
+from gaelp.training.assemble import RunPlace, assemble, learner_maker, task_grounds, with_chosen_rule
 from gaelp.training.curriculum_spec import load_curriculum
 from gaelp.training.market_arena import MarketArena
 from gaelp.training.progress import LearnerScale
-from gaelp.training.recipe import NO_RULE, Recipe, load_recipe
+from gaelp.training.recipe import BEST_RULE, NO_RULE, Recipe, load_recipe
 from gaelp.training.reports import RoundDone, TrainingStopped
 
 SMALL = {"network": {"hidden": [4]}, "steps_per_update": 24}
@@ -119,3 +119,33 @@ def test_the_tuned_parameters_are_used_and_not_the_defaults(personas):
     rewards = [play(tiny.market, rule, validation_seeds(1, 4)).reward for rule in (tiny.rule(), tuned, default)]
     assert np.array_equal(rewards[0], rewards[1])
     assert not np.array_equal(rewards[0], rewards[2])
+
+
+def with_scores(tuned, **scores):
+    """Tuned rules of which only these are left, with other scores."""
+    kept = {key: tuned.bidders[key].model_copy(update={"score": score}) for key, score in scores.items()}
+    return tuned.model_copy(update={"bidders": kept})
+
+
+@pytest.fixture
+def calm(personas):
+    market = build_market(load_market_spec("calm"), personas)
+    return market, load_tuned(market)
+
+
+def test_the_rule_to_start_from_is_the_best_on_the_validation_episodes_and_not_the_best_when_tuned(calm):
+    market, tuned = calm
+    close = with_scores(tuned, mcpc=0.901, mpc=0.9)
+    chosen = with_chosen_rule(small_recipe(rule=BEST_RULE), market, close, validation_seed=3)
+    assert chosen == small_recipe(rule="mpc")
+
+
+def test_a_rule_that_knows_more_than_the_agent_is_not_chosen_and_one_far_behind_is_not_played(calm):
+    market, tuned = calm
+    rules = with_scores(tuned, lin=0.9, mcpc=0.8, **{"mpc-informed": 0.99})
+    assert with_chosen_rule(small_recipe(rule=BEST_RULE), market, rules, validation_seed=3).rule == "lin"
+
+
+@pytest.mark.parametrize("rule", [NO_RULE, "pid"])
+def test_a_rule_that_is_named_stays(calm, rule):
+    assert with_chosen_rule(small_recipe(rule=rule), *calm, validation_seed=3).rule == rule

@@ -44,15 +44,16 @@ class NumbersArena:
 
     spaces = Spaces(1, BoxActions(1), rows=2)
 
-    def __init__(self, validations=(), reference=None, **env):
+    def __init__(self, validations=(), reference=None, noise=0.0, **env):
         self._validations, self._reference, self._env = list(validations), reference, env
+        self._noise = noise  # standard error of the lead
 
     def begin(self, number):
         return Round("numbers", Collector(Numbers(**self._env), seed=number), steps=3)
 
     def validate(self, act):
         level = self._validations.pop(0) if self._validations else 0.0
-        return np.array([level - 0.01, level + 0.01])
+        return np.array([level - 0.01 - self._noise, level + 0.01 + self._noise])
 
     def reference(self):
         return None if self._reference is None else np.array([self._reference - 0.01, self._reference + 0.01])
@@ -244,6 +245,14 @@ def test_where_nothing_beats_the_unchanged_rule_it_is_the_best(scripted):
     reports = scripted(NumbersArena([0.2, 0.3], reference=0.5), rounds=2, validate_every=1)
     assert reports[-1].best is None
     assert reports[-1].best_score.mean == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("looks", "taken"), [(2, True), (40, False)])
+def test_a_checkpoint_is_taken_only_if_its_lead_is_no_luck_at_all_looks_together(scripted, looks, taken):
+    three_standard_errors = NumbersArena([0.53] * looks, reference=0.5, noise=0.01)
+    reports = scripted(three_standard_errors, rounds=looks, validate_every=1)
+    assert only(reports, Validated)[0].best == taken
+    assert (reports[-1].best is not None) == taken
 
 
 def test_training_stops_on_a_plateau(scripted):

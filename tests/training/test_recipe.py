@@ -7,7 +7,7 @@ from gaelp.config.places import names_in
 from gaelp.errors import ConfigError, DataError
 from gaelp.market.baselines.tuned import load_tuned
 from gaelp.market.build import build_market, load_market_spec
-from gaelp.training.assemble import ground_of
+from gaelp.training.assemble import ground_of, with_chosen_rule
 from gaelp.training.market_arena import MarketArena
 from gaelp.training.recipe import NO_RULE, Recipe, load_recipe
 
@@ -34,7 +34,7 @@ def calibrated(personas):
 
 @pytest.mark.parametrize("name", names_in("agents"))
 def test_every_shipped_recipe_can_be_trained_on_the_default_market(name, calibrated):
-    recipe = load_recipe(name)
+    recipe = with_chosen_rule(load_recipe(name), *calibrated, validation_seed=2)
     assert isinstance(recipe.agent, recipe.kind.config)
     arena = MarketArena(recipe.arena, ground_of(*calibrated, recipe.rule), seed=1, validation_seed=2)
     assert recipe.kind.takes(arena.spaces)

@@ -42,6 +42,12 @@ def test_a_validation_says_what_is_met_and_how_far_the_rest_is():
     assert validated(goals=(REWARD,)).endswith("against the rule. 1 of 1 goals are met.")
 
 
+def test_a_lead_that_may_be_luck_is_called_so():
+    score = score_of(0.72).model_copy(update={"lead_lower_all_looks": -0.004})
+    report = Validated(round=3, score=score, best=False, monitor=PerformanceMonitor(MonitorSpec(), ()).report())
+    assert as_text(report).endswith("The lead may be luck: over all looks of the run its lower bound is -0.0040.")
+
+
 def test_the_documentation_shows_the_lines_that_training_prints():
     printed = {
         validated(goals=(REWARD, LEAD), best=True).replace("lead_lower_95", "headroom_share_lower_95"),
@@ -71,7 +77,8 @@ def test_a_trend_that_is_more_than_noise_is_reported_and_so_is_an_outlier():
 
 def test_a_run_that_learned_nothing_better_says_that_its_rule_is_handed_on():
     assert stopped(None, score_of(0.7)) == (
-        "Finished after round 10: 10 rounds are done. No better than the rule it started from: the rule is handed on."
+        "Finished after round 10: 10 rounds are done. No better than the rule it started from, beyond luck: the rule is"
+        " handed on."
     )
 
 
