@@ -35,5 +35,5 @@ def test_errors_of_gaelp_and_too_little_memory_are_left_to_the_loop(problem):
 
 
 def test_an_exception_in_code_of_gaelp_stays_a_defect_of_gaelp():
-    with pytest.raises(TypeError, match="^'NoneType' object is not iterable$"):
+    with pytest.raises(TypeError, match=r"^'NoneType' object is not iterable$"):
         _fail_in(lambda: changed(None, a=1), changed, changed.__module__)
