@@ -1,8 +1,11 @@
 """A third party's learner as the training loop sees it: what it raises is named, and what it returns is checked."""
 
+import inspect
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from inspect import unwrap
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,10 +13,14 @@ from torch import Tensor
 
 from gaelp.agents.agent_failure import agent_failure
 from gaelp.agents.learner import BoxActions, Learner, Spaces, Update
+from gaelp.config.places import repository_root, shown
 from gaelp.errors import BadInput, GaelpError
 from gaelp.experience.collect import Step
 
 __all__ = ["CheckedLearner"]
+
+_GAELP = repository_root() / "gaelp"
+_CALLED_BY = {"act": ("best_actions", "explored_actions"), "update": ("learn",)}  # by BatchLearner
 
 
 class CheckedLearner:
@@ -57,7 +64,7 @@ class CheckedLearner:
         with self._failure("state"):
             state = self._learner.state()
         if not isinstance(state, dict):
-            raise self._returned("state", f"{_type(state)}", "a dict of tensors, numbers and strings")
+            raise self._returned("state", _type(state), "a dict of tensors, numbers and strings")
         return state
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -71,10 +78,11 @@ class CheckedLearner:
 
     def _check_actions(self, action: object, rows: int) -> None:
         actions = self._spaces.actions
-        box = isinstance(actions, BoxActions)
-        shape, dtype = (
-            ((rows, actions.size), torch.float32) if isinstance(actions, BoxActions) else ((rows,), torch.int64)
-        )
+        shape: tuple[int, ...]
+        if isinstance(actions, BoxActions):
+            shape, dtype, allowed = (rows, actions.size), torch.float32, "finite numbers"
+        else:
+            shape, dtype, allowed = (rows,), torch.int64, f"choices from 0 to {actions.count - 1}"
         expected = f"a tensor of shape {shape} and type {dtype}"
         if not isinstance(action, Tensor):
             raise self._returned("act", _type(action), expected)
@@ -83,7 +91,6 @@ class CheckedLearner:
         bad = ~action.isfinite() if isinstance(actions, BoxActions) else (action < 0) | (action >= actions.count)
         if bad.any():
             place = bad.nonzero()[0].tolist()
-            allowed = "finite numbers" if box else f"choices from 0 to {actions.count - 1}"  # type: ignore[union-attr]
             # Bad input stops the run by a guardrail: its checkpoints are still good.
             raise BadInput(
                 f"your agent {self._agent} returned {action[tuple(place)].item()} in row {place[0]} from act; allowed:"
@@ -101,14 +108,19 @@ class CheckedLearner:
                     "update", f"metrics[{name!r}] of {_type(value)}", "a number for each name; call .item() on a tensor"
                 )
 
-    def _returned(self, method: str, seen: str, expected: str) -> GaelpError:
-        kind = type(self._learner)
-        code = getattr(getattr(kind, method, None), "__code__", None)
-        place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    def _returned(self, method: str, value: str, expected: str) -> GaelpError:
         return GaelpError(
-            f"your agent {self._agent} returned {seen} from {method}; allowed: {expected}. Correct {method}{place};"
-            " the tests of gaelp.agents.conformance check it before training."
+            f"your agent {self._agent} returned {value} from {method}; allowed: {expected}. Correct"
+            f" {self._written_by_the_agent(method)}; the tests of gaelp.agents.conformance check it before training."
         )
+
+    def _written_by_the_agent(self, method: str) -> str:
+        """The method with its file and line, or those it calls where GAELP's BatchLearner has the method itself."""
+        methods = {name: getattr(type(self._learner), name, None) for name in (method, *_CALLED_BY.get(method, ()))}
+        codes = {name: unwrap(function).__code__ for name, function in methods.items() if inspect.isfunction(function)}
+        own = {name: code for name, code in codes.items() if _GAELP not in Path(code.co_filename).parents}
+        places = (f"{name} ({shown(Path(code.co_filename))}:{code.co_firstlineno})" for name, code in own.items())
+        return " or ".join(places) or method
 
 
 def _type(value: object) -> str:

@@ -5,6 +5,7 @@ import torch
 
 from gaelp.agents.checked_learner import CheckedLearner
 from gaelp.agents.learner import BoxActions, DiscreteActions, Learner, Spaces, Update
+from gaelp.agents.starter import StarterAgent, StarterAgentConfig
 from gaelp.errors import BadInput, GaelpError
 
 NUMBERS, CHOICES = Spaces(3, BoxActions(2), 4), Spaces(3, DiscreteActions(3), 4)
@@ -114,3 +115,13 @@ def test_what_breaks_the_contract_is_reported_with_what_was_seen_what_is_allowed
 def test_an_action_out_of_range_is_bad_input_so_that_the_run_keeps_its_checkpoints(spaces, action, reported):
     with pytest.raises(BadInput, match=f"your agent mine {reported}"):
         checked(spaces, act=action).act(OBS, explore=True)
+
+
+def test_the_methods_of_a_batch_learner_that_the_agent_wrote_are_named_not_those_of_gaelp():
+    class Short(StarterAgent):
+        def explored_actions(self, obs):
+            return super().explored_actions(obs)[:, 0]
+
+    learner = CheckedLearner(Short(NUMBERS, StarterAgentConfig(), seed=1), NUMBERS, "mine")
+    with pytest.raises(GaelpError, match=r"Correct explored_actions \(.*test_checked_learner\.py:\d+\); the tests"):
+        learner.act(OBS, explore=True)
