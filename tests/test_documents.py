@@ -109,9 +109,13 @@ def test_every_demand_on_an_agent_is_explained():
     assert explained == [check.__name__ for check in CHECKS]
 
 
-def test_every_bidder_is_explained():
+def test_every_bidder_is_explained_as_the_commands_explain_it_or_more_fully():
     bidders = text_of("docs/glossary.md").split("## Bidders")[1]
-    assert re.findall(r"^\| `([\w-]+)` \|", bidders, re.MULTILINE) == [kind.key for kind in CATALOG]
+    explained = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", bidders, re.MULTILINE)
+    assert [key for key, _ in explained] == [kind.key for kind in CATALOG]
+    assert [
+        sentence for (_, sentence), kind in zip(explained, CATALOG, strict=True) if kind.summary not in sentence
+    ] == []
 
 
 def test_the_recipe_in_the_document_is_the_one_that_is_generated():

@@ -36,3 +36,9 @@ def compare(
         show_paragraph("All settings are the same.")
     if len({run.judged_on for run in comparison.runs}) > 1:
         show_paragraph("The runs were judged on different episodes: compare their leads, not their rewards.")
+    for run in comparison.runs:
+        if run.stopped_early:
+            show_paragraph(
+                f"Run {run.run_id} was stopped early: its figures are not those of a whole training."
+                f" `gaelp status {run.run_id}` shows the cause."
+            )

@@ -4,23 +4,21 @@ A subclass has a `name`, the `actions` it takes, and four methods: `start`, `bes
 `learn`. `starter.py` is a complete one; `gaelp init --agent NAME` copies it.
 """
 
-import inspect
-import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 from pydantic import Field, PositiveFloat, PositiveInt
 from torch import Tensor
 
+from gaelp.agents.agent_failure import agent_failure
 from gaelp.agents.catalog import ActionKind, AgentKind
 from gaelp.agents.learner import BoxActions, Spaces, Update, random_streams, refuse_other_state
-from gaelp.agents.out_of_memory import is_out_of_memory
 from gaelp.agents.scaling import changed
 from gaelp.config.base import Frozen
-from gaelp.errors import BadInput, GaelpError, Refused
+from gaelp.errors import BadInput, Refused
 from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.experience.saved import copies, tensor_of, tensors_of
 
@@ -56,7 +54,7 @@ class BatchLearner(ABC, Generic[OwnConfig]):
             raise BadInput(f"{self.name} takes {self.actions} actions, not {spaces.actions}: choose another agent")
         self.action_size = spaces.actions.size if isinstance(spaces.actions, BoxActions) else spaces.actions.count
         _, self.generator, _ = random_streams(seed)
-        with self._named_failure("start"):
+        with self._failure("start"):
             self.parameters = self.start()
         self._steps: list[Step] = []
         self._drawn: Tensor | None = None
@@ -85,7 +83,7 @@ class BatchLearner(ABC, Generic[OwnConfig]):
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
         """Actions for all rows: explored ones while training, the best known otherwise."""
         method = "explored_actions" if explore else "best_actions"
-        with self._named_failure(method):
+        with self._failure(method):
             action = self.explored_actions(obs) if explore else self.best_actions(obs)
         self._refuse_not_finite_actions(action, method)
         action = action.clamp(-1.0, 1.0) if self._box else action
@@ -118,7 +116,7 @@ class BatchLearner(ABC, Generic[OwnConfig]):
         if len(self._steps) < self.config.steps_per_update:
             return None
         steps = Step(**self._stacked(), finished_returns=())
-        with self._named_failure("learn"):
+        with self._failure("learn"):
             metrics = self.learn(steps, progress)
         self._steps = []
         return Update(metrics, gradient_steps=1)
@@ -150,21 +148,9 @@ class BatchLearner(ABC, Generic[OwnConfig]):
         self._drawn = state["drawn"]["action"].clone() if state["drawn"] else None
         self.generator.set_state(generator)
 
-    @contextmanager
-    def _named_failure(self, method: str) -> Iterator[None]:
-        """Report an error in a subclass's method with its file and line; too little memory is left to the loop."""
-        try:
-            yield
-        except Exception as problem:  # whatever a third party's method raises is reported, not hidden
-            if isinstance(problem, GaelpError) or is_out_of_memory(problem):
-                raise
-            code = inspect.unwrap(getattr(type(self), method)).__code__
-            frames = traceback.extract_tb(problem.__traceback__)
-            lines = [frame.lineno for frame in frames if frame.filename == code.co_filename] or [code.co_firstlineno]
-            raise GaelpError(
-                f"agent {self.name} failed in {method} at {code.co_filename}:{lines[-1]}:"
-                f" {type(problem).__name__}: {problem}. Fix the agent; --debug shows the whole traceback."
-            ) from problem
+    def _failure(self, method: str) -> AbstractContextManager[None]:
+        kind = type(self)
+        return agent_failure(self.name, method, getattr(kind, method), kind.__module__)
 
     def _refuse_not_finite_actions(self, action: Tensor, method: str) -> None:
         bad = (~action.isfinite()).nonzero()

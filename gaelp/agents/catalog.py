@@ -5,11 +5,13 @@ A third party offers an `AgentKind` by an entry point in the group `gaelp.agents
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points, packages_distributions
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from gaelp.agents.a2c import A2cConfig, build_a2c
+from gaelp.agents.agent_failure import agent_failure
+from gaelp.agents.checked_learner import CheckedLearner
 from gaelp.agents.dqn import DqnConfig, build_dqn
 from gaelp.agents.learner import BoxActions, Learner, Spaces
 from gaelp.agents.ppo import PpoConfig, build_ppo
@@ -140,7 +142,22 @@ def _loaded(point: EntryPoint) -> AgentKind[Any]:
         )
     if kind.name != point.name:
         raise ComponentMissing(f"{source} calls itself {kind.name!r}: give entry point and kind the same name")
-    return kind
+    return _checked(kind)
+
+
+def _checked(kind: AgentKind[Config]) -> AgentKind[Config]:
+    """A third party's kind: its failures are named, and what its learners return is checked."""
+
+    def build(spaces: Spaces, config: Config, /, *, seed: int) -> Learner:
+        with agent_failure(kind.name, "build", kind.build, kind.build.__module__):
+            learner = kind.build(spaces, config, seed=seed)
+        return CheckedLearner(learner, spaces, kind.name)
+
+    def scale(config: Config, /, *, learning_rate: float, minibatch: float) -> Config:
+        with agent_failure(kind.name, "scale", kind.scale, kind.scale.__module__):
+            return kind.scale(config, learning_rate=learning_rate, minibatch=minibatch)
+
+    return replace(kind, build=build, scale=scale)
 
 
 def _refuse_shadow(offered: list[EntryPoint]) -> None:

@@ -9,6 +9,7 @@ from rich.progress import BarColumn, Progress, Task, TaskProgressColumn, TextCol
 from rich.text import Text
 
 from gaelp.cli.output import say
+from gaelp.cli.time_left import duration_text
 
 __all__ = ["LineProgress", "ShowProgress", "show_bidder_progress"]
 
@@ -64,7 +65,7 @@ class LineProgress:
         left = ""
         if _can_estimate(completed, self._total):
             seconds = (now - self._started) * (self._total - completed) / completed
-            left = f", about {_duration(seconds)} left"
+            left = f", about {duration_text(seconds)} left"
         say(f"{self._title} {int(completed + 1e-9)} of {self._total} bidders{left} ({step})")
 
 
@@ -77,7 +78,3 @@ class _TimeLeftColumn(TimeRemainingColumn):
 
 def _can_estimate(completed: float, total: float) -> bool:
     return completed >= min(1.0, _SHARE_FOR_ESTIMATE * total)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

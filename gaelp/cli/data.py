@@ -191,6 +191,8 @@ def _read(options: _LogOptions) -> BidLog:
         bids = read_ipinyou(path, skip_bad_rows=skip)
     else:
         bids = read_log(path, utc_offset_hours=offset, skip_bad_rows=skip)
+    for note in bids.columns.notes():
+        say(note)
     if bids.skipped is not None:
         say(bids.skipped.summary())
         if bids.skipped.rows:

@@ -1,8 +1,10 @@
-"""Ctrl-C: one line that says whether anything was written, and exit code 130.
+"""Ctrl-C: one line that says whether anything was written, and exit code 130. A reader that left: silence, and 141.
 
 Imported before everything else, so that Ctrl-C during the slow imports is reported as well: standard library only.
 """
 
+import os
+import select
 import signal
 import sys
 import threading
@@ -10,12 +12,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 __all__ = [
+    "PIPE_CLOSED",
     "STOPPED",
     "ctrl_c_ends",
     "forget_watched",
+    "leave_without_reader",
     "only_noted",
+    "reader_is_gone",
     "report_interruption",
     "stop_message",
     "stopped_by_hand",
@@ -23,6 +29,7 @@ __all__ = [
 ]
 
 STOPPED = 130  # what shells report for a process that Ctrl-C ended
+PIPE_CLOSED = 141  # what shells report for a process whose reader is gone, such as `head` once it has its lines
 
 # A file system stamps its files with a clock that may be a few milliseconds behind.
 _CLOCK_LAG_NS = 10_000_000
@@ -61,10 +68,25 @@ def stop_message() -> str:
 
 def stopped_by_hand(error: BaseException) -> bool:
     """Was it Ctrl-C that raised this exception, even if a library turned it into another one?"""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, KeyboardInterrupt):
-        cause = cause.__cause__ or cause.__context__
-    return cause is not None
+    return _is_caused_by(error, KeyboardInterrupt)
+
+
+def reader_is_gone(error: BaseException) -> bool:
+    """Was the exception raised because whoever read stdout or stderr closed it, as `head` does?
+
+    Typer and rich turn it into SystemExit, and rich has by then replaced stdout.
+    """
+    if not _is_caused_by(error, BrokenPipeError):
+        return False
+    return isinstance(error, SystemExit) or bool(_closed_outputs())
+
+
+def leave_without_reader() -> NoReturn:
+    """End a command whose reader is gone: silently, with the exit code that shells report for SIGPIPE."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for output in _closed_outputs():  # what is still buffered goes nowhere: Python would complain about it at exit
+        os.dup2(nowhere, output)
+    raise SystemExit(PIPE_CLOSED)
 
 
 @contextmanager
@@ -92,6 +114,22 @@ def only_noted() -> Iterator[threading.Event]:
         yield pressed
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN if pressed.is_set() else before)
+
+
+def _closed_outputs() -> list[int]:
+    """The descriptors among stdout and stderr that are pipes nobody reads any more."""
+    outputs = select.poll()
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is not None and not stream.closed:
+            outputs.register(stream.fileno(), 0)
+    return [output for output, events in outputs.poll(0) if events & select.POLLERR]
+
+
+def _is_caused_by(error: BaseException, kind: type[BaseException]) -> bool:
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, kind):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 def _was_written(path: Path, since_ns: int) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +26,8 @@ __all__ = [
     "wrapped",
 ]
 
+_COMMAND = re.compile(r"`[^`\n]+`")
+_UNBROKEN = "\ue000"  # in place of a blank inside a command: of Unicode's private use, so in no text
 _PIPE_COLUMNS = 100  # where no terminal has a width: a file, a pipe, a log of a scheduled job
 
 
@@ -37,10 +40,10 @@ def columns_of(stream: IO[str] | None) -> int:
 
 
 def wrapped(text: str, columns: int, indent: str = "") -> str:
-    """Text broken between words, each line after the first indented; words and commands are never broken."""
-    lines = text.splitlines() or [""]
+    """Text broken between words, each line after the first indented; words and `commands` are never broken."""
+    lines = _COMMAND.sub(lambda command: command.group().replace(" ", _UNBROKEN), text).splitlines() or [""]
     fill = textwrap.TextWrapper(columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(fill.fill(line) for line in lines)
+    return "\n".join(fill.fill(line) for line in lines).replace(_UNBROKEN, " ")
 
 
 def show_json(value: Any) -> None:
@@ -67,8 +70,8 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def say(text: str) -> None:
-    """Print a message that is not a result."""
-    typer.echo(text, err=True)
+    """Print a message that is not a result; in a terminal it is wrapped between words."""
+    typer.echo(_fitted(text), err=True)
 
 
 def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -79,12 +82,22 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def say_error(text: str) -> None:
     """Print why a command failed."""
-    typer.echo(typer.style("error: ", fg="red", bold=True) + text, err=True)
+    _say_labelled("error: ", text, "red")
 
 
 def say_waiting(text: str) -> None:
     """Print what a command waits for: a person's decision is no failure."""
-    typer.echo(typer.style("waiting: ", fg="yellow", bold=True) + text, err=True)
+    _say_labelled("waiting: ", text, "yellow")
+
+
+def _say_labelled(label: str, text: str, colour: str) -> None:
+    typer.echo(typer.style(label, fg=colour, bold=True) + _fitted(label + text).removeprefix(label), err=True)
+
+
+def _fitted(text: str) -> str:
+    """Wrapped for a terminal; a pipe or a file gets each sentence on a line of its own, as scripts search for it."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return wrapped(text, columns_of(sys.stderr)) if is_terminal else text
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], stream: IO[str]) -> None:

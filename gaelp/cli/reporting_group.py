@@ -1,5 +1,6 @@
 """The top group of the command line: it accepts `--debug` anywhere and reports every exception."""
 
+import errno
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +8,14 @@ from typing import Any
 from typer import Abort
 from typer.core import TyperGroup
 
-from gaelp.cli.interruption import STOPPED, forget_watched, stop_message, stopped_by_hand
+from gaelp.cli.interruption import (
+    STOPPED,
+    forget_watched,
+    leave_without_reader,
+    reader_is_gone,
+    stop_message,
+    stopped_by_hand,
+)
 from gaelp.cli.output import say
 from gaelp.errors import BadInput
 
@@ -26,10 +34,14 @@ class ReportingGroup(TyperGroup):
         try:
             return super().main(given, *rest, **extra)
         except SystemExit as leaving:
+            if reader_is_gone(leaving):
+                leave_without_reader()
             if leaving.code == STOPPED and stopped_by_hand(leaving):
                 say(stop_message())
             raise
         except Exception as error:  # noqa: BLE001 - the one place where every failure has to become a message
+            if reader_is_gone(error):
+                leave_without_reader()
             from gaelp.cli.failures import report_failure  # noqa: PLC0415 - with settings and logs, which no help needs
 
             sys.exit(report_failure(error, debug=debug))
@@ -38,6 +50,11 @@ class ReportingGroup(TyperGroup):
         """Run the command; Ctrl-C at a prompt, which Click reports as "Aborted.", stays an interruption."""
         try:
             return super().invoke(ctx)
+        except BrokenPipeError as problem:
+            if reader_is_gone(problem):
+                raise
+            # Typer would take it for a closed stdout and end without a word.
+            raise ConnectionAbortedError(errno.ECONNABORTED, str(problem.strerror), problem.filename) from problem
         except Abort as given_up:
             if stopped_by_hand(given_up):
                 raise KeyboardInterrupt from given_up

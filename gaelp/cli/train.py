@@ -7,17 +7,19 @@ from typing import Annotated
 
 import typer
 
+from gaelp.cli.interruption import stopped_by_hand
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, as_typed
 from gaelp.cli.output import say, show_json
 from gaelp.cli.phase_tables import show_phase
 from gaelp.cli.startup import prepare_run
 from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
-from gaelp.config import check_name
+from gaelp.config import LoadedSettings, check_name
 from gaelp.config.places import absolute, shown
 from gaelp.errors import Refused
 from gaelp.phases.old_runs import move_old_files
 from gaelp.phases.phase_result import write_result
+from gaelp.phases.run_attempt import RunAttempt
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.run_settings import keep_settings
 from gaelp.phases.runs import RunRecord, note_run, read_record
@@ -65,6 +67,7 @@ def train(
     run_folder = RunFolder(settings.home, run_id)
     move_old_files(run_folder)
     folder = run_folder.phase(Phase.SIMULATION)
+    attempt = RunAttempt(run_folder, clock, is_new=not run_folder.record.exists())
     say(f"run {run_id}: {plan.recipe.algorithm} on market {plan.market.spec.name}, in {shown(run_folder.path)}")
     if run is not None and not run_folder.path.exists():
         say(f"there is no run {run_id} yet: beginning it")
@@ -79,14 +82,20 @@ def train(
             driver_id="",
             tuned=str(absolute(tuned)) if tuned else None,
         ),
+        loaded,
     )
     try:
         with shown_progress() as screen:
-            result = run_simulation(plan, folder, clock=clock, on_report=screen.report)
-    except KeyboardInterrupt:
-        rules = ("--tuned", str(tuned)) if tuned else ()
-        options = shlex.join([*as_typed("", config, overrides)[1:], *rules, *(["--json"] if as_json else [])])
-        say(f"`gaelp train {options}{' ' if options else ''}--run {run_id}` resumes run {run_id}")
+            result = run_simulation(plan, folder, clock=clock, on_report=attempt.watching(screen.report))
+    except BaseException as problem:
+        if stopped_by_hand(problem):
+            attempt.note_interruption()
+            rules = ("--tuned", str(tuned)) if tuned else ()
+            options = shlex.join([*as_typed("", config, overrides)[1:], *rules, *(["--json"] if as_json else [])])
+            command = f"gaelp train {options}{' ' if options else ''}--run {run_id}"
+            say(f"{attempt.kept_text()}; `{command}` resumes run {run_id}")
+        elif isinstance(problem, Exception):
+            attempt.note_failure(problem)
         raise
     proven = as_phase_result(result, folder)
     write_result(settings.home, proven)
@@ -98,12 +107,15 @@ def train(
     else:
         show_phase(proven)
     if result.stopped == "guardrail":
+        attempt.note_guardrail(result.rounds, result.stop_detail)
         raise Refused(f"a guardrail stopped run {run_id} after round {result.rounds}: {result.stop_detail}")
+    attempt.note_done()
 
 
-def _recorded(folder: RunFolder, begun: RunRecord) -> RunRecord:
-    """Record how a run is begun; one that has a record keeps it, also if the pipeline began it."""
+def _recorded(folder: RunFolder, begun: RunRecord, loaded: LoadedSettings) -> RunRecord:
+    """Record how a run is begun and with which settings; one that has a record keeps it."""
     if folder.record.exists():
         return read_record(folder)
     folder.path.mkdir(parents=True, exist_ok=True)
+    keep_settings(folder, loaded)
     return note_run(folder, begun)

@@ -4,48 +4,52 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Column
 from rich.text import Text
 
-from gaelp.cli.output import say
+from gaelp.cli.output import say, wrapped
+from gaelp.cli.time_left import TimeLeft, duration_text
 from gaelp.phases.stage_report import StageReport
 from gaelp.training.report_text import as_text, round_text
 from gaelp.training.reports import Resumed, RoundDone, TrainingReport
 
-__all__ = ["ProgressScreen", "duration_text", "shown_progress"]
+__all__ = ["ProgressScreen", "shown_progress"]
 
 _LINE_EVERY_S = 10.0
-_MINUTE_S, _HOUR_S = 60, 3600
 
 
-@dataclass(slots=True)
 class _Stage:
-    """The stage at work, and what is needed to estimate its end."""
+    """The stage at work, and how long it will still take where its work is counted."""
 
-    name: str
-    began: float  # of the clock
-    done: int = 0
-    total: int | None = None
-    unit: str = ""
-    done_before: int = 0  # by an earlier process: says nothing about the speed of this one
+    def __init__(self, report: StageReport, now: float) -> None:
+        self.name, self.total, self._unit, self._hint = report.stage, report.total, report.unit, report.hint
+        self._began = now
+        self.begin_at(report.done, now)
+
+    def begin_at(self, done: int, now: float) -> None:
+        """So much was done before, by an earlier process: it says nothing about the speed of this one."""
+        self._done = done
+        self._left = TimeLeft(self.total or 0, done, now)
+
+    def move(self, done: int, now: float) -> None:
+        """So much is done now."""
+        self._done = done
+        self._left.note(done, now)
 
     def text(self, now: float) -> str:
         """Such as "training: round 5 of 15, ETA 12 s"."""
-        elapsed_s = now - self.began
+        elapsed_s = now - self._began
+        so_far = f"{duration_text(elapsed_s)} so far"
         if self.total is None:
-            return self.name if elapsed_s < 1 else f"{self.name}, {duration_text(elapsed_s)} so far"
-        counted = f"{self.unit} {self.done:,} of {self.total:,}" if self.unit == "round" else self._units()
-        made = self.done - self.done_before
-        if not made:
-            return f"{self.name}: {counted}, {duration_text(elapsed_s)} so far"
-        return f"{self.name}: {counted}, ETA {duration_text(elapsed_s / made * (self.total - self.done))}"
-
-    def _units(self) -> str:
-        return f"{self.done:,} of {self.total:,} {self.unit}"
+            hint = f" ({self._hint})" if self._hint and elapsed_s >= _LINE_EVERY_S else ""
+            return self.name if elapsed_s < 1 else f"{self.name}, {so_far}{hint}"
+        numbers = f"{self._done:,} of {self.total:,}"
+        counted = f"{self._unit} {numbers}" if self._unit == "round" else f"{numbers} {self._unit}"
+        seconds = self._left.seconds(now)
+        return f"{self.name}: {counted}, {so_far if seconds is None else f'ETA {duration_text(seconds)}'}"
 
 
 class ProgressScreen:
@@ -66,7 +70,7 @@ class ProgressScreen:
             case RoundDone():
                 self._move(report.round, round_text(report))
             case Resumed() if self._stage is not None:
-                self._stage.done = self._stage.done_before = report.round
+                self._stage.begin_at(report.round, self._clock())
         if not isinstance(report, StageReport) and (text := as_text(report)):
             self._print(text)
 
@@ -100,7 +104,7 @@ class ProgressScreen:
 
     def _enter(self, report: StageReport) -> None:
         if self._stage is None or (self._stage.name, self._stage.total) != (report.stage, report.total):
-            self._stage = _Stage(report.stage, self._clock(), report.done, report.total, report.unit, report.done)
+            self._stage = _Stage(report, self._clock())
             if self._bar is None:
                 self._say_stage()
         self._move(report.done, "")
@@ -108,7 +112,7 @@ class ProgressScreen:
     def _move(self, done: int, figures: str) -> None:
         if self._stage is None:
             return
-        self._stage.done = done
+        self._stage.move(done, self._clock())
         if self._bar is None:
             self.tick()
         else:
@@ -121,7 +125,8 @@ class ProgressScreen:
 
     def _print(self, text: str) -> None:
         if self._console.is_terminal:
-            self._console.print(text, highlight=False, markup=False)
+            lines = wrapped(text, self._console.width)
+            self._console.print(lines, highlight=False, markup=False, soft_wrap=True)
         else:
             say(text)
 
@@ -175,13 +180,3 @@ def shown_progress() -> Iterator[ProgressScreen]:
     screen = ProgressScreen(Console(stderr=True))
     with screen.shown():
         yield screen
-
-
-def duration_text(seconds: float) -> str:
-    """A duration as people read it: 12 s, 3 min 05 s, 2 h 10 min."""
-    whole = round(seconds)
-    if whole < _MINUTE_S:
-        return f"{whole} s"
-    if whole < _HOUR_S:
-        return f"{whole // _MINUTE_S} min {whole % _MINUTE_S:02} s"
-    return f"{whole // _HOUR_S} h {whole % _HOUR_S // _MINUTE_S:02} min"

@@ -13,7 +13,7 @@ from gaelp.gates.decision_store import DecisionStore
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder, RunFolder
 from gaelp.phases.run_settings import read_settings
-from gaelp.phases.runs import find_run, phases_done
+from gaelp.phases.runs import RunEnd, find_run, phases_done, read_end
 from gaelp.types import RunId
 
 __all__ = ["ComparedFigure", "ComparedRun", "RunComparison", "compare_runs", "comparison_cells"]
@@ -21,6 +21,7 @@ __all__ = ["ComparedFigure", "ComparedRun", "RunComparison", "compare_runs", "co
 _LOWER, _UPPER = "_lower_95", "_upper_95"
 _DIGITS = 4
 _MISSING = "-"
+_STOPPED_EARLY = ("guardrail", "divergence")
 
 
 class ComparedFigure(Frozen):
@@ -53,6 +54,8 @@ class ComparedRun(Frozen):
     judged_on: str | None  # equal for runs that were judged on the same episodes
     verdict: str | None
     decision: str | None
+    training: str | None = None  # how it ended, and why if it was stopped early
+    stopped_early: bool = False  # by a guardrail, a failure or a person: its figures are not those of a whole training
     figures: dict[str, ComparedFigure]
     shifted_figures: dict[str, ComparedFigure]  # on a market with other parameters than the one trained on
 
@@ -92,6 +95,7 @@ def comparison_cells(comparison: RunComparison) -> list[tuple[str, ...]]:
         ("agent", *(_agent(run) for run in runs)),
         ("market", *(run.market or _MISSING for run in runs)),
         ("seed", *(_MISSING if run.seed is None else str(run.seed) for run in runs)),
+        ("training", *(run.training or _MISSING for run in runs)),
         ("verdict", *(run.verdict or "no result yet" for run in runs)),
         ("decision", *(run.decision or "none" for run in runs)),
     ]
@@ -108,8 +112,9 @@ def comparison_cells(comparison: RunComparison) -> list[tuple[str, ...]]:
 
 
 def _recorded_settings(folder: RunFolder) -> dict[str, Any] | None:
+    """Every setting but the home, which runs that are compared share."""
     recorded = read_settings(folder)
-    return None if recorded is None else dict(_leaves(recorded.values))
+    return None if recorded is None else {key: value for key, value in _leaves(recorded.values) if key != "home"}
 
 
 def _leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -124,6 +129,7 @@ def _compared(home: Path, run_id: str, decisions: DecisionStore) -> ComparedRun:
     record, done = find_run(home, run_id), phases_done(home, run_id)
     latest = done[-1] if done else None
     details, identity = _details(latest.folder(home)) if latest else ({}, {})
+    training, stopped_early = _training(details, read_end(RunFolder(home, RunId(run_id))))
     answers = [answer for _, answer in decisions.history(run_id) if answer is not None]
     return ComparedRun(
         run_id=run_id,
@@ -139,9 +145,21 @@ def _compared(home: Path, run_id: str, decisions: DecisionStore) -> ComparedRun:
         judged_on=_episodes(details, identity) if latest else None,
         verdict=_verdict(latest) if latest else None,
         decision=f"{answers[-1].choice} by {answers[-1].who}: {answers[-1].why}" if answers else None,
+        training=training,
+        stopped_early=stopped_early,
         figures=_figures(latest.metrics) if latest else {},
         shifted_figures=_figures(details.get("shifted_metrics", {})),
     )
+
+
+def _training(details: Mapping[str, Any], end: RunEnd | None) -> tuple[str | None, bool]:
+    """How training ended, and whether it was stopped early."""
+    if "stopped" not in details:  # no result yet, or one of another phase
+        return (None, False) if details or end is None else (f"{end.state}: {end.reason}", True)
+    kind, rounds = details["stopped"], details["rounds"]
+    if kind in _STOPPED_EARLY:
+        return f"stopped after round {rounds} ({kind}): {details['stop_detail']}", True
+    return f"{kind} after round {rounds}", False
 
 
 def _episodes(details: Mapping[str, Any], identity: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -208,13 +209,16 @@ def _run(
             f" {shown(folder.checkpoints)}: restore them from a copy, or begin another --run, which gives an identical"
             " agent"
         )
-    on_report(StageReport("preparing to train"))  # MLflow creates its database, and the unchanged rule is played
+    # MLflow creates its database, and the loop plays the unchanged rule before its first report.
+    on_report(StageReport("preparing to train", hint="a first run on a machine compiles the market: about a minute"))
     tracker = _tracker(plan, folder, clock)
     tracker.start()
     with _closed_if_broken_off(tracker):
         tracker.params({"settings": settings.model_dump(mode="json"), "recipe": plan.recipe.model_dump(mode="json")})
-        on_report(StageReport("training", total=plan.recipe.loop.rounds, unit="round"))
-        for report in training.loop.run():
+        reports = training.loop.run()
+        first = next(reports)
+        on_report(StageReport("training", first.round, plan.recipe.loop.rounds, "round"))
+        for report in chain([first], reports):
             folder.log(type(report).__name__, as_json_values(report))
             tracker.metrics(curve_figures(report), step=report.round)
             on_report(report)

@@ -16,6 +16,7 @@ class StageReport:
     done: int = 0
     total: int | None = None
     unit: str = ""  # such as "round" or "episodes"
+    hint: str = ""  # why it may take long, shown once it does
 
 
 OnReport = Callable[[TrainingReport | StageReport], None]

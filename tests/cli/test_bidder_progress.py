@@ -30,7 +30,7 @@ def test_long_work_says_every_few_seconds_how_far_it_is_and_what_is_left(capsys,
         lines.update(completed, "cal: mpc")
     assert capsys.readouterr().err.splitlines() == [
         "Tuning 12 bidders ...",
-        "Tuning 2 of 12 bidders, about 2 min left (cal: mpc)",
+        "Tuning 2 of 12 bidders, about 1 min 40 s left (cal: mpc)",
         "Tuning 11 of 12 bidders, about 18 s left (cal: mpc)",
     ]
 
@@ -46,10 +46,10 @@ def test_the_time_left_is_shown_only_once_a_whole_bidder_or_a_tenth_of_the_work_
         "Tuning 12 bidders ...",
         "Tuning 0 of 12 bidders (cal: mpc)",
         "Tuning 0 of 12 bidders (cal: mpc)",
-        "Tuning 1 of 12 bidders, about 7 min left (cal: mpc)",
+        "Tuning 1 of 12 bidders, about 7 min 00 s left (cal: mpc)",
         "Tuning 4 bidders ...",
         "Tuning 0 of 4 bidders (cal: mpc)",
-        "Tuning 0 of 4 bidders, about 5 min left (cal: mpc)",
+        "Tuning 0 of 4 bidders, about 4 min 40 s left (cal: mpc)",
     ]
 
 

@@ -97,3 +97,22 @@ def test_an_interruption_is_seen_behind_the_exception_of_a_library():
 
     assert stopped_by_hand(of(RuntimeError(), of(ImportError(), KeyboardInterrupt())))
     assert not stopped_by_hand(of(RuntimeError(), ValueError()))
+
+
+@pytest.mark.parametrize("words", [("--help",), ("market", "list"), ("config", "show", "--json"), ("nothing",)])
+def test_a_reader_that_leaves_early_is_no_error_of_the_command(here, words):
+    env = {**os.environ, "PYTHONPATH": str(repository_root())}
+    command = [sys.executable, "-m", "gaelp.cli", *words]
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        errors = writer if words == ("nothing",) else subprocess.PIPE
+        done = subprocess.run(command, stdout=writer, stderr=errors, text=True, check=False, env=env, timeout=60)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr or "") == (141, "")
+
+
+def test_a_broken_pipe_elsewhere_is_reported(run_failing):
+    result = run_failing(BrokenPipeError(32, "Broken pipe", "/run/some-server"))
+    assert (result.exit_code, "/run/some-server: Broken pipe" in result.stderr) == (1, True)

@@ -1,5 +1,13 @@
+import fcntl
 import json
 import math
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
 
 import pytest
 
@@ -41,6 +49,31 @@ def test_piped_sentences_and_tables_wrap_at_a_hundred_columns(capsys):
 def test_a_command_in_a_paragraph_stays_on_one_line():
     text = wrapped("decide later:\n  gaelp gate approve 20261116-020641-7f3a9c --verdict 41446ba1", 80)
     assert text.splitlines() == ["decide later:", "  gaelp gate approve 20261116-020641-7f3a9c --verdict 41446ba1"]
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80])
+def test_a_command_between_backquotes_is_not_cut_at_any_width(columns):
+    command = "`gaelp train --config gaelp.yaml --set training.rounds=10 --run 20261116-020641-7f3a9c`"
+    text = wrapped(f"kept: everything up to round 2; {command} resumes the run that was interrupted", columns)
+    assert command in text.splitlines()
+    assert all(len(line) <= columns for line in text.splitlines() if line != command)
+
+
+def test_a_long_message_is_wrapped_between_words_in_a_terminal_and_left_whole_elsewhere(capsys):
+    text = "run 20261116-020641-7f3a9c is in /tmp/a/very/long/path/to/a/home/runs/20261116-020641-7f3a9c " * 3
+    say(text)
+    say_error(text)
+    assert capsys.readouterr().err == f"{text}\nerror: {text}\n"
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    script = f"from gaelp.cli.output import say, say_error; say({text!r}); say_error({text!r})"
+    subprocess.run([sys.executable, "-c", script], stderr=terminal, check=True, timeout=60)
+    os.close(terminal)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", os.read(main, 10_000).decode()).splitlines()
+    os.close(main)
+    assert len(lines) > 6
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines).split() == f"{text} error: {text}".split()
 
 
 def test_a_word_in_a_piped_table_is_not_broken_and_brackets_are_shown(capsys):

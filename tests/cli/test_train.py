@@ -57,7 +57,7 @@ def mine(here, tiny):
     return here
 
 
-def test_help_teaches_how_to_train_how_to_go_on_and_where_everything_goes(gaelp):
+def test_help_teaches_how_to_train_how_to_resume_and_where_everything_goes(gaelp):
     result = gaelp("train", "--help")
     assert result.exit_code == 0
     text = " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stdout).split())
@@ -146,9 +146,79 @@ def test_a_run_that_a_guardrail_stopped_shows_its_figures_and_exits_3(gaelp, min
     assert "a guardrail stopped run stopped after round 0: loss: value_loss is" in result.stderr
     assert "this market" in result.stdout
     assert json.loads((mine / ".gaelp/runs/stopped/simulation/1/simulation.json").read_text())["stopped"] == "guardrail"
+    cause = "Stopped: by a guardrail after round 0: loss: value_loss is"
+    assert " ".join(gaelp("status", "stopped").stdout.split()).startswith(f"run stopped: {cause}")
+    assert json.loads(gaelp("runs", "--json").stdout)[0]["state"].startswith(cause)
+    (mine / "recipe.yaml").write_text(yaml.safe_dump(RECIPE), encoding="utf-8")
+    assert gaelp(*MINE, "--run", "whole", "--set", "training.rounds=1").exit_code == 0
+    compared = " ".join(gaelp("compare", "stopped", "whole").stdout.split())
+    assert "Run stopped was stopped early: its figures are not those of a whole training." in compared
+    assert "Run whole was" not in compared
 
 
-def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
+BROKEN_AGENT = """
+from dataclasses import replace
+from gaelp.agents.catalog import AgentKind, find_agent
+
+ppo = find_agent("ppo")
+
+class Mine:
+    name = "mine"
+
+    def __init__(self, learner):
+        self.learner = learner
+
+    def __getattr__(self, name):
+        return getattr(self.learner, name)
+
+    def act(self, obs, *, explore):
+        return self.learner.act(obs, explore=explore)
+
+    def observe(self, step):
+        self.learner.observe(step)
+
+    def cut(self):
+        self.learner.cut()
+
+    def update(self, progress):
+        return len(progress)
+
+    def state(self):
+        return self.learner.state()
+
+    def load_state(self, state):
+        self.learner.load_state(state)
+
+def build(spaces, config, /, *, seed):
+    return Mine(ppo.build(spaces, config, seed=seed))
+
+KIND = replace(ppo, name="mine", build=build)
+"""
+
+
+def test_an_agent_that_implements_the_protocol_itself_is_named_when_it_fails_and_the_run_records_why(
+    gaelp, mine, monkeypatch
+):
+    monkeypatch.syspath_prepend(mine)
+    (mine / "mine_agent.py").write_text(BROKEN_AGENT, encoding="utf-8")
+    info = mine / "mine_agent-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine-agent\nVersion: 0.1\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[gaelp.agents]\nmine = mine_agent:KIND\n", encoding="utf-8")
+    (mine / "recipe.yaml").write_text(yaml.safe_dump(RECIPE | {"algorithm": "mine"}), encoding="utf-8")
+    result = gaelp(*MINE, "--run", "broken")
+    line = next(number for number, text in enumerate(BROKEN_AGENT.splitlines(), 1) if "len(progress)" in text)
+    cause = (
+        f"your agent mine raised TypeError: object of type 'float' has no len()\nat mine_agent.py:{line}, in update."
+    )
+    assert (result.exit_code, "defect" in result.stderr) == (1, False)
+    assert f"error: {cause}" in result.stderr
+    [run] = json.loads(gaelp("runs", "--json").stdout)
+    assert run["state"].startswith(f"Failed: {cause}")
+    assert "Failed: your agent mine raised TypeError" in gaelp("runs").stdout.replace("\n", " ")
+
+
+def test_ctrl_c_names_what_was_kept_and_the_command_that_resumes_the_run_to_its_end(gaelp, mine):
     asked = [*MINE, "--run", "cut", "--set", "training.rounds=20"]
     env = {**os.environ, "PYTHONPATH": str(repository_root())}
     command = [sys.executable, "-m", "gaelp.cli", *asked]
@@ -161,14 +231,19 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_end(gaelp, mine):
         running.send_signal(signal.SIGINT)
         out, told = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, "")
-    [advice] = re.findall(r"`gaelp (train .*)` resumes run cut", told)
+    [kept, advice] = re.findall(
+        r"^kept: everything up to round (\d+), in .*; `gaelp (train .*)` resumes run cut", told, re.MULTILINE
+    )[0]
+    assert int(kept) >= 1
     assert sorted(shlex.split(advice)) == sorted(asked)
     assert told.endswith(f"interrupted; what was written until then is in {mine / '.gaelp'}\n")
     assert not (mine / ".gaelp/runs/cut/simulation/1/simulation.json").exists()
+    assert f"Stopped: by hand after round {kept}: `gaelp resume cut`" in gaelp("status", "cut").stdout
     result = gaelp(*shlex.split(advice), "--json")
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^Resumed after round \d+ from \d+-step-\d+\.safetensors\.$", result.stderr, re.MULTILINE)
     assert json.loads(result.stdout)["rounds"] > 2
+    assert "trained, gate simulation says" in gaelp("status", "cut").stdout
 
 
 @pytest.mark.parametrize("tracking", ["false", pytest.param("true", marks=pytest.mark.slow)])

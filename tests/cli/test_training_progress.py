@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from gaelp.cli.training_progress import ProgressScreen, duration_text
+from gaelp.cli.training_progress import ProgressScreen
 from gaelp.phases.stage_report import StageReport
 from gaelp.training.reports import Resumed, RoundDone
 
@@ -61,6 +61,24 @@ def test_a_stage_that_says_nothing_for_ten_seconds_is_repeated_with_its_time(lin
     assert lines.said() == ["starting Prefect", "starting Prefect, 10 s so far", "starting Prefect, 20 s so far"]
 
 
+def test_a_stage_that_takes_long_says_why(lines):
+    lines.screen.report(StageReport("preparing to train", hint="the market is compiled"))
+    lines.now = 12.0
+    lines.screen.tick()
+    assert lines.said() == ["preparing to train", "preparing to train, 12 s so far (the market is compiled)"]
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_in_a_terminal_messages_wrap_between_words_and_names_are_not_cut(columns, tmp_path):
+    file = io.StringIO()
+    console = Console(file=file, width=columns, force_terminal=True, color_system=None, legacy_windows=False)
+    name = "000026-step-921600-of-a-run-with-a-name-that-is-longer-than-a-line-of-the-terminal.safetensors"
+    ProgressScreen(console).report(Resumed(tmp_path / name, 10, ("the newest one is damaged",)))
+    words = file.getvalue().split()
+    assert f"{name}." in words
+    assert "damaged" in words
+
+
 def test_rounds_of_an_earlier_process_do_not_flatter_the_eta(lines, tmp_path):
     lines.screen.report(StageReport("training", total=15, unit="round"))
     lines.screen.report(Resumed(tmp_path / "x", 10, ()))
@@ -91,8 +109,3 @@ def test_in_a_terminal_the_bar_is_one_line_at_any_width(columns):
     assert "training: round 5 of 15, ETA" in shown
     assert max(len(line) for line in shown.split("\n")) <= columns
     assert shown.count("training") == 1
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (185, "3 min 05 s"), (7800, "2 h 10 min")])
-def test_a_duration_is_written_as_people_read_it(seconds, text):
-    assert duration_text(seconds) == text

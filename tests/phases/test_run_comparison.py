@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from gaelp.clock import ManualClock
 from gaelp.config import load_settings
 from gaelp.errors import BadInput
 from gaelp.gates.decisions import GateDecision, GateQuestion
@@ -13,7 +14,7 @@ from gaelp.phases.phase_result import write_result
 from gaelp.phases.run_comparison import ComparedFigure, compare_runs, comparison_cells
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.run_settings import keep_settings
-from gaelp.phases.runs import RunRecord, note_run
+from gaelp.phases.runs import RunRecord, note_end, note_run
 
 AT = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
@@ -56,6 +57,42 @@ def test_settings_that_differ_are_shown_and_the_others_are_not(tmp_path, store, 
     assert set(comparison.differences) == {"training.rounds", "run.seed"}
     assert comparison.differences["training.rounds"] == (5, 6)
     assert rows(tmp_path, store, "a", "b")["training.rounds"] == ("5", "6")
+
+
+def test_the_home_is_no_difference_however_it_was_written(tmp_path, store, finished, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    finished("a")
+    finished("b", "home=.")
+    assert compare_runs(tmp_path, ["a", "b"], store).differences == {}
+
+
+@pytest.mark.parametrize(
+    ("stopped", "early", "text"),
+    [
+        ("finished", False, "finished after round 3"),
+        ("plateau", False, "plateau after round 3"),
+        ("guardrail", True, "stopped after round 3 (guardrail): KL blow-up: 7"),
+        ("divergence", True, "stopped after round 3 (divergence): KL blow-up: 7"),
+    ],
+)
+def test_how_training_ended_is_shown_and_what_was_stopped_early_is_marked(
+    tmp_path, store, finished, stopped, early, text
+):
+    for run_id in ("a", "b"):
+        finished(run_id)
+    ended = {"stopped": stopped, "rounds": 3, "stop_detail": "KL blow-up: 7"}
+    RunFolder(tmp_path, "b").phase("simulation").details.write_text(json.dumps(ended), encoding="utf-8")
+    assert compare_runs(tmp_path, ["a", "b"], store).runs[1].stopped_early is early
+    assert rows(tmp_path, store, "a", "b")["training"] == ("-", text)
+
+
+def test_a_run_that_failed_before_it_had_a_result_shows_its_cause(tmp_path, store, finished):
+    finished("a")
+    folder = RunFolder(tmp_path, "b")
+    note_run(folder, RunRecord(run_id="b", begun_at=AT, config=None, overrides=(), driver="train", driver_id=""))
+    note_end(folder, "Failed", "your agent mine raised TypeError: no", ManualClock(AT))
+    assert compare_runs(tmp_path, ["a", "b"], store).runs[1].stopped_early
+    assert rows(tmp_path, store, "a", "b")["training"][1] == "Failed: your agent mine raised TypeError: no"
 
 
 def test_runs_of_different_agents_on_the_same_episodes_are_judged_on_the_same(tmp_path, store, finished):

@@ -1,6 +1,6 @@
 """A log of bids in time: what calibration reads and nothing else."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +8,7 @@ import numpy.typing as npt
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.errors import DataError
 from gaelp.market.bad_rows import BadRows
+from gaelp.market.calibration.log_columns import LogColumns
 
 __all__ = ["HOURS_MAX", "UNKNOWN_PRICE", "BidLog", "keep_hours", "make_log"]
 
@@ -35,6 +36,7 @@ class BidLog:
     covered_share: Floats  # (T,) of each hour; below 1 where the log begins or ends inside it
     end_hours: float  # when the log was cut
     skipped: BadRows | None = None  # bad rows that were set aside, where that was asked for
+    columns: LogColumns = field(default_factory=LogColumns)  # of the file
 
     @property
     def rows(self) -> int:
@@ -87,6 +89,7 @@ def make_log(
     conversion: Bools | None = None,
     conversion_time_hours: Floats | None = None,
     skipped: BadRows | None = None,
+    columns: LogColumns | None = None,
 ) -> BidLog:
     """Build a log from arrays of equal length whose rows were checked; sorts them by time."""
     if len(time_hours) == 0:
@@ -120,6 +123,7 @@ def make_log(
         covered_share=share,
         end_hours=end,
         skipped=skipped,
+        columns=columns or LogColumns(),
     )
 
 

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 
 from gaelp.arrays import Bools, Ints
 from gaelp.errors import DataError
+from gaelp.market.calibration.log_columns import DECLARED_COLUMNS, match_columns
 from gaelp.market.calibration.log_frame import BidLog
-from gaelp.market.calibration.log_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, LogTable, check_columns, checked_log
+from gaelp.market.calibration.log_table import LogTable, checked_log
 from gaelp.market.calibration.log_times import check_utc_offset
 from gaelp.market.text_rows import TextRows, check_log_file, original_lines, text_rows
 
@@ -28,7 +29,6 @@ IPINYOU_COLUMNS = (
 # fmt: on
 MICROS_PER_FEN_CPM = 10  # a fen is 10,000 micros of a yuan, and the price is for a thousand impressions
 _MORE_LINES_MAX = 100  # of one row
-_NEEDED = set(REQUIRED_COLUMNS) | set(OPTIONAL_COLUMNS)
 
 
 def read_log(path: Path, *, utc_offset_hours: float = 0.0, skip_bad_rows: bool = False) -> BidLog:
@@ -87,8 +87,10 @@ def _csv(path: Path) -> LogTable:
     rows = text_rows(path, delimiter=",")
     first = _first_of(path, rows)
     header = [name.strip() for name in first.fields[0]]
-    check_columns(header, path.name)
-    return _text_table(path, chain([first.after(1)], rows), header, _NEEDED)
+    columns = match_columns(header, path.name)
+    header = [columns.read_as.get(name, "") for name in header]
+    table = _text_table(path, chain([first.after(1)], rows), header, DECLARED_COLUMNS)
+    return replace(table, columns=columns)
 
 
 def _first_of(path: Path, rows: Iterator[TextRows]) -> TextRows:
@@ -132,9 +134,9 @@ def _check_quotes(path: Path, more_lines: Ints, first_line: Ints, wrong_width: B
 def _parquet(path: Path) -> LogTable:
     try:
         names = pq.read_schema(path).names
-        check_columns(names, path.name)
-        frame = pq.read_table(path, columns=[name for name in names if name in _NEEDED]).to_pandas()
+        columns = match_columns(names, path.name)
+        frame = pq.read_table(path, columns=list(columns.read_as)).to_pandas()
     except (OSError, pa.ArrowInvalid) as problem:
         reason = str(problem).rstrip(". ")
         raise DataError(f"{path.name} cannot be read as Parquet: {reason}. Export it again.") from problem
-    return LogTable.of_frame(frame, path.name)
+    return LogTable.of_frame(frame, path.name, columns)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -13,21 +12,18 @@ import pyarrow as pa
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.errors import DataError
 from gaelp.market.bad_rows import RowCheck
+from gaelp.market.calibration.log_columns import LogColumns, match_columns
 from gaelp.market.calibration.log_frame import UNKNOWN_PRICE, BidLog, make_log
 from gaelp.market.calibration.log_times import TIME_FORMS, check_utc_offset, hours_of
 
-__all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "LogTable", "check_columns", "checked_log", "log_from_table"]
+__all__ = ["LogTable", "checked_log", "log_from_table"]
 
-REQUIRED_COLUMNS = ("time", "bid_micros", "price_micros", "won")
-OPTIONAL_COLUMNS = ("segment", "click", "conversion", "conversion_time")
 MICROS_MAX = 10**12
 UNNAMED_SEGMENT = "(none)"
-_OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _WORDS = {"true": "1", "false": "0"}
 _SET_ASIDE = "Correct these rows, or set them aside with --skip-bad-rows FILE (at most 10%)."
 _PRICE = re.compile(r"[^\d.,-]*\d+([.,]\d+)*[^\d.,]*")
 _WHOLE = re.compile(r"\d+|\d{1,3}(,\d{3})+")
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +36,18 @@ class LogTable:
     texts_of: Callable[[Ints], Sequence[str]]  # the original rows at these positions
     fields: Ints | None = None  # (n,) how many each row has, for files in which rows can differ
     width: int = 0  # how many it should have
+    columns: LogColumns = field(default_factory=LogColumns)
 
     @classmethod
-    def of_frame(cls, frame: pd.DataFrame, source: str, first_line: int = 1) -> "LogTable":
+    def of_frame(cls, frame: pd.DataFrame, source: str, columns: LogColumns, first_line: int = 1) -> "LogTable":
         """A table whose rows all have its columns; their text is JSON."""
-        frame = frame.reset_index(drop=True)
+        frame = frame.reset_index(drop=True).rename(columns=dict(columns.read_as))
 
         def texts_of(positions: Ints) -> list[str]:
             rows = frame.iloc[positions].to_json(orient="records", lines=True, date_format="iso")
             return str(rows).splitlines()
 
-        return cls(source, frame, np.arange(len(frame)) + first_line, texts_of)
+        return cls(source, frame, np.arange(len(frame)) + first_line, texts_of, columns=columns)
 
 
 def log_from_table(
@@ -59,71 +56,17 @@ def log_from_table(
     """Check a table of logged auctions; `first_line` is the file line of its first row.
 
     Columns: time, bid_micros, price_micros (empty where lost), won; optional segment, click, conversion,
-    conversion_time. Others are ignored.
+    conversion_time. Upper and lower case, spaces and hyphens make no difference; `columns` lists those not used.
     """
     frame = table.to_pandas() if isinstance(table, pa.Table) else table
-    check_columns([str(name) for name in frame.columns], source)
+    columns = match_columns([str(name) for name in frame.columns], source)
     check_utc_offset(utc_offset_hours)
-    return checked_log(LogTable.of_frame(frame, source, first_line), utc_offset_hours=utc_offset_hours)
+    return checked_log(LogTable.of_frame(frame, source, columns, first_line), utc_offset_hours=utc_offset_hours)
 
 
 def checked_log(table: LogTable, *, utc_offset_hours: float = 0.0, skip_bad_rows: bool = False) -> BidLog:
     """The log, once every row is good or, with `skip_bad_rows`, the few that are bad are set aside."""
     return _Checked(table, utc_offset_hours).log(skip_bad_rows=skip_bad_rows)
-
-
-def check_columns(names: Sequence[str], source: str) -> None:
-    """Refuse a header that lacks a needed column or has one twice."""
-    missing = [name for name in REQUIRED_COLUMNS if name not in names]
-    if missing:
-        raise DataError(
-            f"{source}: {_columns(missing)} missing; seen: {', '.join(names) or 'none'};"
-            f" needed: {', '.join(REQUIRED_COLUMNS)}. {_how_to_fix_header(names, missing)}"
-        )
-    repeated = [name for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if names.count(name) > 1]
-    if repeated:
-        raise DataError(
-            f"{source}: column {repeated[0]!r} is {names.count(repeated[0])} times in the header; allowed: once."
-            " Rename or drop the other."
-        )
-
-
-def _columns(missing: Sequence[str]) -> str:
-    named = ", ".join(map(repr, missing))
-    return f"column {named} is" if len(missing) == 1 else f"columns {named} are"
-
-
-def _how_to_fix_header(names: Sequence[str], missing: Sequence[str]) -> str:
-    for mark, called in _OTHER_MARKS.items():
-        if len(names) == 1 and mark in names[0]:
-            return f"The header is separated by {called}, not by commas: save the file with commas."
-    if len(missing) == len(REQUIRED_COLUMNS) and any(map(_NUMBER.fullmatch, names)):
-        return "There seems to be no header line: put the names of the columns in the file's first line."
-    new_names = _renames(names, missing)
-    added = [name for name in missing if name not in new_names.values()]
-    steps = []
-    if new_names:
-        steps.append("rename " + ", ".join(f"{old} to {new}" for old, new in new_names.items()))
-    if added:
-        steps.append(
-            f"add {', '.join(added)} or rename the {'columns that hold them' if added[1:] else 'column that holds it'}"
-        )
-    return f"In the header, the file's first line, {'; '.join(steps)}."
-
-
-def _renames(names: Sequence[str], missing: Sequence[str]) -> dict[str, str]:
-    """Present columns and what to call them: those in another case or with other separators, then the most similar."""
-    free = {_normal(name): name for name in names if name not in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)}
-    wanted = [*missing, *(name for name in OPTIONAL_COLUMNS if name not in names)]
-    new_names = {free.pop(name): name for name in wanted if name in free}
-    for name in missing:
-        if name not in new_names.values() and (similar := get_close_matches(name, free, n=1)):
-            new_names[free.pop(similar[0])] = name
-    return new_names
-
-
-def _normal(name: str) -> str:
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 @dataclass(slots=True)
@@ -172,6 +115,7 @@ class _Checked:
             conversion=None if conversion is None else conversion[good],
             conversion_time_hours=None if converted_at is None else converted_at[good],
             skipped=skipped,
+            columns=self.table.columns,
         )
 
     def _widths(self) -> None:

@@ -1,0 +1,96 @@
+"""The header of a log: which columns are read, under which names, and which are not used."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from gaelp.errors import DataError
+
+__all__ = ["DECLARED_COLUMNS", "LogColumns", "match_columns"]
+
+_REQUIRED = ("time", "bid_micros", "price_micros", "won")
+_OPTIONAL = ("segment", "click", "conversion", "conversion_time")
+DECLARED_COLUMNS = (*_REQUIRED, *_OPTIONAL)
+_OTHER_MARKS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class LogColumns:
+    """What became of the columns of a file."""
+
+    read_as: Mapping[str, str] = field(default_factory=dict)  # the name in the file -> the declared name
+    unused: tuple[str, ...] = ()  # as the file spells them
+    similar: Mapping[str, str] = field(default_factory=dict)  # an unused column -> the absent one it resembles
+
+    def notes(self) -> list[str]:
+        """Sentences on columns that are read under another name, and on those that are not used."""
+        other = [f"{name} as {declared}" for name, declared in self.read_as.items() if name != declared]
+        notes = [f"Columns read under another name: {', '.join(other)}."] if other else []
+        if self.unused:
+            notes.append(f"Columns not used: {', '.join(self.unused)}.")
+        notes += [
+            f"If {name} holds {declared}, rename it to {declared} in the file's first line."
+            for name, declared in self.similar.items()
+        ]
+        return notes
+
+
+def match_columns(names: Sequence[str], source: str) -> LogColumns:
+    """Find the declared columns, in any case; DataError if a needed one is missing or one is there more than once."""
+    read_as: dict[str, str] = {}
+    for declared in DECLARED_COLUMNS:
+        fitting = [name for name in names if name == declared] or [name for name in names if _normal(name) == declared]
+        if len(fitting) > 1:
+            raise DataError(
+                f"{source}: column {declared!r} is {len(fitting)} times in the header, as {', '.join(fitting)};"
+                " allowed: once. Rename or drop the others."
+            )
+        read_as |= dict.fromkeys(fitting, declared)
+    absent = [name for name in DECLARED_COLUMNS if name not in read_as.values()]
+    missing = [name for name in absent if name in _REQUIRED]
+    if missing:
+        raise DataError(
+            f"{source}: {_columns(missing)} missing; seen: {', '.join(names) or 'none'};"
+            f" needed: {', '.join(_REQUIRED)}. {_how_to_fix_header(names, missing)}"
+        )
+    unused = tuple(name for name in names if name not in read_as)
+    return LogColumns(read_as, unused, _renames(unused, absent))
+
+
+def _columns(missing: Sequence[str]) -> str:
+    named = ", ".join(map(repr, missing))
+    return f"column {named} is" if len(missing) == 1 else f"columns {named} are"
+
+
+def _how_to_fix_header(names: Sequence[str], missing: Sequence[str]) -> str:
+    for mark, called in _OTHER_MARKS.items():
+        if len(names) == 1 and mark in names[0]:
+            return f"The header is separated by {called}, not by commas: save the file with commas."
+    if len(missing) == len(_REQUIRED) and any(map(_NUMBER.fullmatch, names)):
+        return "There seems to be no header line: put the names of the columns in the file's first line."
+    new_names = _renames(names, missing)
+    added = [name for name in missing if name not in new_names.values()]
+    steps = []
+    if new_names:
+        steps.append("rename " + ", ".join(f"{old} to {new}" for old, new in new_names.items()))
+    if added:
+        steps.append(
+            f"add {', '.join(added)} or rename the {'columns that hold them' if added[1:] else 'column that holds it'}"
+        )
+    return f"In the header, the file's first line, {'; '.join(steps)}."
+
+
+def _renames(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
+    """Columns that are not read, and the wanted names that they resemble most."""
+    free = {_normal(name): name for name in names if _normal(name) not in DECLARED_COLUMNS}
+    new_names: dict[str, str] = {}
+    for name in wanted:
+        if similar := get_close_matches(name, free, n=1):
+            new_names[free.pop(similar[0])] = name
+    return new_names
+
+
+def _normal(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
