@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from gaelp.cli import output
+
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("gaelp", settings(), deadline=None)
 settings.load_profile("gaelp")
@@ -43,6 +45,21 @@ def _ctrl_c_reaches_what_is_started_here():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+_screen_columns = output._message_columns
+
+
+@pytest.fixture(autouse=True)
+def _messages_in_one_line(monkeypatch):
+    """Messages are not wrapped, so that tests quote them as they are written."""
+    monkeypatch.setattr(output, "_message_columns", lambda: 1_000_000)
+
+
+@pytest.fixture
+def messages_as_wide_as_the_screen(_messages_in_one_line, monkeypatch):
+    """Messages are wrapped, as people see them."""
+    monkeypatch.setattr(output, "_message_columns", _screen_columns)
 
 
 def _loaded(path):

@@ -3,13 +3,13 @@
 import json
 import os
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
 import typer
 
+from gaelp.cli.text_table import table_lines, wrapped
 from gaelp.errors import GaelpError
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "say",
     "say_error",
     "say_table",
+    "say_unchanged",
     "say_waiting",
     "show_json",
     "show_paragraph",
@@ -34,13 +35,6 @@ def columns_of(stream: IO[str] | None) -> int:
         return os.get_terminal_size(stream.fileno()).columns or _PIPE_COLUMNS if stream else _PIPE_COLUMNS
     except (OSError, ValueError):  # not a terminal, closed, or replaced by an object without a file
         return _PIPE_COLUMNS
-
-
-def wrapped(text: str, columns: int, indent: str = "") -> str:
-    """Text broken between words, each line after the first indented; words and commands are never broken."""
-    lines = text.splitlines() or [""]
-    fill = textwrap.TextWrapper(columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(fill.fill(line) for line in lines)
 
 
 def show_json(value: Any) -> None:
@@ -67,7 +61,12 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def say(text: str) -> None:
-    """Print a message that is not a result."""
+    """Print a message that is not a result on stderr, wrapped to its width."""
+    say_unchanged(wrapped(text, _message_columns()))
+
+
+def say_unchanged(text: str) -> None:
+    """Print lines on stderr as they are, such as a traceback."""
     typer.echo(text, err=True)
 
 
@@ -79,18 +78,28 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def say_error(text: str) -> None:
     """Print why a command failed."""
-    typer.echo(typer.style("error: ", fg="red", bold=True) + text, err=True)
+    _say_marked("error: ", "red", text)
 
 
 def say_waiting(text: str) -> None:
     """Print what a command waits for: a person's decision is no failure."""
-    typer.echo(typer.style("waiting: ", fg="yellow", bold=True) + text, err=True)
+    _say_marked("waiting: ", "yellow", text)
+
+
+def _message_columns() -> int:
+    return columns_of(sys.stderr)
+
+
+def _say_marked(mark: str, colour: str, text: str) -> None:
+    message = wrapped("-" * len(mark) + text, _message_columns())[len(mark) :]
+    typer.echo(typer.style(mark, fg=colour, bold=True) + message, err=True)
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], stream: IO[str]) -> None:
-    from gaelp.cli.rich_table import print_table  # noqa: PLC0415 - rich takes 0.1 s, and JSON, help and kill need none
-
-    print_table(columns, rows, stream, columns_of(stream))
+    is_unicode = (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
+    lines = table_lines(columns, [list(row) for row in rows], columns_of(stream), "─" if is_unicode else "-")
+    stream.write("\n".join([*lines, ""]))
+    stream.flush()
 
 
 @contextmanager

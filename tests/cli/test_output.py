@@ -6,6 +6,7 @@ import pytest
 from gaelp.cli.output import (
     say,
     say_error,
+    say_unchanged,
     say_waiting,
     show_json,
     show_paragraph,
@@ -43,8 +44,21 @@ def test_a_command_in_a_paragraph_stays_on_one_line():
     assert text.splitlines() == ["decide later:", "  gaelp gate approve 20261116-020641-7f3a9c --verdict 41446ba1"]
 
 
-def test_a_word_in_a_piped_table_is_not_broken_and_brackets_are_shown(capsys):
+def test_a_word_in_a_table_is_not_broken_and_brackets_are_shown(capsys):
     show_table(("key", "value"), [["a" * 90, "[red]b[/red]" * 10]])
-    row = next(line for line in capsys.readouterr().out.splitlines() if "aaa" in line)
-    assert "a" * 90 in row
-    assert "[red]b[/red]" * 10 in row
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:] == ["a" * 90, "  value:", "  " + "[red]b[/red]" * 10]
+
+
+@pytest.mark.usefixtures("messages_as_wide_as_the_screen")
+@pytest.mark.parametrize("report", [say, say_error, say_waiting])
+def test_piped_messages_wrap_at_a_hundred_columns_between_words(capsys, report):
+    report("/" + "p" * 97 + " " + "word " * 40)
+    lines = capsys.readouterr().err.splitlines()
+    assert "/" + "p" * 97 in lines[0]
+    assert all(set(line.split()) == {"word"} and len(line) <= 100 for line in lines[1:])
+
+
+def test_a_traceback_is_shown_as_it_is(capsys):
+    say_unchanged("Traceback\n    " + "word " * 40)
+    assert capsys.readouterr().err.splitlines()[1] == "    " + "word " * 40
