@@ -1,6 +1,7 @@
 """The kill switch's flag inside the database: one row that every grant reads under a lock; a stop takes it alone."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,9 @@ def read_fence(ledger: "Ledger") -> StopRecord | None:
 def raise_fence(ledger: "Ledger", record: StopRecord) -> None:
     """Stop spending: after this returns, no grant is stored any more, and every mandate has ended."""
     with ledger.alone() as connection:
+        if before := connection.execute(_READ_RECORD).scalar_one_or_none():
+            with suppress(GaelpError):  # a record that cannot be read holds no reason to keep
+                record = record.after(_parsed(str(fence_state(connection)), before))
         connection.execute(_RAISE, {"stop_id": record.id, "record": record.as_json()})
         connection.execute(_END_MANDATES)
 
