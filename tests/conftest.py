@@ -47,19 +47,16 @@ def _ctrl_c_reaches_what_is_started_here():
     signal.signal(signal.SIGINT, before)
 
 
-_screen_columns = output._message_columns
-
-
 @pytest.fixture(autouse=True)
-def _messages_in_one_line(monkeypatch):
-    """Messages are not wrapped, so that tests quote them as they are written."""
-    monkeypatch.setattr(output, "_message_columns", lambda: 1_000_000)
+def _sentences_in_one_line(monkeypatch):
+    """Sentences that commands print are not wrapped, so that tests quote them as they are written."""
+    monkeypatch.setattr(output, "_text_columns", lambda _: 1_000_000)
 
 
 @pytest.fixture
-def messages_as_wide_as_the_screen(_messages_in_one_line, monkeypatch):
-    """Messages are wrapped, as people see them."""
-    monkeypatch.setattr(output, "_message_columns", _screen_columns)
+def sentences_as_wide_as_the_screen(_sentences_in_one_line, monkeypatch):
+    """Sentences are wrapped, as people see them."""
+    monkeypatch.setattr(output, "_text_columns", output.columns_of)
 
 
 def _loaded(path):

@@ -60,9 +60,8 @@ class StopRecord:
         """Parse a record; raise ValueError for anything else."""
         values = json.loads(text)
         earlier = values.pop("earlier", []) if isinstance(values, dict) else []
-        if not isinstance(earlier, list):
-            raise ValueError("not the record of a stop")
-        return replace(_parsed(values), earlier=tuple(_parsed(stop) for stop in earlier))
+        stops = earlier if isinstance(earlier, list) else [earlier]
+        return replace(_parsed(values), earlier=tuple(map(_parsed, stops)))
 
 
 def _parsed(values: object) -> StopRecord:

@@ -50,7 +50,7 @@ def show_text(text: str) -> None:
 
 def show_paragraph(text: str, indent: str = "") -> None:
     """Print sentences on stdout, wrapped to its width."""
-    show_text(wrapped(text, columns_of(sys.stdout), indent))
+    show_text(wrapped(text, _text_columns(sys.stdout), indent))
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -60,9 +60,9 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             _print_table(columns, rows, sys.stdout)
 
 
-def say(text: str) -> None:
+def say(text: str, indent: str = "") -> None:
     """Print a message that is not a result on stderr, wrapped to its width."""
-    say_unchanged(wrapped(text, _message_columns()))
+    say_unchanged(wrapped(text, _text_columns(sys.stderr), indent))
 
 
 def say_unchanged(text: str) -> None:
@@ -86,12 +86,13 @@ def say_waiting(text: str) -> None:
     _say_marked("waiting: ", "yellow", text)
 
 
-def _message_columns() -> int:
-    return columns_of(sys.stderr)
+def _text_columns(stream: IO[str] | None) -> int:
+    """The width of sentences; tests replace it, so that they can quote them."""
+    return columns_of(stream)
 
 
 def _say_marked(mark: str, colour: str, text: str) -> None:
-    message = wrapped("-" * len(mark) + text, _message_columns())[len(mark) :]
+    message = wrapped("-" * len(mark) + text, _text_columns(sys.stderr))[len(mark) :]
     typer.echo(typer.style(mark, fg=colour, bold=True) + message, err=True)
 
 

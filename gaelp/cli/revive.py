@@ -53,8 +53,8 @@ def revive(
         show_json({"stopped": False, "released": list(released.stop_ids)})
     elif released.is_stopped:
         show_paragraph(
-            f"Released: {', '.join(released.stop_ids)}. Campaigns that were paused stay so until they are enabled."
-            f"{elsewhere}"
+            f"Released: {', '.join(released.stop_ids)}. Campaigns that were paused stay paused until they are enabled,"
+            f" and mandates that ended with the stop have to be proposed again.{elsewhere}"
         )
     else:
         show_text("Nothing is stopped.")

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 __all__ = ["table_lines", "wrapped"]
 
 _GAP = 2  # between two columns
+_LONG_WORD = 24
 _BELOW = "  "  # before a cell that is shown below its row
 _BLANK = "\x00"  # takes the place of a space that must not end a line
 _COMMAND = "gaelp "
@@ -47,7 +48,8 @@ def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int
     """
     cells = [list(row) for row in rows]
     below = _move_long_words_below(columns, cells, room)
-    kept = [number for number in range(len(columns)) if number == 0 or number not in _emptied(cells, below)]
+    emptied = _emptied(cells, below)
+    kept = [number for number in range(len(columns)) if number not in emptied]
     heads = [columns[number] for number in kept]
     widths = _widths(heads, [[row[number] for number in kept] for row in cells], room)
     lines = _row_lines(heads, widths, break_words=True)
@@ -60,11 +62,18 @@ def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int
 
 
 def _move_long_words_below(columns: Sequence[str], cells: Cells, room: int) -> list[dict[int, str]]:
-    """Empty the cells with the longest words until the rest fits; the first column, which names the row, stays."""
+    """Empty the cells with the longest words until the rest fits; the first column, which names the row, stays.
+
+    Words as long as ids and paths go below so that headings stay whole, others only if broken headings do not help.
+    """
     below: list[dict[int, str]] = [{} for _ in cells]
+    heads = [_longest_word(name) for name in columns]
     while True:
         longest = [max((_longest_word(row[number]) for row in cells), default=0) for number in range(len(columns))]
-        used = [width for number, width in enumerate(longest) if number == 0 or number not in _emptied(cells, below)]
+        if max(longest[1:], default=0) <= _LONG_WORD:
+            heads = [0] * len(columns)
+        emptied = _emptied(cells, below)
+        used = [max(longest[number], heads[number]) for number in range(len(columns)) if number not in emptied]
         if sum(used) + _GAP * (len(used) - 1) <= room or not any(longest[1:]):
             return below
         column = max(range(1, len(columns)), key=longest.__getitem__)
@@ -105,7 +114,7 @@ def _row_lines(cells: Sequence[str], widths: Sequence[int], *, break_words: bool
     columns = [_cell_lines(cell, width, break_words=break_words) for cell, width in zip(cells, widths, strict=True)]
     height = max(map(len, columns), default=0)
     for lines in columns:
-        lines += [""] * (height - len(lines))
+        lines.extend([""] * (height - len(lines)))
     gap = " " * _GAP
     return [
         gap.join(text + " " * (width - cell_len(text)) for text, width in zip(line, widths, strict=True)).rstrip()

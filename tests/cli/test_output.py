@@ -31,6 +31,7 @@ def test_numbers_that_json_does_not_have_are_refused(capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.usefixtures("sentences_as_wide_as_the_screen")
 def test_piped_sentences_and_tables_wrap_at_a_hundred_columns(capsys):
     show_paragraph("word " * 50, indent="  ")
     show_table(("key", "why"), [["a", "word " * 50]])
@@ -50,7 +51,7 @@ def test_a_word_in_a_table_is_not_broken_and_brackets_are_shown(capsys):
     assert lines[2:] == ["a" * 90, "  value:", "  " + "[red]b[/red]" * 10]
 
 
-@pytest.mark.usefixtures("messages_as_wide_as_the_screen")
+@pytest.mark.usefixtures("sentences_as_wide_as_the_screen")
 @pytest.mark.parametrize("report", [say, say_error, say_waiting])
 def test_piped_messages_wrap_at_a_hundred_columns_between_words(capsys, report):
     report("/" + "p" * 97 + " " + "word " * 40)

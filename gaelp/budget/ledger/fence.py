@@ -17,6 +17,7 @@ __all__ = [
     "FENCE_CLOSED",
     "fence_state",
     "is_before_release",
+    "is_fenced",
     "lower_fence",
     "raise_fence",
     "read_fence",
@@ -49,6 +50,12 @@ def fence_state(connection: Connection) -> str | None:
     if stop_id is None:
         return "unknown"
     return str(stop_id) or None
+
+
+def is_fenced(ledger: "Ledger") -> bool:
+    """Whether a stop is in force in the database; without its record."""
+    with ledger.snapshot() as connection:
+        return fence_state(connection) is not None
 
 
 def read_fence(ledger: "Ledger") -> StopRecord | None:
