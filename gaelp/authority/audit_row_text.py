@@ -13,7 +13,7 @@ __all__ = ["describe_row"]
 
 _DIGITS = 12
 _LONG_HEX = re.compile(r"\b[0-9a-f]{32,}\b")
-_BOOKS = re.compile(r"^books [0-9a-f]+: ")
+_BOOKS = re.compile(r"^books [0-9a-f]+: (mandate (?=mandate ))?")
 
 Body = Mapping[str, Any]
 

@@ -57,7 +57,7 @@ def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int
     for row, moved in zip(cells, below, strict=True):
         lines += _row_lines([row[number] for number in kept], widths)
         for number, cell in moved.items():
-            lines += wrapped(f"{_BELOW}{columns[number]}: {cell}", room).splitlines()
+            lines += wrapped(f"{_BELOW}{columns[number]}: {cell}".replace("\n", f"\n{_BELOW}"), room).splitlines()
     return lines
 
 

@@ -38,6 +38,15 @@ ACTION = "9b28126ea8cb" + "0" * 52
             "9b28126ea8cb: approved by ann and bob, used for budget limit total all",
         ),
         (
+            "approval.used",
+            {
+                "action_hash": ACTION,
+                "authorisation": {"approvers": ["ann"]},
+                "consumer": f"books {'a' * 32}: mandate mandate pilot until 2026-12-01",
+            },
+            "9b28126ea8cb: approved by ann, used for mandate pilot until 2026-12-01",
+        ),
+        (
             "approval.revoked",
             {"action_hash": ACTION, "by": "root", "reason": "over"},
             "9b28126ea8cb: by root: over",

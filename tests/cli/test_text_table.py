@@ -34,6 +34,11 @@ def test_a_column_whose_cells_are_all_below_takes_no_room():
     assert lines == ["name", "────", "ann", "  key:", "  " + "a" * 64, "bob", "  key:", "  " + "b" * 64]
 
 
+def test_a_cell_of_several_lines_is_indented_below_its_row():
+    lines = table_lines(("number", "what"), [("1", "first\n" + "a" * 40)], 44)
+    assert lines == ["number", "──────", "1", "  what: first", "  " + "a" * 40]
+
+
 def test_a_single_column_is_never_cut():
     assert "a" * 90 in table_lines(("hash",), [("a" * 90,)], 80)
 
