@@ -4,10 +4,9 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from gaelp.approvals import ApprovalStore, SignedAction, Trust, action_hash, approvals_place, is_begun, policy_for
-from gaelp.authority.audit_records import check_approvals_kept
+from gaelp.approvals import ApprovalStore, SignedAction, Trust, action_hash, policy_for
 from gaelp.authority.mandates import mandate_statuses
-from gaelp.authority.requests import existing_approvals
+from gaelp.authority.requests import existing_approvals, has_approvals
 from gaelp.budget.kill_switch import StopState
 from gaelp.budget.ledger import Ledger, known_account, overview
 from gaelp.budget.ledger.limits import limits_in_force
@@ -43,8 +42,7 @@ def request_statuses(
     names, `ended` if its last day or its stop is over, `revoked` for a mandate. Without ledger or stop (None: not
     known), what they would show is left out.
     """
-    check_approvals_kept(settings)
-    if not is_begun(approvals_place(settings)):
+    if not has_approvals(settings):
         return []
     store = existing_approvals(settings)
     now = _Now(ledger, stop, _mandate_states(settings, ledger, store, trust))

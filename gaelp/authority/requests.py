@@ -11,17 +11,22 @@ from gaelp.config.places import shown
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 
-__all__ = ["existing_approvals", "find_request", "subject_of"]
+__all__ = ["existing_approvals", "find_request", "has_approvals", "subject_of"]
 
 _DIGITS = 12
 _LISTED_MAX = 10
 
 
+def has_approvals(settings: Settings) -> bool:
+    """Whether anybody has requested anything; refused if the approvals existed and are lost."""
+    check_approvals_kept(settings)
+    return is_begun(approvals_place(settings))
+
+
 def existing_approvals(settings: Settings) -> ApprovalStore:
     """The approvals of these settings, which must exist: people decide on what somebody has requested."""
-    check_approvals_kept(settings)
     place = approvals_place(settings)
-    if not is_begun(place):
+    if not has_approvals(settings):
         where = shown(place) if isinstance(place, Path) else "the PostgreSQL database"
         raise BadInput(f"{where}: there are no approvals yet; set GAELP_HOME or --config to where they are")
     return ApprovalStore(place, SystemClock(), create=False)

@@ -178,6 +178,8 @@ def _show_limit(cap: Cap, given: Money, done: LimitSet, *, as_json: bool) -> Non
     now = given if done.is_new else done.before or given
     if as_json:
         show_json({"kind": cap.kind, "subject": cap.subject, "limit_micros": now.micros, "currency": now.currency})
+    elif done.is_new and done.before == now:
+        show_paragraph(f"{cap.kind} {cap.subject}: at most {now}, as before.")
     elif done.is_new:
         show_paragraph(
             f"{cap.kind} {cap.subject}: at most {now}" + (f", {done.before} before." if done.before else ".")

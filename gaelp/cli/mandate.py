@@ -17,7 +17,7 @@ from gaelp.authority.mandates import (
     revoke_mandate,
     sign_mandate,
 )
-from gaelp.authority.requests import existing_approvals
+from gaelp.authority.requests import existing_approvals, has_approvals
 from gaelp.bootstrap import open_books
 from gaelp.budget.ledger import Ledger
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
@@ -121,10 +121,11 @@ def list_(
 ) -> None:
     """Show every mandate with its state and what is left of it."""
     settings = prepare_reading(config, overrides).settings
-    with _opened(settings) as (ledger, store):
-        rows = [
-            _row(status) for status in mandate_statuses(settings, ledger, store, load_trusted(trust_file, settings))
-        ]
+    rows = []
+    if has_approvals(settings):
+        with _opened(settings) as (ledger, store):
+            trusted = load_trusted(trust_file, settings)
+            rows = [_row(status) for status in mandate_statuses(settings, ledger, store, trusted)]
     if as_json:
         show_json({"mandates": rows})
     elif rows:
@@ -135,7 +136,7 @@ def list_(
             if row["why"]:
                 show_paragraph(f"{row['mandate']}: {row['why']}.", _INDENT)
     else:
-        show_text("There are no mandates.")
+        show_text("There are no mandates: `gaelp mandate propose FILE` proposes one.")
 
 
 @app.command()

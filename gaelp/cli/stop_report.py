@@ -38,6 +38,8 @@ def _show_stop(report: StopReport, *, as_json: bool) -> None:
         say_error(mask_text(shortfall(report)))
     elif not as_json:
         show_paragraph(f"Stopped ({report.stop_id}). Nothing is granted until the release of this stop is approved.")
+        if report.outcome("pause") == "none":
+            show_paragraph("No ad platform is connected, so nothing was paused there.")
 
 
 def _show_earlier(settings: Settings, report: StopReport) -> None:

@@ -525,3 +525,8 @@ def test_a_request_for_a_limit_that_has_changed_meanwhile_does_not_wait(gaelp, s
     assert [sign(name, *DAY, "70", *LIVE).exit_code for name in ("ann", "bob")] == [4, 0]
     rows = json.loads(gaelp("approvals", "list", "--all", "--json", *LIVE).stdout)["requests"]
     assert [row["state"] for row in rows] == ["superseded", "used"]
+
+
+def test_a_limit_that_was_the_same_before_says_so(gaelp):
+    gaelp(*DAY, "50")
+    assert gaelp(*DAY, "50").stdout == "account_day acc: at most $50.00, as before.\n"

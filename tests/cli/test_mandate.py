@@ -342,3 +342,9 @@ def test_digits_that_begin_no_mandate_are_answered_with_the_mandates_there_are(g
     result = gaelp("mandate", "show", "zzzz", *LIVE)
     assert result.exit_code == 2
     assert f"no mandate begins with 'zzzz'; there are: {proposed[:12]} (mandate pilot until" in result.stderr
+
+
+def test_where_nobody_has_proposed_a_mandate_the_list_is_empty(gaelp):
+    listing = gaelp("mandate", "list")
+    assert (listing.exit_code, "There are no mandates" in listing.stdout) == (0, True)
+    assert json.loads(gaelp("mandate", "list", "--json").stdout) == {"mandates": []}
