@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from gaelp.cli import output
+
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("gaelp", settings(), deadline=None)
 settings.load_profile("gaelp")
@@ -43,6 +45,18 @@ def _ctrl_c_reaches_what_is_started_here():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def _sentences_in_one_line(monkeypatch):
+    """Sentences that commands print are not wrapped, so that tests quote them as they are written."""
+    monkeypatch.setattr(output, "_text_columns", lambda _: 1_000_000)
+
+
+@pytest.fixture
+def sentences_as_wide_as_the_screen(_sentences_in_one_line, monkeypatch):
+    """Sentences are wrapped, as people see them."""
+    monkeypatch.setattr(output, "_text_columns", output.columns_of)
 
 
 def _loaded(path):

@@ -18,6 +18,7 @@ __all__ = [
     "AuditRow",
     "append",
     "check_no_gap",
+    "find_body",
     "has_row",
     "read_rows",
     "row_hash",
@@ -118,8 +119,14 @@ def append(session: Session, kind: str, body: dict[str, Any], at: datetime) -> A
 
 def has_row(session: Session, kind: str, action_hash: str) -> bool:
     """Whether the log has a row of this kind about this action."""
-    query = "SELECT 1 FROM audit WHERE kind = ? AND body LIKE ?"
-    return session.execute(query, (kind, f'%"action_hash":"{action_hash}"%')).fetchone() is not None
+    return find_body(session, kind, action_hash) is not None
+
+
+def find_body(session: Session, kind: str, action_hash: str) -> str | None:
+    """The body of the first row of this kind about this action; None if the log has none."""
+    query = "SELECT body FROM audit WHERE kind = ? AND body LIKE ? ORDER BY seq"
+    row = session.execute(query, (kind, f'%"action_hash":"{action_hash}"%')).fetchone()
+    return None if row is None else str(row[0])
 
 
 def read_rows(session: Session) -> Iterator[AuditRow]:

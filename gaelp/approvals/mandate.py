@@ -7,7 +7,7 @@ signatures. It replaces the signature of an order and nothing else: every cap of
 import re
 from collections.abc import Iterable
 from datetime import date
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -92,13 +92,20 @@ class Mandate(Frozen):
         return min(max(self.start_daily_micros, raised), self.campaign_daily_micros)
 
 
-def describe_mandate(mandate: Mandate, world: str) -> tuple[str, ...]:
+_WORLDS = {
+    "live": "World: live. Real money is spent under it.",
+    "sandbox": "World: sandbox. No real money can be spent under it: a live ad platform does not accept it.",
+}
+
+
+def describe_mandate(mandate: Mandate, world: Literal["live", "sandbox"]) -> tuple[str, ...]:
     """What is signed, one statement a line, for the person who signs."""
     money = mandate.money
     bids = f"at most {money(mandate.bid_micros)}" if mandate.bid_micros else "none"
     raised = f"at most {mandate.raise_percent}% more than its highest daily budget on its previous day with a budget"
     return (
-        f"Mandate {mandate.name}: account {mandate.account} ({world}), through {mandate.last_day.isoformat()}.",
+        f"Mandate {mandate.name}: account {mandate.account}, through {mandate.last_day.isoformat()}.",
+        _WORLDS[world],
         f"Campaigns ({len(mandate.campaigns)}): {_listed(mandate.campaigns)}.",
         f"Adverts ({len(mandate.creatives)}): {_listed(digest[:12] for digest in mandate.creatives) or 'none'}.",
         f"Decided by the model {mandate.model_hash[:12]} alone.",

@@ -1,21 +1,43 @@
 """Check that a mandate is still in force: its approvals are used up once, and it holds until something ends it."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from gaelp.approvals.action import SignedAction
 from gaelp.approvals.agreement import check_agreement
 from gaelp.approvals.approval_status import Circumstances, is_authentic
-from gaelp.approvals.audit import has_row
+from gaelp.approvals.audit import find_body, has_row
 from gaelp.approvals.authorise import check_granted, missing_approvers
+from gaelp.approvals.canonical import parse
 from gaelp.approvals.database import Session
 from gaelp.approvals.policy import ApprovalPolicy
 from gaelp.approvals.tables import approvals_of, request_of, use_of
 from gaelp.approvals.trust import Trust
-from gaelp.errors import Refused
+from gaelp.errors import DataError, Refused
 
-__all__ = ["REVOKED", "require_in_force"]
+__all__ = ["REVOKED", "Revocation", "find_revocation", "require_in_force"]
 
 REVOKED = "approval.revoked"
+
+
+@dataclass(frozen=True, slots=True)
+class Revocation:
+    """Who revoked a mandate, and why."""
+
+    by: str
+    reason: str
+
+
+def find_revocation(session: Session, wanted: str) -> Revocation | None:
+    """The first revocation of the action with this hash, as the log has it."""
+    text = find_body(session, REVOKED, wanted)
+    if text is None:
+        return None
+    try:
+        body = parse(text.encode("utf-8"))
+    except DataError:  # a damaged row still revokes; `gaelp audit verify` names it
+        body = {}
+    return Revocation(str(body.get("by", "unknown")), str(body.get("reason", "unknown")))
 
 
 def require_in_force(session: Session, wanted: str, policy: ApprovalPolicy, trust: Trust, at: datetime) -> SignedAction:

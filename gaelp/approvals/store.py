@@ -27,7 +27,7 @@ from gaelp.approvals.audit import append, has_row
 from gaelp.approvals.authorise import ApprovalTally, Authorisation, check_granted, require, state_of, tally
 from gaelp.approvals.database import ApprovalDatabase, Session, open_database
 from gaelp.approvals.insufficient_uses import InsufficientUse, insufficient_uses
-from gaelp.approvals.mandate_validity import REVOKED, require_in_force
+from gaelp.approvals.mandate_validity import REVOKED, Revocation, find_revocation, require_in_force
 from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
 from gaelp.approvals.revocations import read_logged_keys
 from gaelp.approvals.tables import (
@@ -73,6 +73,11 @@ class ApprovalStore:
             append(session, REQUESTED, requested_body(wanted, request), request.requested_at)
         return request
 
+    def is_requested(self, action: SignedAction) -> bool:
+        """Whether somebody has asked for this action."""
+        with self._database.reading() as session:
+            return request_of(session, action_hash(action)) is not None
+
     def requests(self) -> tuple[ApprovalRequest, ...]:
         """Every request, the oldest first."""
         with self._database.reading() as session:
@@ -89,12 +94,7 @@ class ApprovalStore:
                 return
             at = self._clock.now()
             trust = read_logged_keys(session).apply(trust)
-            around = Circumstances(request.action, policy, trust, at, used_nonces(session))
-            status = approval_status(approval, around)
-            if status.worth in ("idle", "void"):
-                raise Refused(
-                    f"the decision of {said.approver} is not stored: {status.why}. Sign exactly this action again."
-                )
+            _refuse_worthless(approval, Circumstances(request.action, policy, trust, at, used_nonces(session)))
             _refuse_late(session, request, policy, trust, at)
             session.execute(
                 "INSERT INTO approvals (nonce, action_hash, body) VALUES (?, ?, ?)",
@@ -102,10 +102,21 @@ class ApprovalStore:
             )
             append(session, DECIDED, decided_body(said.action_hash, approval), at)
 
+    def check_counts(self, approval: Approval, action: SignedAction, policy: ApprovalPolicy, trust: Trust) -> None:
+        """Refuse a decision that would not count for this action, requested or not; nothing is stored."""
+        with self._database.reading() as session:
+            trust = read_logged_keys(session).apply(trust)
+            _refuse_worthless(approval, Circumstances(action, policy, trust, self._clock.now(), used_nonces(session)))
+
     def approvals(self, action: SignedAction) -> tuple[Approval, ...]:
         """Every decision on an action that was stored."""
         with self._database.reading() as session:
             return approvals_of(session, action_hash(action))
+
+    def signed_by(self, action: SignedAction) -> tuple[str, ...]:
+        """Who has decided on an action, each once, the first one first."""
+        statements = sorted((given.statement for given in self.approvals(action)), key=lambda said: said.issued_at)
+        return tuple(dict.fromkeys(said.approver for said in statements))
 
     def state(self, action: SignedAction, policy: ApprovalPolicy, trust: Trust) -> RequestState:
         """The state of the request for an action now."""
@@ -195,6 +206,11 @@ class ApprovalStore:
         with self._database.reading() as session:
             return has_row(session, REVOKED, wanted)
 
+    def revocation(self, wanted: str) -> Revocation | None:
+        """Who revoked the action with this hash, and why; None if nobody did."""
+        with self._database.reading() as session:
+            return find_revocation(session, wanted)
+
     def note_refused(self, kind: str, action: SignedAction, why: str) -> None:
         """Record once that an action failed after its approvals were used; nothing if they were not used."""
         wanted = action_hash(action)
@@ -220,6 +236,13 @@ class ApprovalStore:
         """Every use that the policy which should have applied would not have granted."""
         with self._database.reading() as session:
             return tuple(insufficient_uses(session, policy_of, read_logged_keys(session).apply(trust)))
+
+
+def _refuse_worthless(approval: Approval, around: Circumstances) -> None:
+    status = approval_status(approval, around)
+    if status.worth in ("idle", "void"):
+        who = approval.statement.approver
+        raise Refused(f"the decision of {who} is not stored: {status.why}. Sign exactly this action again.")
 
 
 def _refuse_late(

@@ -110,8 +110,9 @@ class Trust(Frozen):
     def without(self, name: str, at: datetime) -> "Trust":
         """This list with the key of that name revoked from an instant on."""
         if not self.has_key_in_force(name):
-            known = ", ".join(sorted({entry.name for entry in self.approvers if entry.revoked_at is None})) or "nobody"
-            raise BadInput(f"{name!r} has no key in force; in force: {known}. Name one of these.")
+            known = ", ".join(sorted({entry.name for entry in self.approvers if entry.revoked_at is None}))
+            others = f"in force are those of {known}: name one of these" if known else "nobody has one"
+            raise BadInput(f"{name!r} has no key in force; {others}")
         return Trust(
             approvers=tuple(
                 Approver.model_validate({**entry.model_dump(), "revoked_at": at})

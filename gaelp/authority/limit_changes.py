@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from gaelp.approvals import ApprovalPolicy, SignedAction, load_policy
+from gaelp.approvals import ApprovalPolicy, ApprovalStore, SignedAction, action_hash, load_policy
 from gaelp.approvals.action import LiveOrSandbox
 from gaelp.approvals.policy import policy_name
 from gaelp.authority.audit_records import (
@@ -39,6 +39,7 @@ from gaelp.money import Money
 __all__ = ["LimitChange", "change_with_authority", "lower"]
 
 Made = TypeVar("Made")
+_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +121,22 @@ def _with_signatures(
     action = next_open_attempt(store, _action(change), policy, signer.trust, done, used_for=used_for)
     needed = (
         f"{change.subject} needs the signatures of {policy.quorum} people: each runs this command with --key FILE"
-        " --reason WHY"
+        f" --reason WHY{_how_to_ask(store, action, signer)}"
     )
     granted = require_signed(store, action, policy, signer, needed, used_for=used_for)
     body = signed_body({**change.facts(change.before), "books": books}, name, granted)
     made = make(SignedChange(granted.action_hash, name, change.kind, json.dumps(body)))
     report_unrecorded(change.subject, lambda: record(settings, ledger))
     return made
+
+
+def _how_to_ask(store: ApprovalStore, action: SignedAction, signer: Signer) -> str:
+    """The other way to sign, for whoever has no key."""
+    if signer.key is not None:
+        return ""
+    if signer.asks or store.is_requested(action):
+        return f", or `gaelp approvals approve {action_hash(action)[:_DIGITS]} --key FILE --reason WHY`"
+    return ". To ask them, repeat it with --request, which stores the request"
 
 
 def _action(change: LimitChange) -> SignedAction:

@@ -7,6 +7,7 @@ last signature. Everyone may revoke one: stopping needs no signature.
 import json
 from dataclasses import dataclass
 from datetime import date
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -35,7 +36,7 @@ from gaelp.authority.audit_records import (
     unsigned_body,
 )
 from gaelp.authority.limit_audit import MANDATE_GRANTED
-from gaelp.authority.requests import find_request
+from gaelp.authority.requests import existing_approvals, find_request
 from gaelp.authority.signatures import Signer, next_open_attempt, require_signed
 from gaelp.budget.ledger import (
     AdAccount,
@@ -45,6 +46,7 @@ from gaelp.budget.ledger import (
     SignedChange,
     books_id,
     close_mandate,
+    is_fenced,
     known_account,
     mandate_use,
     open_mandate,
@@ -55,24 +57,30 @@ from gaelp.clock import account_day
 from gaelp.config.fingerprint import fingerprint
 from gaelp.config.machine_user import machine_user
 from gaelp.config.settings import Settings
-from gaelp.errors import BadInput, Refused
+from gaelp.errors import BadInput, GaelpError, Refused
 
 __all__ = [
     "MandateStatus",
+    "Revoked",
     "find_mandate",
     "mandate_action",
     "mandate_statuses",
     "propose_mandate",
     "revoke_mandate",
     "sign_mandate",
+    "why_ended",
 ]
 
 _DIGITS = 12
+_STOPPED = "the kill switch was set after it was signed"
 
 
 @dataclass(frozen=True, slots=True)
 class MandateStatus:
-    """A mandate by its id (the hash of its action), its state, who signed it, and what was used of it."""
+    """A mandate by its id (the hash of its action), its state, who signed it, and what was used of it.
+
+    `why` says why it can no longer be used; empty if it can, or if the state says it all.
+    """
 
     id: str
     action: SignedAction
@@ -80,6 +88,16 @@ class MandateStatus:
     state: str
     signed_by: tuple[str, ...]
     use: MandateUse | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """A mandate that was revoked, and its state before; `proposed`: it never was in force."""
+
+    id: str
+    name: str
+    before: Literal["ended", "in force", "proposed", "revoked"]
 
 
 def mandate_action(mandate: Mandate, world: LiveOrSandbox) -> SignedAction:
@@ -107,7 +125,9 @@ def propose_mandate(
     action = mandate_action(mandate, world)
     known = [request.action for request in store.requests() if request.action.kind == "mandate"]
     ended = {action_hash(action) for action in known if _signed_before_release(ledger, store, action)}
-    return action_hash(next_open_attempt(store, action, policy, trust, store.used_actions() | ended, used_for=""))
+    proposed = next_open_attempt(store, action, policy, trust, store.used_actions() | ended, used_for="")
+    store.request(proposed)
+    return action_hash(proposed)
 
 
 def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, mandate_id: str, signer: Signer) -> bool:
@@ -187,13 +207,16 @@ def _facts(mandate: Mandate) -> dict[str, str]:
     return {"mandate": mandate.name, "account": mandate.account, "limit": str(mandate.money(mandate.total_micros))}
 
 
-def revoke_mandate(ledger: Ledger, store: ApprovalStore, mandate_id: str, reason: str) -> str:
-    """End a mandate at once, and return its id: first in the ledger, where orders take their room, then in the log."""
-    action, _ = find_mandate(store, mandate_id)
+def revoke_mandate(ledger: Ledger, store: ApprovalStore, mandate_id: str, reason: str) -> Revoked:
+    """End a mandate at once: first in the ledger, where orders take their room, then in the log."""
+    action, mandate = find_mandate(store, mandate_id)
     whole = action_hash(action)
+    use, was_revoked = mandate_use(ledger, whole), store.is_revoked(whole)
     close_mandate(ledger, whole)
     store.revoke(whole, by=machine_user(), reason=reason)
-    return whole
+    if was_revoked:
+        return Revoked(whole, mandate.name, "revoked")
+    return Revoked(whole, mandate.name, "proposed" if use is None else "ended" if use.closed else "in force")
 
 
 def find_mandate(store: ApprovalStore, mandate_id: str) -> tuple[SignedAction, Mandate]:
@@ -218,19 +241,47 @@ def _status(
 ) -> MandateStatus:
     wanted = action_hash(action)
     policy = load_policy(policy_name(settings, action.world))
-    use = mandate_use(ledger, wanted)
-    if store.is_revoked(wanted):
-        state = "revoked"
+    use, why = mandate_use(ledger, wanted), _why_ended(ledger, store, action)
+    if why:
+        state = "revoked" if store.is_revoked(wanted) else "ended"
     elif _signed_before_release(ledger, store, action):
-        state = "ended"
+        state, why = "ended", _STOPPED
     elif not store.is_used(action):
         state = store.state(action, policy, trust)
-    elif use is None or use.closed:
-        state = "ended" if use else "signed, not opened"
+        if state in ("approved", "escalate", "waiting") and _is_over(ledger, mandate):
+            state, why = "ended", f"its last day was {mandate.last_day}"
+    elif use is None:
+        state = "signed, not opened"
     else:
         state = _state_in_force(ledger, store, action, trust, policy)
-    signed_by = tuple(dict.fromkeys(approval.statement.approver for approval in store.approvals(action)))
-    return MandateStatus(wanted, action, mandate, state, signed_by, use)
+    return MandateStatus(wanted, action, mandate, state, store.signed_by(action), use, why)
+
+
+def why_ended(settings: Settings, ledger: Ledger) -> dict[str, str]:
+    """Why each mandate that the books have closed has ended, by its id; none if the approvals cannot be read."""
+    try:
+        store = existing_approvals(settings)
+        actions = [request.action for request in store.requests() if request.action.mandate is not None]
+        return {action_hash(action): why for action in actions if (why := _why_ended(ledger, store, action))}
+    except GaelpError:
+        return {}
+
+
+def _why_ended(ledger: Ledger, store: ApprovalStore, action: SignedAction) -> str:
+    """Why a mandate was revoked or closed; empty if it was not."""
+    if revocation := store.revocation(action_hash(action)):
+        return f"revoked by {revocation.by}: {revocation.reason}"
+    use = mandate_use(ledger, action_hash(action))
+    return _why_closed(ledger, store, action, use) if use is not None and use.closed else ""
+
+
+def _why_closed(ledger: Ledger, store: ApprovalStore, action: SignedAction, use: MandateUse) -> str:
+    """Why the books have closed a mandate that nobody revoked."""
+    if use.spent.micros > use.total.micros:
+        return f"its cost, {use.spent}, went beyond its ceiling of {use.total}"
+    if is_fenced(ledger) or _signed_before_release(ledger, store, action):
+        return _STOPPED
+    return "the cost of one of its campaigns went beyond what was reserved (`gaelp violations list`)"
 
 
 def _signed_before_release(ledger: Ledger, store: ApprovalStore, action: SignedAction) -> bool:
@@ -242,7 +293,7 @@ def _state_in_force(
     ledger: Ledger, store: ApprovalStore, action: SignedAction, trust: Trust, policy: ApprovalPolicy
 ) -> str:
     mandate = action.mandate
-    if mandate is None or _today(ledger, known_account(ledger, mandate.account)) > mandate.last_day:
+    if mandate is None or _is_over(ledger, mandate):
         return "expired"
     try:
         store.in_force(action_hash(action), policy, trust)
@@ -261,6 +312,10 @@ def _check_account(ledger: Ledger, mandate: Mandate) -> AdAccount:
             " day"
         )
     return account
+
+
+def _is_over(ledger: Ledger, mandate: Mandate) -> bool:
+    return _today(ledger, known_account(ledger, mandate.account)) > mandate.last_day
 
 
 def _today(ledger: Ledger, account: AdAccount) -> date:

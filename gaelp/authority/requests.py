@@ -1,11 +1,9 @@
 """Actions that people were asked to decide on: open the approvals, list them, and find one by its hash."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from gaelp.approvals import ApprovalStore, SignedAction, Trust, action_hash, approvals_place, is_begun, policy_for
+from gaelp.approvals import ApprovalStore, SignedAction, action_hash, approvals_place, is_begun
 from gaelp.approvals.policy import ApprovalRequest
 from gaelp.authority.audit_records import check_approvals_kept
 from gaelp.clock import SystemClock
@@ -13,46 +11,30 @@ from gaelp.config.places import shown
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 
-__all__ = ["RequestStatus", "existing_approvals", "find_request", "request_statuses"]
+__all__ = ["existing_approvals", "find_request", "has_approvals", "subject_of"]
 
 _DIGITS = 12
 _LISTED_MAX = 10
 
 
-@dataclass(frozen=True, slots=True)
-class RequestStatus:
-    """A request with its state (used, waiting, ...), who has decided on it, and when it expires."""
-
-    action: SignedAction
-    action_hash: str
-    state: str
-    signed_by: tuple[str, ...]
-    expires_at: datetime
+def has_approvals(settings: Settings) -> bool:
+    """Whether anybody has requested anything; refused if the approvals existed and are lost."""
+    check_approvals_kept(settings)
+    return is_begun(approvals_place(settings))
 
 
 def existing_approvals(settings: Settings) -> ApprovalStore:
     """The approvals of these settings, which must exist: people decide on what somebody has requested."""
-    check_approvals_kept(settings)
     place = approvals_place(settings)
-    if not is_begun(place):
+    if not has_approvals(settings):
         where = shown(place) if isinstance(place, Path) else "the PostgreSQL database"
         raise BadInput(f"{where}: there are no approvals yet; set GAELP_HOME or --config to where they are")
     return ApprovalStore(place, SystemClock(), create=False)
 
 
-def request_statuses(settings: Settings, trust: Trust) -> list[RequestStatus]:
-    """Every request with its state, the oldest first; none where nobody has requested anything."""
-    check_approvals_kept(settings)
-    if not is_begun(approvals_place(settings)):
-        return []
-    store = existing_approvals(settings)
-    statuses = []
-    for request in store.requests():
-        action, policy = request.action, policy_for(settings, request.action.world)
-        state = "used" if store.is_used(action) else store.state(action, policy, trust)
-        signed_by = tuple(approval.statement.approver for approval in store.approvals(action))
-        statuses.append(RequestStatus(action, action_hash(action), state, signed_by, request.expires_at(policy)))
-    return statuses
+def subject_of(action: SignedAction) -> str:
+    """What an action is about, in a few words."""
+    return action.subject or f"{action.gate} of run {action.run_id}"
 
 
 def find_request(store: ApprovalStore, digits: str, noun: Literal["action", "mandate"] = "action") -> ApprovalRequest:
@@ -60,8 +42,20 @@ def find_request(store: ApprovalStore, digits: str, noun: Literal["action", "man
     requests = [request for request in store.requests() if noun == "action" or request.action.mandate is not None]
     matches = [request for request in requests if digits and action_hash(request.action).startswith(digits.lower())]
     if len(matches) != 1:
-        known = ", ".join(action_hash(request.action)[:_DIGITS] for request in requests[-_LISTED_MAX:]) or "none"
-        raise BadInput(
-            f"{noun.upper()} {digits!r} fits {len(matches)} {noun}s; known: {known}. Give more digits of one of them"
-        )
+        raise BadInput(_no_single_match(digits, matches, requests, noun))
     return matches[0]
+
+
+def _no_single_match(
+    digits: str, matches: list[ApprovalRequest], requests: list[ApprovalRequest], noun: Literal["action", "mandate"]
+) -> str:
+    if not requests:
+        return f"{noun.upper()} is {digits!r}, but there are no {noun}s yet"
+    listed = matches or requests
+    known = "; ".join(
+        f"{action_hash(request.action)[:_DIGITS]} ({subject_of(request.action)})" for request in listed[-_LISTED_MAX:]
+    )
+    if matches:
+        return f"{len(matches)} {noun}s begin with {digits!r}: {known}. Give more digits of one of them"
+    newest = f"the newest {_LISTED_MAX} of {len(requests)} are" if len(requests) > _LISTED_MAX else "there are"
+    return f"no {noun} begins with {digits!r}; {newest}: {known}"

@@ -138,6 +138,13 @@ class StopState:
         return self.latch is not None or self.fence is not None
 
     @property
+    def stops(self) -> tuple[StopRecord, ...]:
+        """Every stop since spending was last allowed, the first one first."""
+        records = [record for record in (self.latch, self.fence) if record is not None]
+        every = {stop.id: stop for record in records for stop in (*record.earlier, record)}
+        return tuple(sorted(every.values(), key=lambda stop: (stop.at, stop.id)))
+
+    @property
     def stop_ids(self) -> tuple[str, ...]:
         """The ids that an approval of the release must name."""
         return tuple(sorted({record.id for record in (self.latch, self.fence) if record is not None}))

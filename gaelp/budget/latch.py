@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ __all__ = ["LATCH_NAME", "Latch", "StopRecord", "plain_reason"]
 LATCH_NAME = "STOPPED"  # below the home folder
 _MAX_RECORD_BYTES = 100_000
 _MAX_REASON_CHARACTERS = 2000  # at most 12 bytes each in a record
+_MAX_EARLIER, _MAX_EARLIER_CHARACTERS = 8, 500  # so that a record stays far below its limit
 # Characters that mails and databases refuse: control characters and lone surrogates.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -27,29 +28,51 @@ def plain_reason(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StopRecord:
-    """One stop; an approval of its release names its `id`."""
+    """One stop; an approval of its release names its `id`. `earlier` are the stops that it found in force."""
 
     id: str
     at: str  # ISO 8601, UTC
     by: str
     reason: str
+    earlier: tuple["StopRecord", ...] = ()  # the first one first, each without earlier ones of its own
+
+    def after(self, before: "StopRecord | None") -> "StopRecord":
+        """This stop, made while `before` was in force; of many earlier ones, the first and the latest are kept."""
+        if before is None:
+            return self
+        if before.id == self.id:
+            return before
+        reason = before.reason[:_MAX_EARLIER_CHARACTERS]
+        first, *later = (*before.earlier, replace(before, reason=reason, earlier=()))
+        return replace(self, earlier=(first, *later[-(_MAX_EARLIER - 1) :]))
 
     def as_json(self) -> str:
         """Serialise to a single line for `from_json`."""
-        return json.dumps(asdict(self), sort_keys=True)
+        values = asdict(self)
+        if not self.earlier:  # as it was before earlier stops were kept
+            del values["earlier"]
+        for stop in values.get("earlier", ()):
+            del stop["earlier"]
+        return json.dumps(values, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> "StopRecord":
         """Parse a record; raise ValueError for anything else."""
         values = json.loads(text)
-        if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
-            raise ValueError("not the record of a stop")
-        try:
-            record = cls(**values)
-        except TypeError as error:
-            raise ValueError("not the record of a stop") from error
-        datetime.fromisoformat(record.at)
-        return record
+        earlier = values.pop("earlier", []) if isinstance(values, dict) else []
+        stops = earlier if isinstance(earlier, list) else [earlier]
+        return replace(_parsed(values), earlier=tuple(map(_parsed, stops)))
+
+
+def _parsed(values: object) -> StopRecord:
+    if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
+        raise ValueError("not the record of a stop")
+    try:
+        record = StopRecord(**values)
+    except TypeError as error:
+        raise ValueError("not the record of a stop") from error
+    datetime.fromisoformat(record.at)
+    return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +116,7 @@ class Latch:
                 raise GaelpError(self._why_it_cannot_be_set(problem)) from problem
         # Who and why is useful, but the stop must work without it.
         with suppress(OSError):
-            self._write(record)
+            self._write(record.after(self._stop_in_force()))
 
     def read(self) -> StopRecord | None:
         """The record of the stop; None if the latch is not set; raises if it is set and cannot be read."""
@@ -116,6 +139,13 @@ class Latch:
             )
         self.path.unlink()
         _sync_folder(self.path.parent)
+
+    def _stop_in_force(self) -> StopRecord | None:
+        """The record before this one; None if there is none that can be read."""
+        try:
+            return self.read()
+        except GaelpError:
+            return None
 
     def _why_it_cannot_be_set(self, problem: OSError) -> str:
         home = self.path.parent

@@ -1,7 +1,9 @@
 """Alert people that spending was stopped or released; a failed alert never affects the stop."""
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from gaelp.budget.kill_switch import StopReport
@@ -43,24 +45,33 @@ def _end_key(stop_id: str) -> str:
     return f"{stop_id}/end"
 
 
-def alert_released(settings: Settings, stop_ids: Iterable[str], reason: str) -> tuple[str, ...]:
-    """Alert people that spending is allowed again, and acknowledge the alerts about these stops."""
-    problems: tuple[str, ...] = ()
-    for stop_id in stop_ids:
-        for key in (stop_id, _end_key(stop_id)):
-            problems += _acknowledge(settings, key)
+def alert_released(
+    settings: Settings, stop_ids: Iterable[str], reason: str, *, asked_at: datetime | None = None
+) -> tuple[str, ...]:
+    """Alert people that spending is allowed again, and acknowledge the alerts about these stops.
+
+    Those sent before the release was asked for are about these stops or about earlier ones, which they replaced.
+    """
+    ids = tuple(stop_ids)
+    if not ids:
+        return ()
+    problems = _acknowledge(settings, {key for stop_id in ids for key in (stop_id, _end_key(stop_id))}, asked_at)
+    for stop_id in ids:
         body = f"{reason} (stop {stop_id})"
         problems += _alert(settings, "warning", f"released/{stop_id}", "Spending is allowed again", body)
     return problems
 
 
-def _acknowledge(settings: Settings, key: str) -> tuple[str, ...]:
+def _acknowledge(settings: Settings, keys: Container[str], asked_at: datetime | None) -> tuple[str, ...]:
     try:
-        open_dispatcher(settings, SystemClock()).acknowledge(_SOURCE, key)
-    except BadInput:
-        return ()  # somebody has acknowledged it before
+        dispatcher = open_dispatcher(settings, SystemClock())
+        for pending in dispatcher.pending:
+            is_before = asked_at is not None and pending.since <= asked_at
+            if pending.alert.source == _SOURCE and (is_before or pending.alert.key in keys):
+                with suppress(BadInput):  # somebody has acknowledged it meanwhile
+                    dispatcher.acknowledge(_SOURCE, pending.alert.key)
     except GaelpError as problem:
-        return (f"the alert about the stop {key} may still be escalated ({problem})",)
+        return (f"alerts about the stop may still be escalated ({problem})",)
     return ()
 
 

@@ -1,10 +1,24 @@
-"""Explain an incomplete stop: which part is missing, what that means, and what to do now."""
+"""Explain a stop: who made it and why; and if it is incomplete, which part is missing and what to do now."""
+
+from collections.abc import Iterable
+from datetime import datetime
 
 from gaelp.budget.kill_switch import PartReport, StopReport
+from gaelp.budget.latch import StopRecord
 
-__all__ = ["shortfall"]
+__all__ = ["describe_stops", "shortfall"]
 
 _BY_HAND = "pause them on the platform by hand, now"
+
+
+def describe_stops(stops: Iterable[StopRecord]) -> str:
+    """When and by whom spending was stopped, and why; the first stop first."""
+    first, *later = (f"{_time(stop)} by {stop.by or 'unknown'}: {stop.reason or 'no reason given'}" for stop in stops)
+    return "; ".join([f"Stopped since {first}", *(f"again at {stop}" for stop in later)])
+
+
+def _time(stop: StopRecord) -> str:
+    return f"{datetime.fromisoformat(stop.at):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def shortfall(report: StopReport) -> str:

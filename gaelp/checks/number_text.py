@@ -3,11 +3,16 @@
 import math
 from decimal import Decimal
 
-__all__ = ["number_text"]
+__all__ = ["counted", "number_text"]
 
 _NOISE_BELOW = 1e-9  # differences of equal floats end up around 1e-17
 _WHOLE_FROM = 1e6  # six significant digits leave no decimals
 _WRITTEN_OUT_BELOW = 1e15  # beyond it a float no longer holds every whole number
+
+
+def counted(number: int, noun: str) -> str:
+    """The number with its noun, such as 1 hour or 2,000 hours."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def number_text(value: float) -> str:

@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
+from gaelp.checks.number_text import counted
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare, prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.errors import GaelpError
@@ -13,6 +14,8 @@ from gaelp.observability.alert_routes import open_dispatcher
 from gaelp.observability.alerts import Alert, Dispatcher, PendingAlert
 
 __all__ = ["ack", "app", "list_", "try_out"]
+
+_SHOWN_CHARACTERS = 240
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -27,7 +30,8 @@ def list_(config: ConfigOption = None, overrides: SetOption = None, as_json: Jso
     if as_json:
         show_json({"pending": [pending.model_dump(mode="json") for pending in waiting]})
     elif waiting:
-        show_text("\n".join(map(_shown, waiting)))
+        for pending in waiting:
+            show_paragraph(_shown(pending))
         say("`gaelp alerts ack SOURCE KEY` answers one: it is not escalated any more.")
     else:
         show_text("No critical alert waits for an answer.")
@@ -83,8 +87,11 @@ def try_out(config: ConfigOption = None, overrides: SetOption = None, as_json: J
 def _shown(pending: PendingAlert) -> str:
     """Source and key in full, as `gaelp alerts ack` needs them: a table would cut them to fit a terminal."""
     escalated = "escalated" if pending.escalated else "not escalated"
-    facts = f"since {pending.since:%Y-%m-%d %H:%M} UTC, repeated {pending.repeats} times, {escalated}"
-    return f"{pending.alert.source} {pending.alert.key}\n  {pending.alert.title}\n  {facts}"
+    repeated = "not repeated" if not pending.repeats else f"repeated {counted(pending.repeats, 'time')}"
+    facts = f"since {pending.since:%Y-%m-%d %H:%M} UTC, {repeated}, {escalated}"
+    body = " ".join(pending.alert.body.split())
+    short = body if len(body) <= _SHOWN_CHARACTERS else f"{body[: _SHOWN_CHARACTERS - 1]}…"
+    return "\n  ".join(filter(None, (f"{pending.alert.source} {pending.alert.key}", pending.alert.title, short, facts)))
 
 
 def _existing(config: str | None, overrides: list[str] | None) -> Dispatcher:

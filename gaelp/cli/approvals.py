@@ -1,15 +1,18 @@
 """`gaelp approvals`: list what waits for signatures, show what exactly would be signed, and decide."""
 
+from contextlib import ExitStack, closing, suppress
 from typing import Annotated
 
 import typer
 
-from gaelp.approvals import action_hash, policy_for
+from gaelp.approvals import Trust, action_hash, policy_for
 from gaelp.approvals.approval import ApprovalDecision
-from gaelp.authority.requests import existing_approvals, find_request, request_statuses
-from gaelp.authority.signatures import Signer, describe_missing, submit_decision
+from gaelp.authority.request_status import RequestStatus, request_statuses
+from gaelp.authority.requests import existing_approvals, find_request, subject_of
+from gaelp.authority.signatures import Signer, describe_missing, has_signed, submit_decision
+from gaelp.bootstrap import kill_switch, open_books
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import show_json, show_table, show_text
+from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.signing import (
     PassphraseFileOption,
     ReasonOption,
@@ -20,12 +23,13 @@ from gaelp.cli.signing import (
 )
 from gaelp.cli.startup import prepare_reading
 from gaelp.config.settings import Settings
-from gaelp.errors import BadInput
+from gaelp.errors import BadInput, GaelpError
 
 __all__ = ["app", "approve", "list_", "reject", "show"]
 
 app = typer.Typer(no_args_is_help=True, help="What waits for signatures: orders, limits, releases.")
 
+_WAITING = ("waiting", "escalate")
 _DIGITS = 12
 _DIGITS_MIN = 8  # of what is signed: a typing error must not match anything
 # These have a command of their own, which shows the evidence first and does what was approved.
@@ -52,26 +56,41 @@ def list_(
 ) -> None:
     """Show what waits for people, the oldest first."""
     settings = prepare_reading(config, overrides).settings
+    trusted = load_trusted(trust_file, settings)
     rows = [
         {
             "action": status.action_hash[:_DIGITS],
             "kind": status.action.kind,
-            "subject": status.action.subject or f"{status.action.gate} of run {status.action.run_id}",
+            "subject": subject_of(status.action),
             "state": status.state,
             "signed_by": ", ".join(status.signed_by) or "nobody",
             "expires_at": status.expires_at.isoformat(timespec="minutes"),
         }
-        for status in request_statuses(settings, load_trusted(trust_file, settings))
-        if everything or status.state in ("waiting", "escalate")
+        for status in _statuses(settings, trusted)
+        if everything or status.state in _WAITING
     ]
     if as_json:
         show_json({"requests": rows})
         return
-    columns = ("action", "kind", "subject", "state", "signed_by", "expires_at")
     if not rows:
-        show_text("Nothing waits for signatures.")
+        show_text("Nothing waits for signatures." if not everything else "Nobody has requested a signature.")
     else:
-        show_table(columns, [tuple(str(row[name]) for name in columns) for row in rows])
+        show_table(
+            ("action", "kind", "subject", "state", "signed by", "expires (UTC)"),
+            [[*list(row.values())[:-1], row["expires_at"][:16].replace("T", " ")] for row in rows],
+        )
+        say("`gaelp approvals show ACTION` shows what would be signed, and who has signed.")
+
+
+def _statuses(settings: Settings, trusted: Trust) -> list[RequestStatus]:
+    """Every request, compared with the books and the stop in force where these can be read."""
+    with ExitStack() as opened:
+        ledger, stop = None, None
+        with suppress(GaelpError):
+            ledger = opened.enter_context(closing(open_books(settings)))
+        with suppress(GaelpError):
+            stop = kill_switch(settings).state()
+        return request_statuses(settings, trusted, ledger=ledger, stop=stop)
 
 
 @app.command()
@@ -129,14 +148,21 @@ def _decide(settings: Settings, digits: str, decision: ApprovalDecision, signer:
     if action.kind in _ELSEWHERE:
         raise BadInput(f"a {action.kind} is decided where it is seen: {_ELSEWHERE[action.kind]}")
     policy, wanted = policy_for(settings, action.world), action_hash(action)
-    state = submit_decision(store, action, policy, signer, decision)
+    is_new = decision == "reject" or not has_signed(store, action, policy, signer)
+    state = (
+        submit_decision(store, action, policy, signer, decision)
+        if is_new
+        else store.state(action, policy, signer.trust)
+    )
     given = store.tally(action, policy, signer.trust)
     if as_json:
-        show_json({"action": wanted, "decision": decision, "state": state, "missing": list(given.missing)})
+        missing = list(given.missing)
+        show_json({"action": wanted, "decision": decision, "state": state, "missing": missing, "new": is_new})
         return
     effect = {
         "approved": "It has every signature it needs, and is carried out when whoever asked for it tries again",
         "rejected": "That is a rejection, which ends the request",
     }.get(state, describe_missing(given))
     who = signer.key.name if signer.key else ""
-    show_text(f"Recorded: {who} {decision}s {wanted[:_DIGITS]} ({action.subject}). {effect}.")
+    recorded = f"Recorded: {who} {decision}s" if is_new else f"Nothing new is recorded: {who} has already approved"
+    show_paragraph(f"{recorded} {wanted[:_DIGITS]} ({action.subject}). {effect}.")

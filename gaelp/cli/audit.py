@@ -23,12 +23,14 @@ from gaelp.approvals.audit import verify_rows
 from gaelp.approvals.canonical import parse
 from gaelp.approvals.policy import LIVE, load_policy, policy_for
 from gaelp.authority.audit_records import audit_rows, check_approvals_kept
+from gaelp.authority.audit_row_text import describe_row
 from gaelp.authority.limit_audit import LIMIT_SET, compare_limits, promised_rows
 from gaelp.bootstrap import open_books
 from gaelp.budget.ledger import LedgerBroken, known_books_id, signed_changes
 from gaelp.budget.ledger.limits import limits_in_force
+from gaelp.checks.number_text import counted
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.signing import PassphraseFileOption, RequiredKeyOption, TrustOption, load_trusted, open_key
 from gaelp.cli.startup import prepare_reading
 from gaelp.clock import SystemClock
@@ -41,7 +43,7 @@ __all__ = ["app", "publish", "show", "verify"]
 
 app = typer.Typer(no_args_is_help=True, help="The log of every decision.")
 
-_BODY_SHOWN = 120
+_SHOWN_CHARACTERS = 240
 _WAY_OUT = "Stop spending (`gaelp kill`), keep this database as evidence, and go back to a copy that verifies."
 
 HeadsOption = Annotated[Path, typer.Option("--heads", help="The file that heads are published to: in another place.")]
@@ -64,8 +66,14 @@ def show(
     if as_json:
         show_json({"rows": [_as_json(row, parse(row.body.encode("utf-8"))) for row in rows]})
         return
-    cells = ((str(row.seq), row.at, row.kind, _short(row.body), row.hash[:12]) for row in rows)
-    show_table(("seq", "at", "kind", "body", "hash"), cells)
+    if not rows:
+        show_paragraph(f"The log has no rows of kind {kind}." if kind else "The log is empty.")
+        return
+    cells = (
+        (str(row.seq), row.at[:19].replace("T", " "), row.kind, _short(_in_words(row)), row.hash[:12]) for row in rows
+    )
+    show_table(("seq", "at (UTC)", "kind", "what", "hash"), cells)
+    say("`--json` shows the rows as they are stored.")
 
 
 @app.command()
@@ -97,7 +105,8 @@ def verify(
         head = rows[-1].hash if rows else None
         show_json({"ok": True, "rows": len(rows), "head": head, "heads": agreeing, "limits_compared": not unknown})
         return
-    show_text(f"whole: {len(rows)} rows" + (f", {agreeing} heads agree" if heads else ""))
+    agree = f", {counted(agreeing, 'head')} {'agrees' if agreeing == 1 else 'agree'}" if heads else ""
+    show_text(f"whole: {counted(len(rows), 'row')}{agree}")
     if unknown and any(row.kind == LIMIT_SET for row in rows):
         say(f"The limits were NOT compared with the books, which could not be opened: {unknown}.")
     if heads is None:
@@ -215,5 +224,16 @@ def _as_json(row: AuditRow, body: Any) -> dict[str, Any]:
     }
 
 
-def _short(body: str) -> str:
-    return body if len(body) <= _BODY_SHOWN else body[: _BODY_SHOWN - 1] + "…"
+def _cells(row: AuditRow) -> tuple[str, ...]:
+    return str(row.seq), row.at[:19].replace("T", " "), row.kind, _short(_in_words(row)), row.hash[:12]
+
+
+def _in_words(row: AuditRow) -> str:
+    try:
+        return describe_row(row.kind, parse(row.body.encode("utf-8")))
+    except DataError:  # damaged, as `gaelp audit verify` says
+        return row.body
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"

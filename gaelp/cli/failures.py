@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 
 from gaelp.cli.interruption import STOPPED, stop_message, stopped_by_hand
-from gaelp.cli.output import say, say_error, say_waiting
+from gaelp.cli.output import say, say_error, say_unchanged, say_waiting
 from gaelp.config import known_secrets
 from gaelp.config.home import existing_part
 from gaelp.errors import GaelpError, WaitingForPerson
@@ -22,7 +22,7 @@ def report_failure(error: Exception, *, debug: bool) -> int:
     """Print why the command did not finish, with the traceback if asked for, and return the exit code."""
     register_secrets(known_secrets())
     if debug:
-        say(mask_text("".join(traceback.format_exception(error))))
+        say_unchanged(mask_text("".join(traceback.format_exception(error))))
     if stopped_by_hand(error):
         say(stop_message())
         return STOPPED

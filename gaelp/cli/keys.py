@@ -11,7 +11,7 @@ from gaelp.approvals.keys import PublicKeyFile, new_key, save_key
 from gaelp.approvals.revocations import names_trusted_elsewhere
 from gaelp.authority.trust_changes import revoke_key, trust_key
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.signing import (
     PassphraseFileOption,
     TrustOption,
@@ -90,11 +90,14 @@ def list_keys(
     if as_json:
         show_json(trusted.model_dump(mode="json"))
         return
-    rows = (
+    rows = [
         (entry.name, ", ".join(entry.roles), _day(entry.added_at), _day(entry.revoked_at), entry.public_key)
         for entry in trusted.approvers
-    )
-    show_table(("name", "roles", "added", "revoked", "public key"), rows)
+    ]
+    if not rows:
+        show_paragraph("This list trusts nobody yet: `gaelp keys trust FILE --role ROLE` adds a person.")
+    else:
+        show_table(("name", "roles", "added", "revoked", "public key"), rows)
     if elsewhere := names_trusted_elsewhere(loaded.settings, trusted):
         say(
             f"Not in this list, but in another one that shares the audit log: {', '.join(elsewhere)}. They count here"
@@ -155,7 +158,7 @@ def _report(changed: Trust, text: str, *, as_json: bool) -> None:
     if as_json:
         show_json(changed.model_dump(mode="json"))
     else:
-        show_text(text)
+        show_paragraph(text)
 
 
 def _new_passphrase(file: Path | None, *, no_passphrase: bool, name: str) -> bytes | None:

@@ -1,5 +1,6 @@
 """`gaelp ledger`: create the books of an ad account, show and verify them, reconcile them with the platform."""
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -7,12 +8,16 @@ from typing import Annotated
 import typer
 
 from gaelp.authority.audit_records import audit_rows, check_can_create_books
+from gaelp.authority.mandates import why_ended
 from gaelp.bootstrap import open_books
 from gaelp.budget import ledger as books
-from gaelp.budget.ledger import AdAccount, CapKind, Overview, overview
+from gaelp.budget.ledger import AdAccount, CapKind, Ledger, LedgerBroken, Overview, overview
+from gaelp.budget.ledger.overview import CapStatus
+from gaelp.budget.ledger.verify import Verification
+from gaelp.checks.number_text import counted
 from gaelp.cli import ledger_limits
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
-from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare, prepare_reading
 from gaelp.errors import GaelpError
 from gaelp.guard_bootstrap import create_books, opened_guard
@@ -24,6 +29,8 @@ from gaelp.platforms.guard import ALL_CAPS
 from gaelp.platforms.verify_orders import order_findings
 
 __all__ = ["app", "backup", "create", "reconcile", "show", "verify"]
+
+_DIGITS = 12
 
 app = typer.Typer(no_args_is_help=True, help="The books: what is reserved, spent and left, and whether they balance.")
 app.command("limit", cls=ledger_limits.LimitCommand)(ledger_limits.limit)
@@ -56,7 +63,7 @@ def create(
     if as_json:
         show_json({"account": account, "currency": currency, "time_zone": time_zone})
     else:
-        show_text(f"The books of {account} are open, in {currency}, with days of {time_zone}.")
+        show_paragraph(f"The books of {account} are open, in {currency}, with days of {time_zone}.")
         say(_what_next(account, currency, same_settings(config, overrides)))
 
 
@@ -77,12 +84,14 @@ def show(config: ConfigOption = None, overrides: SetOption = None, as_json: Json
 
     **Example**: `gaelp ledger show --json`
     """
-    with closing(open_books(prepare_reading(config, overrides).settings)) as ledger:
+    settings = prepare_reading(config, overrides).settings
+    with closing(open_books(settings)) as ledger:
         current = overview(ledger)
+        ended = why_ended(settings, ledger)
     if as_json:
         show_json(current.model_dump(mode="json"))
     else:
-        _show(current)
+        _show(current, ended)
 
 
 @app.command()
@@ -96,25 +105,35 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
         result = books.verify(ledger)
         # Both checks may find the same: a mandate that is open after a stop, for example.
         findings = tuple(dict.fromkeys((*result.findings, *order_findings(ledger, lambda: audit_rows(settings)))))
-        result = result.model_copy(update={"findings": findings})
+        result = result.model_copy(update={"findings": findings, "caps": _shown_caps(ledger, result)})
     if as_json:
         show_json({"balances": result.balances, **result.model_dump(mode="json")})
     else:
         rows = [(finding.where, finding.what, f"{finding.expected}", f"{finding.actual}") for finding in findings]
         if rows:
             show_table(("where", "what", "recomputed", "stored"), rows)
-        show_text(
-            f"{result.transfers} transfers, {result.entries} journal entries, {result.adjustments} adjustments and"
-            f" {result.caps} caps: the books {'balance' if result.balances else 'do NOT balance'}."
+        entries = f"{result.entries:,} journal {'entry' if result.entries == 1 else 'entries'}"
+        show_paragraph(
+            f"{counted(result.transfers, 'transfer')}, {entries}, {counted(result.adjustments, 'adjustment')} and"
+            f" {counted(result.caps, 'cap')}: the books {'balance' if result.balances else 'do NOT balance'}."
         )
         say(f"Checked: {result.checked}.")
         for cap in result.breached_caps:
             say(f"{cap} was breached by real cost and is closed until a person reopens it (`gaelp ledger reopen`).")
     if not result.balances:
+        records = "1 record contradicts" if len(findings) == 1 else f"{len(findings)} records contradict"
         raise GaelpError(
-            f"{len(findings)} records contradict the others: pull the kill switch (`gaelp kill`),"
-            " keep a copy of the database, and find out who wrote to it"
+            f"{records} the others: pull the kill switch (`gaelp kill`), keep a copy of the database, and find out who"
+            " wrote to it"
         )
+
+
+def _shown_caps(ledger: Ledger, result: Verification) -> int:
+    """How many caps `gaelp ledger show` lists: also those that nothing was reserved under yet."""
+    try:
+        return len(overview(ledger).caps)
+    except LedgerBroken:  # as the findings say
+        return result.caps
 
 
 @app.command()
@@ -136,7 +155,7 @@ def backup(
     if as_json:
         show_json({"file": str(file), **written.model_dump(mode="json")})
     else:
-        show_text(f"{file} holds {', '.join(written.files)} as of {written.at:%Y-%m-%d %H:%M:%S} UTC.")
+        show_paragraph(f"{file} holds {', '.join(written.files)} as of {written.at:%Y-%m-%d %H:%M:%S} UTC.")
 
 
 @app.command()
@@ -156,7 +175,7 @@ def reconcile(config: ConfigOption = None, overrides: SetOption = None, as_json:
     else:
         _show_reconciled(result, currency)
     if result.failures:
-        raise GaelpError(f"{len(result.failures)} parts could not be done: {'; '.join(result.failures)}")
+        raise GaelpError(f"{counted(len(result.failures), 'part')} could not be done: {'; '.join(result.failures)}")
 
 
 def _show_reconciled(result: Reconciliation, currency: str) -> None:
@@ -164,26 +183,33 @@ def _show_reconciled(result: Reconciliation, currency: str) -> None:
         show_table(("order", "outcome"), sorted(result.resolved.items()))
     for what, campaigns in (("Paused", result.paused), ("Renewed for today", result.renewed)):
         if campaigns:
-            show_text(f"{what}: {', '.join(campaigns)}.")
+            show_paragraph(f"{what}: {', '.join(campaigns)}.")
     posted, adjusted = Money(result.posted_micros, currency), Money(result.adjusted_micros, currency)
-    show_text(f"Posted {posted}, adjusted {adjusted}. {len(result.failures)} parts could not be done.")
+    failed = counted(len(result.failures), "part")
+    show_paragraph(f"Posted {posted}, adjusted {adjusted}. {failed} could not be done.")
     for note in result.notes:
-        show_text(f"{note[0].upper()}{note[1:].rstrip('.')}.")
+        show_paragraph(f"{note[0].upper()}{note[1:].rstrip('.')}.")
 
 
-def _show(current: Overview) -> None:
+def _show(current: Overview, ended: Mapping[str, str]) -> None:
     rows = [
         (
-            cap.id,
+            _short_id(cap),
             *(
                 str(Money(micros, cap.currency))
                 for micros in (cap.limit_micros, cap.reserved_micros, cap.posted_micros, cap.headroom_micros)
             ),
-            "breached" if cap.breached else "open",
+            _state(cap, ended),
         )
         for cap in current.caps
     ]
-    show_table(("cap", "limit", "reserved", "spent", "left", "state"), rows)
+    if rows:
+        show_table(("cap", "limit", "reserved", "spent", "left", "state"), rows)
+    else:
+        show_paragraph("There are no limits yet, so nothing may be spent: `gaelp ledger limit` sets them.")
+    shown = {cap.subject for cap in current.caps if CapKind(cap.kind).is_of_a_mandate}
+    for mandate in sorted(shown & set(ended)):
+        show_paragraph(f"The mandate {mandate[:_DIGITS]} has ended: {ended[mandate]}.", "  ")
     states = [
         (
             total.state,
@@ -193,6 +219,21 @@ def _show(current: Overview) -> None:
         )
         for total in current.states
     ]
-    show_table(("transfers", "number", "asked for", "cost"), states)
+    show_text("")
+    if states:
+        show_table(("transfers", "number", "asked for", "cost"), states)
+    else:
+        show_text("No transfers yet.")
     if current.stopped:
-        show_text("The kill switch is set: nothing is granted.")
+        show_paragraph("The kill switch is set: nothing is granted. `gaelp revive` shows why and what a release needs.")
+
+
+def _short_id(cap: CapStatus) -> str:
+    """The id, with as many digits of a mandate as other commands show."""
+    return cap.id.replace(cap.subject, cap.subject[:_DIGITS]) if CapKind(cap.kind).is_of_a_mandate else cap.id
+
+
+def _state(cap: CapStatus, ended: Mapping[str, str]) -> str:
+    if cap.is_over_limit or not CapKind(cap.kind).is_of_a_mandate:
+        return "breached" if cap.breached else "open"
+    return "ended" if cap.breached or cap.subject in ended else "open"

@@ -26,8 +26,15 @@ from gaelp.budget.ledger import (
     signed_changes,
 )
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import show_json, show_text
-from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signer_from
+from gaelp.cli.output import show_json, show_paragraph
+from gaelp.cli.signing import (
+    KeyOption,
+    PassphraseFileOption,
+    ReasonOption,
+    RequestOption,
+    TrustOption,
+    signer_from,
+)
 from gaelp.cli.startup import prepare_reading
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
@@ -66,6 +73,7 @@ def limit(
     currency: Annotated[str | None, typer.Option("--currency", help="Of a total, which spans accounts.")] = None,
     key: KeyOption = None,
     reason: ReasonOption = "",
+    request: RequestOption = False,
     passphrase_file: PassphraseFileOption = None,
     trust_file: TrustOption = None,
     config: ConfigOption = None,
@@ -82,7 +90,8 @@ def limit(
 
     Lowering a limit is always allowed. Setting or raising one takes signatures if the policy (approvals.policy) asks
     for them, and from then on always in the same books: everyone who approves runs the same command with
-    `--key FILE --reason WHY`, and the last one needed sets it.
+    `--key FILE --reason WHY`, and the last one needed sets it. Without a key nothing is stored. To ask others, store
+    the request with `--request`: they sign it with `gaelp approvals approve`, and then this command sets the limit.
     """
     settings = prepare_reading(config, overrides).settings
     with closing(open_books(settings)) as ledger:
@@ -110,7 +119,7 @@ def limit(
                 platform_world(settings),
                 ledger,
                 change,
-                lambda: signer_from(settings, key, reason, passphrase_file, trust_file),
+                lambda: signer_from(settings, key, reason, passphrase_file, trust_file, asks=request),
                 lambda signed: set_limit(ledger, cap, given, account_id=owner, expected=expected, signed=signed),
             )
     _show_limit(cap, given, done, as_json=as_json)
@@ -120,6 +129,7 @@ def reopen(
     cap: Annotated[str, typer.Argument(help="As `gaelp ledger show` lists it, such as account_day:acc:2026-11-16.")],
     key: KeyOption = None,
     reason: ReasonOption = "",
+    request: RequestOption = False,
     passphrase_file: PassphraseFileOption = None,
     trust_file: TrustOption = None,
     config: ConfigOption = None,
@@ -152,13 +162,13 @@ def reopen(
             platform_world(settings),
             ledger,
             change,
-            lambda: signer_from(settings, key, reason, passphrase_file, trust_file),
+            lambda: signer_from(settings, key, reason, passphrase_file, trust_file, asks=request),
             lambda signed: reopen_cap(ledger, bucket, signed=signed),
         )
     if as_json:
         show_json({"cap": cap, "breached": False})
     else:
-        show_text(
+        show_paragraph(
             f"{cap} {'is' if new else 'was, under the same signatures, already made'} open again, at most {most}."
         )
 
@@ -168,10 +178,14 @@ def _show_limit(cap: Cap, given: Money, done: LimitSet, *, as_json: bool) -> Non
     now = given if done.is_new else done.before or given
     if as_json:
         show_json({"kind": cap.kind, "subject": cap.subject, "limit_micros": now.micros, "currency": now.currency})
+    elif done.is_new and done.before == now:
+        show_paragraph(f"{cap.kind} {cap.subject}: at most {now}, as before.")
     elif done.is_new:
-        show_text(f"{cap.kind} {cap.subject}: at most {now}" + (f", {done.before} before." if done.before else "."))
+        show_paragraph(
+            f"{cap.kind} {cap.subject}: at most {now}" + (f", {done.before} before." if done.before else ".")
+        )
     else:
-        show_text(f"{cap.kind} {cap.subject}: at most {now}; the same signatures had set {given} already.")
+        show_paragraph(f"{cap.kind} {cap.subject}: at most {now}; the same signatures had set {given} already.")
 
 
 def _cap(kind: str, subject: str) -> Cap:

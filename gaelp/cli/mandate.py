@@ -17,11 +17,11 @@ from gaelp.authority.mandates import (
     revoke_mandate,
     sign_mandate,
 )
-from gaelp.authority.requests import existing_approvals
+from gaelp.authority.requests import existing_approvals, has_approvals
 from gaelp.bootstrap import open_books
 from gaelp.budget.ledger import Ledger
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
-from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, load_trusted, signer_from
 from gaelp.cli.startup import prepare_reading
 from gaelp.config import load_model
@@ -37,6 +37,16 @@ app = typer.Typer(
 )
 
 _DIGITS = 12
+_INDENT = "  "  # of the second line of a sentence
+
+_COLUMNS = ("mandate", "name", "state", "until", "total", "reserved", "spent", "signed_by")
+# What revoking a mandate changes, by its state before.
+_EFFECTS = {
+    "in force": "is revoked. Campaigns that run under it: `gaelp ledger reconcile` pauses them",
+    "ended": "had ended before; now it is revoked as well",
+    "proposed": "never was in force, so nothing runs under it. It is withdrawn: nobody can sign it any more",
+    "revoked": "was revoked before; nothing changes",
+}
 
 MandateArgument = Annotated[
     str, typer.Argument(metavar="MANDATE", help="Its id, or the first digits, as `gaelp mandate list` shows it.")
@@ -66,7 +76,10 @@ def propose(
     if as_json:
         show_json({"mandate": proposed, "world": world})
         return
-    show_text("\n".join(describe_mandate(mandate, world)))
+    show_paragraph("\n".join(describe_mandate(mandate, world)), _INDENT)
+    show_text(f"Its id: {proposed[:_DIGITS]}")
+    if not settings.platform.name:
+        say("It is one for the sandbox because the settings name no ad platform (platform.name).")
     settings_again = same_settings(config, overrides)
     say(f"To sign it: `gaelp mandate sign {proposed[:_DIGITS]} --key FILE --reason WHY{settings_again}`")
 
@@ -91,7 +104,7 @@ def sign(
     with _opened(settings) as (ledger, store):
         action, signed = find_mandate(store, mandate)
         if not as_json:
-            show_text("\n".join(describe_mandate(signed, action.world)))
+            show_paragraph("\n".join(describe_mandate(signed, action.world)), _INDENT)
         opened = sign_mandate(settings, ledger, store, mandate, signer)
     if as_json:
         show_json({"mandate": mandate, "in_force": True, "new": opened})
@@ -108,16 +121,22 @@ def list_(
 ) -> None:
     """Show every mandate with its state and what is left of it."""
     settings = prepare_reading(config, overrides).settings
-    with _opened(settings) as (ledger, store):
-        rows = [
-            _row(status) for status in mandate_statuses(settings, ledger, store, load_trusted(trust_file, settings))
-        ]
+    rows = []
+    if has_approvals(settings):
+        with _opened(settings) as (ledger, store):
+            trusted = load_trusted(trust_file, settings)
+            rows = [_row(status) for status in mandate_statuses(settings, ledger, store, trusted)]
     if as_json:
         show_json({"mandates": rows})
     elif rows:
-        show_table(tuple(rows[0]), [tuple(row.values()) for row in rows])
+        show_table(
+            [name.replace("_", " ") for name in _COLUMNS], [[row[column] for column in _COLUMNS] for row in rows]
+        )
+        for row in rows:
+            if row["why"]:
+                show_paragraph(f"{row['mandate']}: {row['why']}.", _INDENT)
     else:
-        show_text("There are no mandates.")
+        show_text("There are no mandates: `gaelp mandate propose FILE` proposes one.")
 
 
 @app.command()
@@ -125,7 +144,7 @@ def show(mandate: MandateArgument, config: ConfigOption = None, overrides: SetOp
     """Show what a mandate allows, in words and as the JSON that is signed."""
     settings = prepare_reading(config, overrides).settings
     action, signed = find_mandate(existing_approvals(settings), mandate)
-    say("\n".join(describe_mandate(signed, action.world)))
+    say("\n".join(describe_mandate(signed, action.world)), _INDENT)
     show_json(action.model_dump(mode="json"))
 
 
@@ -146,11 +165,11 @@ def revoke(
     """
     settings = prepare_reading(config, overrides).settings
     with _opened(settings) as (ledger, store):
-        ended = revoke_mandate(ledger, store, mandate, reason.strip() or "revoked by hand")
+        revoked = revoke_mandate(ledger, store, mandate, reason.strip() or "revoked by hand")
     if as_json:
-        show_json({"mandate": ended, "state": "revoked"})
+        show_json({"mandate": revoked.id, "state": "revoked", "before": revoked.before})
     else:
-        show_text(f"The mandate {ended[:_DIGITS]} is revoked. Running campaigns: `gaelp ledger reconcile` pauses them.")
+        show_paragraph(f"The mandate {revoked.name} ({revoked.id[:_DIGITS]}) {_EFFECTS[revoked.before]}.")
 
 
 @contextmanager
@@ -170,4 +189,5 @@ def _row(status: MandateStatus) -> dict[str, str]:
         "reserved": str(use.reserved) if use else "",
         "spent": str(use.spent) if use else "",
         "signed_by": ", ".join(status.signed_by) or "nobody",
+        "why": status.why,
     }

@@ -2,15 +2,14 @@
 
 import json
 import os
-import re
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
 import typer
 
+from gaelp.cli.text_table import table_lines, wrapped
 from gaelp.errors import GaelpError
 
 __all__ = [
@@ -18,6 +17,7 @@ __all__ = [
     "say",
     "say_error",
     "say_table",
+    "say_unchanged",
     "say_waiting",
     "show_json",
     "show_paragraph",
@@ -26,8 +26,6 @@ __all__ = [
     "wrapped",
 ]
 
-_COMMAND = re.compile(r"`[^`\n]+`")
-_UNBROKEN = "\ue000"  # in place of a blank inside a command: of Unicode's private use, so in no text
 _PIPE_COLUMNS = 100  # where no terminal has a width: a file, a pipe, a log of a scheduled job
 
 
@@ -37,13 +35,6 @@ def columns_of(stream: IO[str] | None) -> int:
         return os.get_terminal_size(stream.fileno()).columns or _PIPE_COLUMNS if stream else _PIPE_COLUMNS
     except (OSError, ValueError):  # not a terminal, closed, or replaced by an object without a file
         return _PIPE_COLUMNS
-
-
-def wrapped(text: str, columns: int, indent: str = "") -> str:
-    """Text broken between words, each line after the first indented; words and `commands` are never broken."""
-    lines = _COMMAND.sub(lambda command: command.group().replace(" ", _UNBROKEN), text).splitlines() or [""]
-    fill = textwrap.TextWrapper(columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(fill.fill(line) for line in lines).replace(_UNBROKEN, " ")
 
 
 def show_json(value: Any) -> None:
@@ -59,7 +50,7 @@ def show_text(text: str) -> None:
 
 def show_paragraph(text: str, indent: str = "") -> None:
     """Print sentences on stdout, wrapped to its width."""
-    show_text(wrapped(text, columns_of(sys.stdout), indent))
+    show_text(wrapped(text, _text_columns(sys.stdout), indent))
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -69,9 +60,14 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             _print_table(columns, rows, sys.stdout)
 
 
-def say(text: str) -> None:
+def say(text: str, indent: str = "") -> None:
     """Print a message that is not a result; in a terminal it is wrapped between words."""
-    typer.echo(_fitted(text), err=True)
+    say_unchanged(_fitted(text, indent))
+
+
+def say_unchanged(text: str) -> None:
+    """Print lines on stderr as they are, such as a traceback."""
+    typer.echo(text, err=True)
 
 
 def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -82,28 +78,35 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def say_error(text: str) -> None:
     """Print why a command failed."""
-    _say_labelled("error: ", text, "red")
+    _say_marked("error: ", "red", text)
 
 
 def say_waiting(text: str) -> None:
     """Print what a command waits for: a person's decision is no failure."""
-    _say_labelled("waiting: ", text, "yellow")
+    _say_marked("waiting: ", "yellow", text)
 
 
-def _say_labelled(label: str, text: str, colour: str) -> None:
-    typer.echo(typer.style(label, fg=colour, bold=True) + _fitted(label + text).removeprefix(label), err=True)
+def _text_columns(stream: IO[str] | None) -> int:
+    """The width of sentences on stdout; tests replace it, so that they can quote them."""
+    return columns_of(stream)
 
 
-def _fitted(text: str) -> str:
-    """Wrapped for a terminal; a pipe or a file gets each sentence on a line of its own, as scripts search for it."""
+def _say_marked(mark: str, colour: str, text: str) -> None:
+    message = _fitted("-" * len(mark) + text)[len(mark) :]
+    typer.echo(typer.style(mark, fg=colour, bold=True) + message, err=True)
+
+
+def _fitted(text: str, indent: str = "") -> str:
+    """Wrapped for a terminal; a pipe or a file gets each sentence on one line, as scripts search for it."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return wrapped(text, columns_of(sys.stderr)) if is_terminal else text
+    return wrapped(text, columns_of(sys.stderr), indent) if is_terminal else text
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], stream: IO[str]) -> None:
-    from gaelp.cli.rich_table import print_table  # noqa: PLC0415 - rich takes 0.1 s, and JSON, help and kill need none
-
-    print_table(columns, rows, stream, columns_of(stream))
+    is_unicode = (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
+    lines = table_lines(columns, [list(row) for row in rows], columns_of(stream), "─" if is_unicode else "-")
+    stream.write("\n".join([*lines, ""]))
+    stream.flush()
 
 
 @contextmanager

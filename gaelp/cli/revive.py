@@ -7,10 +7,12 @@ from gaelp.authority.signatures import Signer, require_signed
 from gaelp.bootstrap import kill_switch, should_have_books
 from gaelp.budget.kill_switch import StopState
 from gaelp.budget.stop_alerts import alert_released
+from gaelp.budget.stop_report_text import describe_stops
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import show_json, show_text
+from gaelp.cli.output import show_json, show_paragraph, show_text
 from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signer_from
 from gaelp.cli.stop_report import report_problems
+from gaelp.clock import SystemClock
 from gaelp.config import load_settings
 from gaelp.config.settings import Settings
 from gaelp.errors import Refused
@@ -42,15 +44,17 @@ def revive(
     """
     settings = load_settings(config, overrides=overrides or ()).settings
     signer = signer_from(settings, key, reason, passphrase_file, trust_file)
+    asked_at = SystemClock().now()
     released = kill_switch(settings).release(lambda state: _require_approval(state, settings, signer))
     elsewhere = "" if should_have_books(settings) else f" {_NO_LEDGER_HERE}"
-    report_problems(settings, lambda: alert_released(settings, released.stop_ids, f"{signer.reason}{elsewhere}"))
+    why = f"{signer.reason}{elsewhere}"
+    report_problems(settings, lambda: alert_released(settings, released.stop_ids, why, asked_at=asked_at))
     if as_json:
         show_json({"stopped": False, "released": list(released.stop_ids)})
     elif released.is_stopped:
-        show_text(
-            f"Released: {', '.join(released.stop_ids)}. Campaigns that were paused stay so until they are enabled."
-            f"{elsewhere}"
+        show_paragraph(
+            f"Released: {', '.join(released.stop_ids)}. Campaigns that were paused stay paused until they are enabled,"
+            f" and mandates that ended with the stop have to be proposed again.{elsewhere}"
         )
     else:
         show_text("Nothing is stopped.")
@@ -71,9 +75,7 @@ def _require_approval(state: StopState, settings: Settings, signer: Signer) -> N
 
 
 def _what_is_needed(state: StopState, quorum: int) -> str:
-    stops = [record for record in (state.latch, state.fence) if record is not None]
-    listed = "; ".join(sorted({f"{stop.id} by {stop.by or 'unknown'} at {stop.at}: {stop.reason}" for stop in stops}))
     return (
-        f"stopped ({listed}): releasing it needs a signed approval of exactly {', '.join(state.stop_ids)} by {quorum}"
-        f" people: each runs `gaelp revive --key FILE --reason WHY`"
+        f"{describe_stops(state.stops)}. Releasing it needs a signed approval of exactly {', '.join(state.stop_ids)} by"
+        f" {quorum} people: each runs `gaelp revive --key FILE --reason WHY`"
     )

@@ -18,6 +18,7 @@ __all__ = [
     "KeyOption",
     "PassphraseFileOption",
     "ReasonOption",
+    "RequestOption",
     "RequiredKeyOption",
     "TrustOption",
     "load_trusted",
@@ -34,6 +35,14 @@ _KEY = typer.Option(
 KeyOption = Annotated[Path | None, _KEY]
 RequiredKeyOption = Annotated[Path, _KEY]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why; signed with the decision.", show_default=False)]
+RequestOption = Annotated[
+    bool,
+    typer.Option(
+        "--request",
+        help="Without --key, where signatures are needed: store the request, so that others can sign it.",
+        show_default=False,
+    ),
+]
 TrustOption = Annotated[
     Path | None,
     typer.Option("--trust", help="The list of trusted approvers.", show_default="approvals.trust of the settings"),
@@ -44,11 +53,17 @@ PassphraseFileOption = Annotated[
 
 
 def signer_from(
-    settings: Settings, key: Path | None, reason: str, passphrase_file: Path | None, trust_file: Path | None
+    settings: Settings,
+    key: Path | None,
+    reason: str,
+    passphrase_file: Path | None,
+    trust_file: Path | None,
+    *,
+    asks: bool = False,
 ) -> Signer:
     """The person at the keyboard, as the options of a command describe them."""
     trusted = load_trusted(trust_file, settings)
-    return Signer(trusted, None if key is None else open_key(key, passphrase_file), reason.strip())
+    return Signer(trusted, None if key is None else open_key(key, passphrase_file), reason.strip(), asks)
 
 
 def load_trusted(trust_file: Path | None, settings: Settings) -> Trust:

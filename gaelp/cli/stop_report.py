@@ -1,13 +1,17 @@
 """Report an emergency stop: the outcome in the terminal, and alerts. Imported after the stop is made."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from gaelp.budget.kill_switch import StopReport
+from gaelp.budget.latch import LATCH_NAME, Latch
 from gaelp.budget.stop_alerts import alert_stopped
-from gaelp.budget.stop_report_text import shortfall
-from gaelp.cli.output import say, say_error, show_json, show_table, show_text
+from gaelp.budget.stop_report_text import describe_stops, shortfall
+from gaelp.cli.output import say, say_error, show_json, show_paragraph, show_table
 from gaelp.config import known_secrets
+from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
+from gaelp.errors import GaelpError
 from gaelp.observability import configure, mask, mask_text, register_secrets
 
 __all__ = ["report_problems", "report_stop"]
@@ -17,6 +21,8 @@ def report_stop(settings: Settings, report: StopReport, *, by: str, reason: str,
     """Show the outcome and alert people; `no_alerts` says why nobody can be alerted, empty if they can."""
     try:
         _show_stop(report, as_json=as_json)
+        if not as_json:
+            _show_earlier(settings, report)
     finally:  # alert people even if the output fails
         _alert(settings, report, by, reason, no_alerts)
 
@@ -31,7 +37,17 @@ def _show_stop(report: StopReport, *, as_json: bool) -> None:
     if not report.complete:
         say_error(mask_text(shortfall(report)))
     elif not as_json:
-        show_text(f"Stopped ({report.stop_id}). Nothing is granted until the release of this stop is approved.")
+        show_paragraph(f"Stopped ({report.stop_id}). Nothing is granted until the release of this stop is approved.")
+        if report.outcome("pause") == "none":
+            show_paragraph("No ad platform is connected, so nothing was paused there.")
+
+
+def _show_earlier(settings: Settings, report: StopReport) -> None:
+    """Say if spending was stopped already, since when and why."""
+    with suppress(GaelpError):  # a latch that holds no record still stops
+        record = Latch(absolute(settings.home) / LATCH_NAME).read()
+        if record is not None and record.id == report.stop_id and record.earlier:
+            show_paragraph(mask_text(f"It was stopped already. {describe_stops((*record.earlier, record))}."))
 
 
 def _alert(settings: Settings, report: StopReport, by: str, reason: str, no_alerts: str) -> None:

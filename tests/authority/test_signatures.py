@@ -54,9 +54,46 @@ def test_the_last_signature_needed_completes_it_and_says_before_what_is_missing(
 
 
 def test_without_a_key_it_only_says_how_things_are(store):
-    with pytest.raises(WaitingForPerson, match=r"^Releasing it needs 2. Signed by nobody"):
+    with pytest.raises(WaitingForPerson, match=r"^Releasing it needs 2. Signed by nobody.*Nothing is stored yet$"):
         signed(store, None)
-    assert store.approvals(ACTION) == ()
+    assert store.requests() == ()
+    with pytest.raises(WaitingForPerson):
+        signed(store, "ann")
+    with pytest.raises(WaitingForPerson, match=r"^Releasing it needs 2. Signed by ann"):
+        signed(store, None)
+
+
+def test_whoever_asks_others_to_sign_stores_the_request_alone(store):
+    asks = Signer(TRUST, None, "", asks=True)
+    with pytest.raises(WaitingForPerson, match=f"^Requested as {action_hash(ACTION)[:12]}. Releasing"):
+        require_signed(store, ACTION, POLICY, asks, "Releasing it needs 2")
+    assert (len(store.requests()), store.approvals(ACTION)) == (1, ())
+
+
+def test_a_key_that_does_not_count_leaves_no_request(store):
+    with pytest.raises(Refused, match="nobody of that name is trusted"):
+        signed(store, "eve")
+    with pytest.raises(BadInput, match="--reason is empty"):
+        require_signed(store, ACTION, POLICY, signer("ann", reason=""), "Releasing it needs 2")
+    assert store.requests() == ()
+
+
+def test_whoever_signs_twice_reads_that_it_counts_once_and_what_is_missing(store):
+    for _ in range(2):
+        with pytest.raises(WaitingForPerson) as waiting:
+            signed(store, "ann")
+    assert str(waiting.value).startswith("ann has signed this already, which counts once: nothing new is recorded.")
+    assert "Still needed: 1 more of 2 approvers (bob or cyd can sign)" in str(waiting.value)
+    assert len(store.approvals(ACTION)) == 1
+
+
+def test_a_signature_that_has_expired_is_given_again(store):
+    with pytest.raises(WaitingForPerson):
+        signed(store, "ann")
+    store.clock.advance(timedelta(hours=9))
+    with pytest.raises(WaitingForPerson, match=r"^The signature of ann is recorded"):
+        signed(store, "ann")
+    assert store.signed_by(ACTION) == ("ann",)
 
 
 def test_whoever_comes_after_the_last_signer_gets_the_same_answer(store):
@@ -104,8 +141,11 @@ def test_a_decision_is_valid_no_longer_than_the_policy_allows(store):
 
 def test_what_was_rejected_or_has_expired_is_asked_again_under_the_next_number(store):
     first = next_open_attempt(store, ACTION, POLICY, TRUST, (), used_for="")
+    assert store.requests() == ()
+    store.request(first)
     assert submit_decision(store, first, POLICY, signer("ann"), "reject") == "rejected"
     second = next_open_attempt(store, ACTION, POLICY, TRUST, (), used_for="")
+    store.request(second)
     store.clock.advance(timedelta(days=3))
     third = next_open_attempt(store, ACTION, POLICY, TRUST, (), used_for="")
     assert [action.attempt for action in (first, second, third)] == [1, 2, 3]

@@ -1,5 +1,6 @@
 """The latch stops while it exists, while it cannot be read, and while nobody can tell."""
 
+import json
 import os
 import signal
 import subprocess
@@ -142,6 +143,31 @@ def test_a_second_stop_replaces_the_first_without_a_gap(latch, monkeypatch):
     monkeypatch.setattr(os, "unlink", None)  # nothing may remove it on the way
     latch.set(StopRecord("two", RECORD.at, "test", "again"))
     assert latch.read().id == "two"
+
+
+def test_the_first_stop_and_the_latest_are_kept_with_their_reasons(latch):
+    latch.path.parent.mkdir()
+    for number in range(20):
+        latch.set(StopRecord(f"id-{number}", RECORD.at, "test", "\U0001f525" * 2000))
+    record = latch.read()
+    assert record.id == "id-19"
+    assert [stop.id for stop in record.earlier] == ["id-0", *(f"id-{number}" for number in range(12, 19))]
+    assert record.earlier[0].reason == "\U0001f525" * 500
+
+
+def test_a_stop_that_is_written_twice_is_not_its_own_predecessor(latch):
+    latch.path.parent.mkdir()
+    latch.set(RECORD)
+    latch.set(RECORD)
+    assert latch.read() == RECORD
+    assert "earlier" not in latch.path.read_text()
+
+
+@pytest.mark.parametrize("earlier", [3, "x", [3], [{"id": "a"}], [{"id": 3, "at": "", "by": "", "reason": ""}]])
+def test_a_record_with_other_things_for_earlier_stops_is_not_one(earlier):
+    values = json.loads(RECORD.as_json()) | {"earlier": earlier}
+    with pytest.raises(ValueError, match="record of a stop"):
+        StopRecord.from_json(json.dumps(values))
 
 
 def test_a_disk_that_is_full_still_stops(latch, monkeypatch):

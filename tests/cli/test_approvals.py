@@ -93,7 +93,7 @@ def test_a_slip_of_the_finger_signs_nothing(gaelp, keys):
 
 def test_what_has_a_command_of_its_own_is_decided_there(gaelp, keys, store):
     store.request(SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject="stop 1"))
-    [row] = waiting(gaelp)
+    [row] = waiting(gaelp, "--all")
     result = decided(gaelp, keys, "approve", "ann", row["action"])
     assert (result.exit_code, "gaelp revive" in result.stderr) == (2, True)
 
@@ -122,3 +122,23 @@ def test_whoever_signs_too_late_reads_who_signed_and_what_can_still_be_done(gael
     assert "approved by ann and bob" in late.stderr
     assert f"`gaelp approvals show {row['action']}`" in late.stderr
     assert "`gaelp kill`" in late.stderr
+
+
+@pytest.mark.usefixtures("requested")
+def test_whoever_approves_twice_reads_that_it_counts_once(gaelp, keys):
+    [row] = waiting(gaelp)
+    decided(gaelp, keys, "approve", "ann", row["action"])
+    again = decided(gaelp, keys, "approve", "ann", row["action"]).stdout
+    assert again.startswith("Nothing new is recorded: ann has already approved")
+    assert "Still needed: 1 more of 2 approvers (bob can sign)" in again
+    assert waiting(gaelp)[0]["signed_by"] == "ann"
+
+
+def test_a_release_that_another_stop_has_replaced_does_not_wait(gaelp, keys):
+    gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "UTC")
+    gaelp("kill")
+    gaelp("revive", "--key", keys / "ann.key", "--reason", "fixed")
+    assert [row["kind"] for row in waiting(gaelp)] == ["revive"]
+    gaelp("kill")
+    assert waiting(gaelp) == []
+    assert [row["state"] for row in waiting(gaelp, "--all")] == ["superseded"]

@@ -121,9 +121,9 @@ def test_a_damaged_file_is_not_whole(log, gaelp):
         "DELETE FROM requests",
     ],
 )
-def test_a_changed_request_is_not_whole(log, gaelp, statement):
+def test_a_changed_request_is_not_whole(log, here, gaelp, statement):
     gaelp("kill")
-    assert gaelp("revive").exit_code == 4
+    assert gaelp("revive", "--key", here / "keys" / "ann.key", "--reason", "fixed").exit_code == 4
     change(log, statement)
     result = gaelp("audit", "verify")
     assert (result.exit_code, "gaelp audit verify" in result.stderr) == (3, False)

@@ -80,7 +80,7 @@ def test_a_full_disk_behind_stdout_is_told_as_such(here, args):
         )
     assert done.returncode == 1
     assert "standard output" in done.stderr
-    assert "No space left on device" in done.stderr
+    assert "No space left on device" in " ".join(done.stderr.split())
     assert "defect" not in done.stderr
     assert "Traceback" not in done.stderr
 

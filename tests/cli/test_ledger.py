@@ -64,6 +64,15 @@ def test_verify_says_that_the_books_balance(gaelp):
     assert json.loads(gaelp("ledger", "verify", "--json").stdout)["balances"] is True
 
 
+def test_verify_counts_the_caps_that_show_lists(gaelp):
+    gaelp("ledger", "create", "acc", "--currency", "USD", "--time-zone", "UTC")
+    assert "There are no limits yet, so nothing may be spent" in gaelp("ledger", "show").stdout
+    for number, caps in ((1, "1 cap:"), (2, "2 caps:")):
+        gaelp("ledger", "limit", "campaign", f"c{number}", "5", "--account", "acc")
+        assert f"0 transfers, 0 journal entries, 0 adjustments and {caps}" in gaelp("ledger", "verify").stdout
+    assert json.loads(gaelp("ledger", "verify", "--json").stdout)["caps"] == 2
+
+
 def test_verify_exits_1_and_shows_what_disagrees(gaelp, ledger):
     with ledger.database.engine.begin() as connection:
         connection.execute(text("UPDATE ledger_cap SET posted_micros = 1"))

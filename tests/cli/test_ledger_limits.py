@@ -492,3 +492,41 @@ def test_limits_and_lost_approvals_are_found_on_postgres_too(gaelp, keys, databa
     for command in (("audit", "verify"), ("approvals", "list"), ("keys", "revoke", "bob")):
         lost = [gaelp(*command, **place) for _ in range(2)]
         assert [each.exit_code for each in lost] == [3, 3], lost[0].stderr
+
+
+# Asking others to sign
+
+
+def test_without_a_key_nothing_is_stored(gaelp, keys):
+    result = gaelp(*DAY, "50", *LIVE)
+    assert (result.exit_code, "Nothing is stored yet" in result.stderr) == (4, True)
+    assert "--request" in result.stderr
+    assert text(gaelp, "approval.requested") == []
+
+
+def test_a_key_that_nobody_trusts_leaves_no_request(gaelp, sign):
+    assert sign("eve", *DAY, "50", *LIVE).exit_code == 3
+    assert text(gaelp, "approval.requested") == []
+
+
+def test_a_request_is_stored_on_purpose_signed_by_others_and_then_carried_out(gaelp, keys):
+    asked = gaelp(*DAY, "50", "--request", *LIVE)
+    [row] = json.loads(gaelp("approvals", "list", "--json", *LIVE).stdout)["requests"]
+    assert (asked.exit_code, f"Requested as {row['action']}" in asked.stderr) == (4, True)
+    assert f"`gaelp approvals approve {row['action']} --key FILE --reason WHY`" in asked.stderr
+    for name in ("ann", "bob"):
+        gaelp("approvals", "approve", row["action"], "--key", keys / f"{name}.key", "--reason", "the plan", *LIVE)
+    assert gaelp(*DAY, "50", *LIVE).exit_code == 0
+    assert day_limit(gaelp) == 50
+
+
+def test_a_request_for_a_limit_that_has_changed_meanwhile_does_not_wait(gaelp, sign):
+    sign("ann", *DAY, "50", *LIVE)
+    assert [sign(name, *DAY, "70", *LIVE).exit_code for name in ("ann", "bob")] == [4, 0]
+    rows = json.loads(gaelp("approvals", "list", "--all", "--json", *LIVE).stdout)["requests"]
+    assert [row["state"] for row in rows] == ["superseded", "used"]
+
+
+def test_a_limit_that_was_the_same_before_says_so(gaelp):
+    gaelp(*DAY, "50")
+    assert gaelp(*DAY, "50").stdout == "account_day acc: at most $50.00, as before.\n"

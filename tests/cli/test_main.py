@@ -65,7 +65,7 @@ def test_wrong_usage_exits_2_and_leaves_stdout_empty(gaelp, args):
 
 def test_help_loads_neither_a_command_nor_what_commands_need(gaelp_process):
     loaded = set(ast.literal_eval(gaelp_process("-c", LOADED_BY_HELP).stderr))
-    needed = {"main", "interruption", "lazy_commands", "output", "reporting_group"}
+    needed = {"main", "interruption", "lazy_commands", "output", "reporting_group", "text_table"}
     assert loaded - {f"gaelp.cli.{name}" for name in needed} == {
         *("gaelp", "gaelp.cli", "gaelp.errors"),
         *("flows", "flows.commands", "flows.commands.register"),

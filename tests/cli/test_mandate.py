@@ -297,3 +297,54 @@ def test_who_signs_twice_is_listed_once(gaelp, sign):
 def test_an_unknown_mandate_and_a_missing_file_are_bad_input(gaelp, here, proposed):
     assert gaelp("mandate", "revoke", "ffff", *LIVE).exit_code == 2
     assert gaelp("mandate", "propose", here / "none.yaml", *LIVE).exit_code == 2
+
+
+def test_the_id_of_a_proposal_is_a_result_and_its_world_is_explained(gaelp, file):
+    shown = gaelp("mandate", "propose", file, *LIVE)
+    wanted = json.loads(gaelp("mandate", "propose", file, *LIVE, "--json").stdout)
+    assert shown.stdout.splitlines()[-1] == f"Its id: {wanted['mandate'][:12]}"
+    assert "World: sandbox. No real money can be spent under it" in shown.stdout
+    assert "because the settings name no ad platform (platform.name)" in shown.stderr
+
+
+def test_revoking_says_what_that_changed(gaelp, sign, proposed):
+    def revoke():
+        return gaelp("mandate", "revoke", proposed[:12], *LIVE).stdout
+
+    assert "never was in force, so nothing runs under it" in revoke()
+    assert "was revoked before; nothing changes" in revoke()
+    assert listed(gaelp) == ["revoked"]
+    waiting = json.loads(gaelp("approvals", "list", "--all", "--json", *LIVE).stdout)["requests"]
+    assert [row["state"] for row in waiting] == ["revoked"]
+
+
+def test_a_mandate_in_force_is_revoked_and_the_books_say_who_ended_it(gaelp, sign, proposed):
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    revoked = gaelp("mandate", "revoke", proposed[:12], "--reason", "too dear", *LIVE).stdout
+    assert "is revoked. Campaigns that run under it: `gaelp ledger reconcile` pauses them" in revoked
+    shown = gaelp("ledger", "show", *LIVE).stdout
+    assert f"The mandate {proposed[:12]} has ended: revoked by " in shown
+    assert ": too dear." in shown
+
+
+def test_a_mandate_that_a_stop_has_ended_is_not_called_breached(gaelp, sign, proposed):
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    gaelp("kill")
+    shown = gaelp("ledger", "show", *LIVE).stdout
+    [row] = [line for line in shown.splitlines() if line.startswith(f"mandate:{proposed[:12]} ")]
+    assert row.endswith("ended")
+    assert "has ended: the kill switch was set after it was signed." in shown
+    assert "the kill switch was set after it was signed" in gaelp("mandate", "list", *LIVE).stdout
+    assert "had ended before; now it is revoked as well" in gaelp("mandate", "revoke", proposed, *LIVE).stdout
+
+
+def test_digits_that_begin_no_mandate_are_answered_with_the_mandates_there_are(gaelp, proposed):
+    result = gaelp("mandate", "show", "zzzz", *LIVE)
+    assert result.exit_code == 2
+    assert f"no mandate begins with 'zzzz'; there are: {proposed[:12]} (mandate pilot until" in result.stderr
+
+
+def test_where_nobody_has_proposed_a_mandate_the_list_is_empty(gaelp):
+    listing = gaelp("mandate", "list")
+    assert (listing.exit_code, "There are no mandates" in listing.stdout) == (0, True)
+    assert json.loads(gaelp("mandate", "list", "--json").stdout) == {"mandates": []}

@@ -14,6 +14,7 @@ import pytest
 from gaelp.cli.output import (
     say,
     say_error,
+    say_unchanged,
     say_waiting,
     show_json,
     show_paragraph,
@@ -38,6 +39,7 @@ def test_numbers_that_json_does_not_have_are_refused(capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.usefixtures("sentences_as_wide_as_the_screen")
 def test_piped_sentences_and_tables_wrap_at_a_hundred_columns(capsys):
     show_paragraph("word " * 50, indent="  ")
     show_table(("key", "why"), [["a", "word " * 50]])
@@ -76,8 +78,12 @@ def test_a_long_message_is_wrapped_between_words_in_a_terminal_and_left_whole_el
     assert " ".join(lines).split() == f"{text} error: {text}".split()
 
 
-def test_a_word_in_a_piped_table_is_not_broken_and_brackets_are_shown(capsys):
+def test_a_word_in_a_table_is_not_broken_and_brackets_are_shown(capsys):
     show_table(("key", "value"), [["a" * 90, "[red]b[/red]" * 10]])
-    row = next(line for line in capsys.readouterr().out.splitlines() if "aaa" in line)
-    assert "a" * 90 in row
-    assert "[red]b[/red]" * 10 in row
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:] == ["a" * 90, "  value:", "  " + "[red]b[/red]" * 10]
+
+
+def test_a_traceback_is_shown_as_it_is(capsys):
+    say_unchanged("Traceback\n    " + "word " * 40)
+    assert capsys.readouterr().err.splitlines()[1] == "    " + "word " * 40

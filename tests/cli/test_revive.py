@@ -79,3 +79,17 @@ def test_a_release_that_found_no_ledger_does_not_speak_for_the_fence(gaelp, keys
     revive(gaelp, keys, "ann")
     released = revive(gaelp, keys, "bob")
     assert (released.exit_code, "their fence is still raised" in released.stdout) == (0, True)
+
+
+def test_every_stop_since_the_last_release_is_listed_and_all_its_alerts_are_closed(gaelp, keys, ledger):
+    gaelp("kill", "the bid is ten times too high")
+    again = gaelp("kill", "to be sure")
+    assert "stopped already" in again.stdout
+    assert "the bid is ten times too high; again at" in " ".join(again.stdout.split())
+    assert [stop.reason for stop in read_fence(ledger).earlier] == ["the bid is ten times too high"]
+    assert len(json.loads(gaelp("alerts", "list", "--json").stdout)["pending"]) == 2
+    first = revive(gaelp, keys, "ann")
+    assert "the bid is ten times too high; again at" in first.stderr
+    assert ": to be sure" in first.stderr
+    assert revive(gaelp, keys, "bob").exit_code == 0
+    assert json.loads(gaelp("alerts", "list", "--json").stdout)["pending"] == []

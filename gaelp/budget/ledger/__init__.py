@@ -3,7 +3,7 @@
 from gaelp.budget.ledger.accounts import AdAccount, known_account, open_account
 from gaelp.budget.ledger.caps import Bucket, Cap, CapKind
 from gaelp.budget.ledger.connection import LEDGER_NAME, Ledger, create_ledger, has_books, ledger_place, open_ledger
-from gaelp.budget.ledger.fence import lower_fence, raise_fence, read_fence, signed_before_release
+from gaelp.budget.ledger.fence import is_fenced, lower_fence, raise_fence, read_fence, signed_before_release
 from gaelp.budget.ledger.identity import books_id, known_books_id
 from gaelp.budget.ledger.input_checks import UNRESERVED
 from gaelp.budget.ledger.limits import (
@@ -77,6 +77,7 @@ __all__ = [
     "expire",
     "find_transfer",
     "has_books",
+    "is_fenced",
     "known_account",
     "known_books_id",
     "known_limit",

@@ -67,5 +67,8 @@ def find_account(connection: Connection, account_id: str) -> AdAccount:
     """Read the account with this id inside a transaction."""
     row = connection.execute(_FIND, {"id": account_id}).one_or_none()
     if row is None:
-        raise BadInput(f"account {account_id!r} is not known to the ledger: open it first")
+        raise BadInput(
+            f"account {account_id!r} is not known to the ledger: check the id, or create its books with"
+            f" `gaelp ledger create {account_id} --currency CURRENCY --time-zone ZONE`"
+        )
     return AdAccount(row.id, row.currency, row.time_zone)

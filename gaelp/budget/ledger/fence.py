@@ -1,6 +1,7 @@
 """The kill switch's flag inside the database: one row that every grant reads under a lock; a stop takes it alone."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ __all__ = [
     "FENCE_CLOSED",
     "fence_state",
     "is_before_release",
+    "is_fenced",
     "lower_fence",
     "raise_fence",
     "read_fence",
@@ -50,6 +52,12 @@ def fence_state(connection: Connection) -> str | None:
     return str(stop_id) or None
 
 
+def is_fenced(ledger: "Ledger") -> bool:
+    """Whether a stop is in force in the database; without its record."""
+    with ledger.snapshot() as connection:
+        return fence_state(connection) is not None
+
+
 def read_fence(ledger: "Ledger") -> StopRecord | None:
     """The record of the stop in force; raise if there is a stop whose record cannot be read."""
     with ledger.snapshot() as connection:
@@ -63,6 +71,9 @@ def read_fence(ledger: "Ledger") -> StopRecord | None:
 def raise_fence(ledger: "Ledger", record: StopRecord) -> None:
     """Stop spending: after this returns, no grant is stored any more, and every mandate has ended."""
     with ledger.alone() as connection:
+        if before := connection.execute(_READ_RECORD).scalar_one_or_none():
+            with suppress(GaelpError):  # a record that cannot be read holds no reason to keep
+                record = record.after(_parsed(str(fence_state(connection)), before))
         connection.execute(_RAISE, {"stop_id": record.id, "record": record.as_json()})
         connection.execute(_END_MANDATES)
 

@@ -18,7 +18,10 @@ __all__ = ["CapStatus", "Overview", "StateTotal", "overview"]
 
 
 class CapStatus(Frozen):
-    """A bucket; its headroom is negative if real cost exceeds the limit."""
+    """A bucket; its headroom is negative if real cost exceeds the limit.
+
+    `breached`: closed, so that nothing is granted. A mandate that has ended is closed as well.
+    """
 
     id: str
     kind: str
@@ -31,6 +34,11 @@ class CapStatus(Frozen):
     posted_micros: Micros
     headroom_micros: Micros
     breached: bool
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Whether real cost exceeds the limit."""
+        return self.posted_micros > self.limit_micros
 
 
 class StateTotal(Frozen):
