@@ -98,8 +98,11 @@ def _say_marked(mark: str, colour: str, text: str) -> None:
 
 def _fitted(text: str, indent: str = "") -> str:
     """Wrapped for a terminal; a pipe or a file gets each sentence on one line, as scripts search for it."""
-    is_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return wrapped(text, columns_of(sys.stderr), indent) if is_terminal else text
+    return wrapped(text, columns_of(sys.stderr), indent) if _is_terminal(sys.stderr) else text
+
+
+def _is_terminal(stream: IO[str] | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], stream: IO[str]) -> None:

@@ -1,4 +1,4 @@
-"""Every list fits: 100 columns where it is piped, 80 in a terminal of 80; only a word or a command may be longer."""
+"""Every list fits: 100 columns where it is piped, 80 in a terminal of 80, messages too; only a word or a command may be longer."""
 
 import re
 
@@ -96,13 +96,22 @@ def too_long(text, columns):
             yield line
 
 
-@pytest.mark.parametrize("columns", [100, 80])
-@pytest.mark.parametrize("words", LISTS, ids=" ".join)
-def test_no_list_is_wider_than_its_screen(run, monkeypatch, words, columns):
-    if columns != output.columns_of(None):
-        for name in ("columns_of", "_text_columns"):
-            monkeypatch.setattr(output, name, lambda _: columns)
+def shown(run, words):
     result = run(*words)
-    shown = result.stdout + "".join(line for line in result.stderr.splitlines(True) if '"logger"' not in line)
-    assert result.exit_code == EXIT_CODES.get(" ".join(words[:2]), 0), shown
-    assert list(too_long(shown, columns)) == []
+    messages = "".join(line for line in result.stderr.splitlines(True) if '"logger"' not in line)
+    assert result.exit_code == EXIT_CODES.get(" ".join(words[:2]), 0), result.stdout + messages
+    return result.stdout, messages
+
+
+@pytest.mark.parametrize("words", LISTS, ids=" ".join)
+def test_no_list_is_wider_than_a_hundred_columns_where_it_is_piped(run, words):
+    piped, _ = shown(run, words)
+    assert list(too_long(piped, 100)) == []
+
+
+@pytest.mark.parametrize("words", LISTS, ids=" ".join)
+def test_no_list_or_message_is_wider_than_its_terminal(run, monkeypatch, words):
+    for name in ("columns_of", "_text_columns"):
+        monkeypatch.setattr(output, name, lambda _: 80)
+    monkeypatch.setattr(output, "_is_terminal", lambda _: True)
+    assert [line for text in shown(run, words) for line in too_long(text, 80)] == []
