@@ -1,4 +1,4 @@
-"""Every list fits: 100 columns where it is piped, 80 in a terminal of 80, messages too; only a word or a command may be longer."""
+"""Lists fit: 100 columns piped, 80 in a terminal of 80, messages there too; only a word or a command may be longer."""
 
 import re
 
