@@ -18,7 +18,6 @@ __all__ = ["EFFECTS", "FALSE_ALARMS_MAX", "SIDES", "lift_trial", "not_kept"]
 
 FALSE_ALARMS_MAX = 0.06  # alpha is 5%; 2,000 runs have a standard error of half a point
 EFFECTS = (-0.3, 0.15, 0.3, 0.5)
-_RUNS_AT_ONCE = 250  # fits the cache
 
 DrawValues = Callable[[Generator, tuple[int, int]], Floats]
 Sides = tuple[DrawValues, DrawValues]
@@ -80,11 +79,7 @@ def not_kept(results: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _trial(plan: LiftPlan, threshold: float, sides: Sides, runs: int, looks: int, rng: Generator) -> dict[str, Any]:
-    parts = [
-        _looks_of(plan, threshold, *(draw(rng, (size, looks)) for draw in sides))
-        for size in np.diff([*range(0, runs, _RUNS_AT_ONCE), runs]).tolist()
-    ]
-    looks_by_kind = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    looks_by_kind = _looks_by_kind(plan, threshold, *(draw(rng, (runs, looks)) for draw in sides))
     better, worse = (looks_by_kind["better", 0.0] > 0).mean(), (looks_by_kind["worse", 0.0] > 0).mean()
     return {
         "false_better": float(better),
@@ -100,7 +95,9 @@ def _trial(plan: LiftPlan, threshold: float, sides: Sides, runs: int, looks: int
     }
 
 
-def _looks_of(plan: LiftPlan, threshold: float, treatment: Floats, control: Floats) -> dict[tuple[str, float], Any]:
+def _looks_by_kind(
+    plan: LiftPlan, threshold: float, treatment: Floats, control: Floats
+) -> dict[tuple[str, float], Any]:
     """The look at which each run finds something, by what is looked for and how large it truly is."""
     asked = [("better", 0.0), ("worse", 0.0), *(("worse" if effect < 0 else "better", effect) for effect in EFFECTS)]
     asked += [("promoted", effect) for effect in (threshold, *EFFECTS) if effect >= threshold]

@@ -21,7 +21,7 @@ from gaelp.arrays import Bools, Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 from gaelp.gates.criteria import Criterion, Gate
-from gaelp.gates.sequences import AsymptoticSequence
+from gaelp.gates.sequences import asymptotic_bounds
 
 __all__ = ["CLIPPED_MAX", "LiftInterval", "LiftPlan", "first_look", "lift_interval", "lift_plan"]
 
@@ -31,6 +31,7 @@ _BETS = 10  # each half of the one before, with half of its stake; small bets fi
 _EARLY = 5  # times the minimum: where the asymptotic sequence is narrowest, as in a sequential test
 _RATIO_MAX = 1e3  # of the means: beyond, a bound is infinite
 _BISECTIONS = 50
+_VALUES_AT_ONCE = 1 << 18  # of each side: 2 MB fit the cache
 
 _BET_SIZES = _LARGEST_BET * 0.5 ** np.arange(_BETS)
 _STAKES = 0.5 ** np.minimum(np.arange(1, _BETS + 1), _BETS - 1)  # they sum to 1
@@ -89,8 +90,13 @@ def first_look(
     """
     _check(treatment, control)
     winner, loser, ratio = (treatment, control, 1 + lift) if finds == "better" else (control, treatment, 1 / (1 + lift))
-    shown = _shown(winner / ratio, loser, plan)
-    return np.where(shown.any(axis=-1), shown.argmax(axis=-1) + 1, 0)
+    at_once = max(1, _VALUES_AT_ONCE // treatment.shape[-1])
+    looks = np.zeros(len(treatment), dtype=np.int64)
+    for first in range(0, len(treatment), at_once):
+        some = slice(first, first + at_once)
+        shown = _shown(winner[some] / ratio, loser[some], plan)
+        looks[some] = np.where(shown.any(axis=-1), shown.argmax(axis=-1) + 1, 0)
+    return looks
 
 
 def _largest_ratio(winner: Floats, loser: Floats, plan: LiftPlan) -> float:
@@ -123,12 +129,7 @@ def _shown_now(winner: Floats, loser: Floats, plan: LiftPlan) -> bool:
     if len(winner) < plan.minimum:
         return False
     if plan.clip_at is None:
-        x = winner - loser
-        distance = x - x.mean()
-        sequence = _asymptotic(plan)
-        sums = {"squares": float((distance**2).sum()), "cubes": float((distance**3).sum())}
-        sequence.load_state({"count": len(x), "mean": float(x.mean()), **sums})
-        return bool(sequence.bounds()[0] > 0)
+        return bool(_asymptotic_shown(winner - loser, plan)[-1])
     if _clipped_share(loser, plan.clip_at)[-1] > CLIPPED_MAX:
         return False
     gain = (winner - np.minimum(loser, plan.clip_at)) / plan.clip_at
@@ -136,18 +137,14 @@ def _shown_now(winner: Floats, loser: Floats, plan: LiftPlan) -> bool:
     return bool(np.logaddexp.reduce(log_capital) >= -math.log(plan.alpha))
 
 
-def _asymptotic(plan: LiftPlan) -> AsymptoticSequence:
-    return AsymptoticSequence(plan.alpha, _EARLY * plan.minimum)
-
-
 def _asymptotic_shown(x: Floats, plan: LiftPlan) -> Bools:
-    shown = np.zeros(x.shape, dtype=bool)
-    sequence = _asymptotic(plan)
-    for look in range(x.shape[-1]):
-        sequence.add(x[..., look])
-        if look + 1 >= plan.minimum:
-            shown[..., look] = sequence.bounds()[0] > 0
-    return shown
+    """Return at which looks the mean of x is shown to be positive; the first look shows nothing."""
+    n = np.arange(2, x.shape[-1] + 1)
+    first, second, third = (np.cumsum(x**power, axis=-1)[..., 1:] for power in (1, 2, 3))
+    mean = first / n
+    squares, cubes = second - n * mean**2, third - 3 * mean * second + 2 * n * mean**3
+    lower, _ = asymptotic_bounds(n, mean, squares, cubes, side_alpha=plan.alpha, tuned_for=_EARLY * plan.minimum)
+    return np.concatenate([np.zeros((*x.shape[:-1], 1), dtype=bool), lower > 0], axis=-1)
 
 
 def _clipped_share(side: Floats, clip_at: float | None) -> Floats:
