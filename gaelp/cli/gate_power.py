@@ -46,8 +46,8 @@ def power(
 ) -> None:
     """Show what the rules of a gate can see, with how many observations, days and dollars, before you spend any.
 
-    A row says: if the truth is **truth**, the rule tells it from **told from** with this **power**, given that
-    **sample**. *out of reach* is what the gate cannot see. **false alarms** is the chance that an agent exactly at the
+    A row says: if the truth is **truth**, a sample of that size distinguishes it from **compared with** with this
+    **power**. *out of reach* is what the gate cannot see. **false alarms** is the chance that an agent exactly at the
     threshold passes.
 
     - `gaelp gate power --gate scale --spend-per-day 100`
@@ -94,13 +94,14 @@ def _show_rule(gate: str, rule: RulePower, assumed: PowerAssumptions) -> None:
     show_paragraph(f"{gate}: {rule.figure} {rule.asked} (false alarms: {alarms})")
     if rule.rows:
         show_table(
-            ("truth", "told from", "power", rule.sample_metric, "days", "dollars"), [_cells(row) for row in rule.rows]
+            ("truth", "compared with", "power", rule.sample_metric, "days", "dollars"),
+            [_cells(row) for row in rule.rows],
         )
     if example := _example(rule):
         show_paragraph(
-            f"To tell {example.truth:.3g} from {example.against:.3g} with {example.power:.0%} power: {example.sample:,}"
-            f" {rule.sample_metric}, {example.days:,} days with {assumed.campaigns} campaigns at once, about"
-            f" ${example.dollars:,.0f} at ${assumed.spend_per_day:g} a day."
+            f"To distinguish {example.truth:.3g} from {example.against:.3g} with {example.power:.0%} power:"
+            f" {example.sample:,} {rule.sample_metric}, {example.days:,} days with {assumed.campaigns} campaigns"
+            f" at once, about ${example.dollars:,.0f} at ${assumed.spend_per_day:g} a day."
         )
     for note in rule.notes:
         show_paragraph(f"- {note}", indent="  ")

@@ -38,7 +38,7 @@ class Criterion(Goal):
         default=False, description="the bound comes from a confidence sequence at the gate's alpha"
     )
     clip_at: PositiveFloat | None = Field(
-        default=None, description="the sequence is a bet, and a larger observation counts as this; none: asymptotic"
+        default=None, description="the sequence is a bet on observations up to this; none: asymptotic"
     )
     why: str = Field(min_length=1, max_length=400, description="what would go wrong without this rule")
 

@@ -7,8 +7,9 @@ Soc. B 86, 2024; arXiv 2010.09686). It needs a limit only for the side that coul
 when the treatment is to be better, the treatment when it is to be worse. Spread and skewness may differ between the
 sides. Without `clip_at` the asymptotic sequence is used, which needs similar spreads.
 
-A value above `clip_at` counts as `clip_at`, which favours the other side by the share that is cut off. That share is
-reported; above 5% nothing is concluded.
+What exceeds `clip_at` is charged to the pairs that follow, so that it is not lost: values that are merely cut off would
+make the side with the larger spread look worse, which 20,000 looks find. The share that exceeds the limit is reported;
+above 5% nothing is concluded.
 """
 
 import math
@@ -23,9 +24,9 @@ from gaelp.errors import BadInput
 from gaelp.gates.criteria import Criterion, Gate
 from gaelp.gates.sequences import asymptotic_bounds
 
-__all__ = ["CLIPPED_MAX", "LiftInterval", "LiftPlan", "first_look", "lift_interval", "lift_plan"]
+__all__ = ["BEYOND_MAX", "LiftInterval", "LiftPlan", "first_look", "lift_interval", "lift_plan"]
 
-CLIPPED_MAX = 0.05  # share of a side's value: more, and the clipped mean says too little about the mean
+BEYOND_MAX = 0.05  # share of a side's value: with more, the bet is no longer about that side's mean
 _LARGEST_BET = 0.9  # of what could be lost at most: one observation at the limit leaves a tenth of the stake
 _BETS = 10  # each half of the one before, with half of its stake; small bets find small lifts
 _EARLY = 5  # times the minimum: where the asymptotic sequence is narrowest, as in a sequential test
@@ -46,13 +47,13 @@ class LiftPlan(Frozen):
 
 
 class LiftInterval(NamedTuple):
-    """The lift (0.15: 15% more than the control), its bounds, and how much of either side was cut off at the limit."""
+    """The lift (0.15: 15% more than the control), its bounds, and which share of either side exceeds the limit."""
 
     lift: float
     lower: float
     upper: float
     pairs: int
-    clipped_share: float
+    beyond_share: float
 
     def metrics(self, name: str) -> dict[str, float]:
         """As the figures that a gate reads."""
@@ -73,12 +74,12 @@ def lift_interval(treatment: Floats, control: Floats, plan: LiftPlan) -> LiftInt
     A bound is infinite (the lower one -1) while nothing is known.
     """
     _check(treatment, control)
-    clipped = max(_clipped_share(side, plan.clip_at)[..., -1] for side in (treatment, control))
+    beyond = max(_beyond_share(side, plan.clip_at)[..., -1] for side in (treatment, control))
     with np.errstate(divide="ignore", invalid="ignore"):
         lift = float(np.divide(treatment.sum(), control.sum())) - 1
     lower = _largest_ratio(treatment, control, plan) - 1
     ratio = _largest_ratio(control, treatment, plan)
-    return LiftInterval(lift, lower, 1 / ratio - 1 if ratio else math.inf, len(treatment), float(clipped))
+    return LiftInterval(lift, lower, 1 / ratio - 1 if ratio else math.inf, len(treatment), float(beyond))
 
 
 def first_look(
@@ -115,11 +116,11 @@ def _shown(winner: Floats, loser: Floats, plan: LiftPlan) -> Bools:
     if plan.clip_at is None:
         shown = _asymptotic_shown(winner - loser, plan)
     else:
-        gain = (winner - np.minimum(loser, plan.clip_at)) / plan.clip_at
+        gain = (winner - _spread_out(loser, plan.clip_at)) / plan.clip_at
         capital = sum(
             stake * np.cumprod(1 + bet * gain, axis=-1) for bet, stake in zip(_BET_SIZES, _STAKES, strict=True)
         )
-        shown = (capital >= 1 / plan.alpha) & (_clipped_share(loser, plan.clip_at) <= CLIPPED_MAX)
+        shown = (capital >= 1 / plan.alpha) & (_beyond_share(loser, plan.clip_at) <= BEYOND_MAX)
     shown[..., : plan.minimum - 1] = False
     return np.asarray(shown)
 
@@ -130,9 +131,9 @@ def _shown_now(winner: Floats, loser: Floats, plan: LiftPlan) -> bool:
         return False
     if plan.clip_at is None:
         return bool(_asymptotic_shown(winner - loser, plan)[-1])
-    if _clipped_share(loser, plan.clip_at)[-1] > CLIPPED_MAX:
+    if _beyond_share(loser, plan.clip_at)[-1] > BEYOND_MAX:
         return False
-    gain = (winner - np.minimum(loser, plan.clip_at)) / plan.clip_at
+    gain = (winner - _spread_out(loser, plan.clip_at)) / plan.clip_at
     log_capital = np.log1p(_BET_SIZES[:, None] * gain).sum(axis=1) + np.log(_STAKES)
     return bool(np.logaddexp.reduce(log_capital) >= -math.log(plan.alpha))
 
@@ -147,7 +148,15 @@ def _asymptotic_shown(x: Floats, plan: LiftPlan) -> Bools:
     return np.concatenate([np.zeros((*x.shape[:-1], 1), dtype=bool), lower > 0], axis=-1)
 
 
-def _clipped_share(side: Floats, clip_at: float | None) -> Floats:
+def _spread_out(side: Floats, clip_at: float) -> Floats:
+    """Charge what exceeds the limit to the pairs that follow, up to the limit of each; shape (..., pairs)."""
+    beyond = np.cumsum(side - clip_at, axis=-1)
+    carried = beyond - np.minimum(np.minimum.accumulate(beyond, axis=-1), 0)  # what is still to be charged
+    before = np.concatenate([np.zeros((*side.shape[:-1], 1)), carried[..., :-1]], axis=-1)
+    return np.asarray(np.clip(side + before - carried, 0, clip_at))
+
+
+def _beyond_share(side: Floats, clip_at: float | None) -> Floats:
     """Return which share of a side's value so far lies above the limit; shape (..., pairs)."""
     if clip_at is None:
         return np.zeros(side.shape)

@@ -1,8 +1,8 @@
 """What the rules of a gate can see: how large an effect, with which power, and how many observations, days and dollars.
 
 A rule that compares a bound passes an agent at the threshold with a chance of 2.5% or alpha, so an agent must be better
-than the threshold by what this module states. Power is the chance that a true figure `truth` is told from `against`,
-which is the threshold unless stated otherwise. Every answer rests on the assumptions.
+than the threshold by what this module states. Power is the chance that a true figure `truth` is distinguished from
+`against`, which is the threshold unless stated otherwise. Every answer rests on the assumptions.
 """
 
 import math
@@ -67,7 +67,7 @@ class PowerAssumptions(Frozen):
 
 
 class PowerRow(NamedTuple):
-    """One answer: with so many observations `truth` is told from `against` with this power; None: out of reach."""
+    """One answer: so many observations distinguish `truth` from `against` with this power; None: out of reach."""
 
     truth: float
     against: float
@@ -125,14 +125,14 @@ def _lift_rows(gate: Gate, rule: Criterion, assumed: PowerAssumptions) -> _Model
         )
         rows += [_row(rule, assumed, truth, against, power, _quantile(looks, power)) for power in POWERS]
     notes = (
-        f"told from 0: rollback (worse) and any improvement; promotion asks for more than {rule.threshold:g}",
+        f"compared with 0: rollback (worse) and any improvement; promotion asks for more than {rule.threshold:g}",
         f"out of reach: more than {_PAIRS_MAX:,} pairs",
     )
     if plan.clip_at is None:
         return _Model(None, rows, ("without clip_at false alarms exceed alpha where spreads differ", *notes))
     kept = (
         f"false alarms hold over all looks, whatever the spreads, if values are below clip_at={plan.clip_at:g} dollars"
-        " per dollar of budget; larger ones are cut off, and above 5% cut off nothing is concluded"
+        " per dollar of budget; if more than 5% of a side lies beyond, nothing is concluded"
     )
     return _Model(plan.alpha, rows, (kept, *notes))
 
@@ -246,7 +246,7 @@ def _rare_rows(rule: Criterion, assumed: PowerAssumptions) -> _Model:
 
 
 def _mean_rows(rule: Criterion, assumed: PowerAssumptions) -> _Model:
-    """A mean with a normal interval: which truth a number of observations tells from the threshold."""
+    """A mean with a normal interval: which truth a number of observations distinguishes from the threshold."""
     sd = assumed.sd_of(rule.metric)
     if sd is None or rule.compare == "value":
         return _Model(None, [], (_NO_MODEL,))

@@ -9,7 +9,8 @@ def test_a_gate_is_explained_in_a_table_with_an_example_in_words(gaelp):
     shown = " ".join(gaelp("gate", "power", "--gate", "pilot", "--spend-per-day", 50).stdout.split())
     assert "pilot: roi_lower_95 >= 0.05 (false alarms: at most 0.025)" in shown
     assert (
-        "To tell 0.3 from 0.05 with 80% power: 28 campaigns, 28 days with 20 campaigns at once, about $19,600" in shown
+        "To distinguish 0.3 from 0.05 with 80% power: 28 campaigns, 28 days with 20 campaigns at once, about $19,600"
+        in shown
     )
     assert "at $50 a day." in shown
     assert "accounting has no sampling error" in shown

@@ -7,7 +7,7 @@ import pytest
 
 from gaelp.errors import BadInput
 from gaelp.gates.criteria import load_gate
-from gaelp.gates.lift_test import CLIPPED_MAX, LiftPlan, first_look, lift_interval, lift_plan
+from gaelp.gates.lift_test import BEYOND_MAX, LiftPlan, first_look, lift_interval, lift_plan
 
 PLAN = LiftPlan(alpha=0.05, minimum=30, clip_at=50)
 ASYMPTOTIC = LiftPlan(alpha=0.05, minimum=30)
@@ -69,11 +69,23 @@ def test_nothing_is_known_below_the_minimum():
 def test_a_large_value_beyond_the_limit_stops_every_conclusion():
     treatment, control = pairs(lift=1.0)
     assert lift_interval(treatment, control, PLAN).lower > 0
-    control[7] = 3 * CLIPPED_MAX * control.sum()
+    control[7] = 3 * BEYOND_MAX * control.sum()
     end = lift_interval(treatment, control, PLAN)
-    assert end.clipped_share > CLIPPED_MAX
+    assert end.beyond_share > BEYOND_MAX
     assert end.lower == -1
     assert not first_look(treatment[None], control[None], PLAN, finds="better").any()
+
+
+def test_what_exceeds_the_limit_is_charged_to_the_pairs_that_follow():
+    # One value of 120 counts as 50, 50 and 20 of three pairs.
+    rng = np.random.default_rng(9)
+    treatment, control = rng.uniform(1, 3, 3000), np.full(3000, 1.0)
+    at_once, spread = control.copy(), control.copy()
+    at_once[100:103] = (120, 0, 0)
+    spread[100:103] = (50, 50, 20)
+    expected = lift_interval(treatment, spread, PLAN)
+    assert lift_interval(treatment, at_once, PLAN).lower == pytest.approx(expected.lower)
+    assert expected.beyond_share == 0
 
 
 def test_a_limit_that_is_too_low_shows_nothing_once_larger_values_have_occurred():
@@ -82,7 +94,7 @@ def test_a_limit_that_is_too_low_shows_nothing_once_larger_values_have_occurred(
     treatment, control = (rng.random(2000) < 0.02) * 50.0, (rng.random(2000) < 0.10) * 10.0
     end = lift_interval(treatment, control, PLAN.model_copy(update={"clip_at": 20}))
     assert end.upper == math.inf
-    assert end.clipped_share == pytest.approx(0.6)
+    assert end.beyond_share == pytest.approx(0.6)
 
 
 def test_the_plan_of_gate_4_is_a_bet_at_the_gates_alpha():
