@@ -1,4 +1,4 @@
-"""`gaelp gate`: list the gates that wait for a person, show the evidence, decide."""
+"""`gaelp gate`: list the gates that wait for a person, show the evidence, decide; and what a gate can see at all."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from flows.gate_desk import decide, list_waiting, show_gate
+from gaelp.cli.gate_power import power
 from gaelp.cli.keys import PassphraseFileOption, open_key
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.startup import prepare_reading
@@ -75,3 +76,6 @@ def rerun(
 ) -> None:
     """Repeat the phase, with another seed and judged on other episodes."""
     decide(prepare_reading(config).settings, "rerun", run, code=verdict, why=why, who=who, key=None)
+
+
+app.command()(power)

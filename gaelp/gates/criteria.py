@@ -2,9 +2,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import (
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from gaelp.checks.goal import Goal, Metric
 from gaelp.checks.limit import Bound
@@ -30,6 +37,9 @@ class Criterion(Goal):
     sequential: bool = Field(
         default=False, description="the bound comes from a confidence sequence at the gate's alpha"
     )
+    clip_at: PositiveFloat | None = Field(
+        default=None, description="the sequence is a bet on observations up to this; none: asymptotic"
+    )
     why: str = Field(min_length=1, max_length=400, description="what would go wrong without this rule")
 
     @model_validator(mode="after")
@@ -40,7 +50,17 @@ class Criterion(Goal):
                 f"{self.metric}: sequential compares value, which has no error that could hold at every look;"
                 f" allowed: {cautious}"
             )
+        if self.clip_at is not None and not self.sequential:
+            raise ValueError(
+                f"{self.metric}: clip_at={self.clip_at:g} belongs to a sequential rule: mark it, or remove it"
+            )
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_record(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out a limit that is not given: verdicts were stored and hashed before there was one."""
+        record = super()._as_record(write)
+        return record if self.clip_at is not None else {key: record[key] for key in record if key != "clip_at"}
 
 
 class Gate(Frozen):

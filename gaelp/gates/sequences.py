@@ -23,7 +23,14 @@ import numpy.typing as npt
 
 from gaelp.arrays import Floats
 
-__all__ = ["AsymptoticSequence", "BoundedSequence", "ConfidenceSequence", "asymptotic_radius", "bounded_radius"]
+__all__ = [
+    "AsymptoticSequence",
+    "BoundedSequence",
+    "ConfidenceSequence",
+    "asymptotic_bounds",
+    "asymptotic_radius",
+    "bounded_radius",
+]
 
 
 _SMALLEST = 1e-150  # sum of squares that counts as a spread
@@ -78,13 +85,8 @@ class AsymptoticSequence:
         """The two ends; infinite while all observations are equal, because their spread is then unknown."""
         if self.count < 2:
             return np.full_like(self._mean, -math.inf), np.full_like(self._mean, math.inf)
-        known = self._squares > _SMALLEST  # below it their cubes vanish
-        sd = np.sqrt(np.where(known, self._squares, 1) / (self.count - 1))
-        skewness = self._cubes / self.count / sd**3
-        radius = asymptotic_radius(self.count, 1.0, side_alpha=self._side_alpha, tuned_for=self._tuned_for)
-        below = sd * np.maximum(radius, _unskewed(radius, skewness, self.count))
-        above = sd * np.maximum(radius, -_unskewed(-radius, skewness, self.count))
-        return np.where(known, self._mean - below, -math.inf), np.where(known, self._mean + above, math.inf)
+        sums = (self._mean, self._squares, self._cubes)
+        return asymptotic_bounds(self.count, *sums, side_alpha=self._side_alpha, tuned_for=self._tuned_for)
 
     def state(self) -> dict[str, float]:
         """Count, mean and the two sums."""
@@ -152,6 +154,20 @@ def asymptotic_radius(count: npt.ArrayLike, sd: npt.ArrayLike, *, side_alpha: fl
     return np.asarray(sd * np.sqrt(squared))
 
 
+def asymptotic_bounds(
+    count: npt.ArrayLike, mean: Floats, squares: Floats, cubes: Floats, *, side_alpha: float, tuned_for: float
+) -> tuple[Floats, Floats]:
+    """The two ends after `count` observations, at least 2, from the sums of squared and cubed distances to the mean."""
+    n = np.asarray(count, dtype=np.float64)
+    known = squares > _SMALLEST  # below it their cubes vanish
+    sd = np.sqrt(np.where(known, squares, 1) / (n - 1))
+    skewness = cubes / n / sd**3
+    radius = asymptotic_radius(n, 1.0, side_alpha=side_alpha, tuned_for=tuned_for)
+    below = sd * np.maximum(radius, _unskewed(radius, skewness, n))
+    above = sd * np.maximum(radius, -_unskewed(-radius, skewness, n))
+    return np.where(known, mean - below, -math.inf), np.where(known, mean + above, math.inf)
+
+
 def bounded_radius(count: int, sd: float, *, side_alpha: float) -> tuple[Floats, Floats]:
     """About half the width after 1 to `count` observations in [0, 1] with standard deviation `sd`; shape (count,).
 
@@ -164,7 +180,7 @@ def bounded_radius(count: int, sd: float, *, side_alpha: float) -> tuple[Floats,
     return (log_alpha + np.cumsum(sd**2 * _loss(bets))) / total, total**2 / np.cumsum(bets**2)
 
 
-def _unskewed(distance: Floats, skewness: Floats, count: int) -> Floats:
+def _unskewed(distance: Floats, skewness: Floats, count: Floats) -> Floats:
     """Where Hall's transformation, inverted, puts an end that lies `distance` standard deviations from the mean."""
     skew = np.where(np.abs(skewness) < _SKEWNESS_MIN, _SKEWNESS_MIN, skewness)
     return np.asarray(3 / skew * (np.cbrt(1 + skew * (distance - skew / (6 * count))) - 1))

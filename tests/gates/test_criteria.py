@@ -84,6 +84,13 @@ def test_the_improvement_at_scale_is_watched_with_a_stated_alpha():
     assert [rule.metric for rule in gate.criteria if rule.sequential] == ["improvement"]
 
 
+def test_a_rule_without_a_limit_is_recorded_as_before_there_was_one():
+    assert "clip_at" not in Criterion.model_validate(RULE).model_dump()
+    limited = Criterion.model_validate(rule(sequential=True, clip_at=50))
+    assert limited.model_dump()["clip_at"] == 50
+    assert Criterion.model_validate_json(limited.model_dump_json()) == limited
+
+
 @pytest.mark.parametrize(
     ("bound", "compare", "figure"),
     [
@@ -129,6 +136,8 @@ def test_a_rule_without_a_required_field_is_refused_by_its_name(tmp_path, field)
         ({"metric": "Reward!"}, "saw 'Reward!'"),
         ({"compare": "value", "sequential": True}, "sequential compares value"),
         ({"sequential": True}, "the gate has no alpha"),
+        ({"clip_at": 50}, "clip_at=50 belongs to a sequential rule"),
+        ({"clip_at": 0, "sequential": True}, "greater than 0"),
     ],
 )
 def test_a_wrong_value_is_refused_in_words(tmp_path, changes, seen):
