@@ -15,6 +15,7 @@ from gaelp.gates import as_rows
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
 from gaelp.gates.verdict_table import decision_text
+from gaelp.phases.gate_answers import answer_problem
 
 __all__ = ["ask_in_terminal"]
 
@@ -48,7 +49,7 @@ def ask_in_terminal(question: GateQuestion, store: DecisionStore, progress: str 
             except (Refused, ValidationError) as problem:
                 if question_status(question, SystemClock().now()) == "expired":
                     raise
-                _say(_reason(problem))
+                _say(answer_problem(problem))
     except _DecidedElsewhereError as elsewhere:
         decision = elsewhere.decision
         say("")
@@ -115,13 +116,6 @@ def _typed(prompt: str, decided: Callable[[], GateDecision | None]) -> str:
     if not line:  # Ctrl-D
         raise EOFError
     return line.strip()
-
-
-def _reason(problem: Refused | ValidationError) -> str:
-    if isinstance(problem, Refused):
-        return str(problem)
-    first = problem.errors(include_url=False)[0]
-    return f"{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def _say(text: str) -> None:

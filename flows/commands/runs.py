@@ -17,11 +17,12 @@ from gaelp.cli.output import show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.config.environment import process_environment
+from gaelp.errors import Refused
 from gaelp.gates.decisions import GateDecision, GateQuestion
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import RunRecord, find_run, note_end, phases_done
+from gaelp.phases.runs import RunRecord, find_run, note_end, phases_done, read_end
 from gaelp.types import RunId
 
 __all__ = ["resume", "runs", "status", "stop"]
@@ -49,7 +50,7 @@ def _row(record: RunRecord, state: str) -> tuple[str, ...]:
 
 
 def _as_json(record: RunRecord, state: str) -> dict[str, Any]:
-    return record.model_dump(mode="json") | {"state": state, "stands": state}  # the latter is its name of old
+    return record.model_dump(mode="json") | {"state": state, "stands": state}  # both names are read
 
 
 def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
@@ -96,6 +97,8 @@ def resume(
     """Resume a run that was interrupted, crashed or expired; what it finished is not computed again."""
     home = prepare_reading(config, in_home=True).settings.home
     record = find_run(home, run)
+    if _is_finished(home, record):
+        return
     if record.driver == "train":
         from gaelp.cli.train import train  # noqa: PLC0415 - torch takes seconds that `gaelp status` need not spend
 
@@ -113,6 +116,22 @@ def resume(
     retry_phases(run)
     retry(record.driver_id)
     show_text(f"run {run} is scheduled again; `gaelp status {run}` shows its state")
+
+
+def _is_finished(home: Path, record: RunRecord) -> bool:
+    """Whether nothing is left to resume, and how the run ended if so; Refused for one that was refused or rejected."""
+    run, results = record.run_id, phases_done(home, record.run_id)
+    end = read_end(RunFolder(home, RunId(run)))
+    if end is not None and end.state in {"Refused", "Rejected"}:
+        raise Refused(f"run {run} has ended: {end.text}. Nothing is left to resume; `gaelp run` begins another run")
+    if not (end.is_final if end else record.driver == "train" and results):
+        return False
+    finished = f"finished at {end.at:%Y-%m-%d %H:%M:%S} UTC" if end else "has finished training"
+    show_paragraph(f"Run {run} {finished}: nothing is left to resume.")
+    for result in results[-1:]:
+        show_paragraph(result.verdict.summary)
+    show_text(f"gaelp gate show {run}  every rule with its figures\ngaelp status {run}     phases and decisions")
+    return True
 
 
 def stop(run: RunArgument, config: ConfigOption = None) -> None:

@@ -54,7 +54,7 @@ def test_a_run_at_work_is_stopped_and_the_queued_one_behind_it_begins_and_resume
     [last] = [run["run_id"] for run in json.loads(deployed.gaelp("runs", "--json")) if run["driver_id"] == third]
     assert "Cancelled" in deployed.gaelp("stop", last)
     deployed.until(lambda: f"'{second}' is queued" in deployed.log(), 90, "the log to say so")
-    assert states(deployed)[first] == "Running"
+    assert states(deployed)[first] == "at work (Running in the UI)"
     assert "Cancelling" in deployed.gaelp("stop", first_id)
     deployed.wait_for(first, "Cancelled", seconds=90)
     assert states(deployed)[first].startswith("Cancelled")

@@ -32,7 +32,7 @@ def test_the_gate_is_asked_left_with_ctrl_c_and_passed_by_a_decision_from_elsewh
     screen.press("\x03")
     assert screen.ended() == 4
     [run] = json.loads(folder.gaelp("runs", "--json"))
-    assert run["state"] == "waiting at gate simulation"
+    assert run["state"] == f"waiting at gate simulation: `gaelp gate show {run['run_id']}`"
     assert f"gaelp resume {run['run_id']}" in screen.text()
     assert "error" not in screen.text()
     again = terminal([*GAELP, "resume", run["run_id"]], 80, **where)
