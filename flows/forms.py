@@ -8,7 +8,7 @@ import pydantic
 from prefect.input import RunInput
 from pydantic import Field
 
-from gaelp.gates.approval_effect import approval_effect
+from gaelp.gates.approval_effect import answer_effects, approval_effect
 from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQuestion
 from gaelp.gates.verdict_context import VerdictContext
 from gaelp.gates.verdict_table import plain_text
@@ -20,11 +20,6 @@ __all__ = ["BudgetGateForm", "GateForm", "form_for", "form_of", "prefilled", "re
 FormT = TypeVar("FormT", bound=RunInput)
 
 _NOTHING_MORE = VerdictContext()
-_EFFECT_OF: dict[GateChoice, str] = {
-    "approve": "approve continues",
-    "reject": "reject ends the run",
-    "rerun": "rerun trains with another seed",
-}
 
 
 class GateForm(RunInput):
@@ -103,7 +98,7 @@ def _shown(question: GateQuestion) -> type[GateForm]:
     *others, last = question.choices
     decision = Field(
         title=f"Decision: type {', '.join(others)} or {last}" if others else f"Decision: type {last}",
-        description=", ".join(_EFFECT_OF[choice] for choice in question.choices),
+        description=answer_effects(question.choices),
         pattern=f"^({'|'.join(question.choices)})$",
     )
     verdict = Field(title=f"Code of the verdict ({CODE_LENGTH} characters, see above)", pattern=f"^{question.code}")

@@ -60,7 +60,8 @@ def list_waiting(settings: Settings, *, as_json: bool) -> None:
         ],
     )
     first = questions[0]
-    show_text(f"gaelp gate show {first.run_id}; gaelp gate approve {first.run_id} --verdict {first.code} --why 'WHY'")
+    show_text(f"gaelp gate show {first.run_id}")
+    show_text(f"gaelp gate {first.choices[0]} {first.run_id} --verdict {first.code} --why 'WHY'")
 
 
 def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:

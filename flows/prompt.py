@@ -12,10 +12,12 @@ from gaelp.cli.output import columns_of, say, say_table, wrapped
 from gaelp.clock import SystemClock
 from gaelp.errors import Refused, WaitingForPerson
 from gaelp.gates import as_rows
+from gaelp.gates.approval_effect import answer_effects
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
 from gaelp.gates.verdict_table import decision_text
 from gaelp.phases.gate_answers import answer_problem
+from gaelp.phases.looks import look_text
 
 __all__ = ["ask_in_terminal"]
 
@@ -45,11 +47,14 @@ def ask_in_terminal(question: GateQuestion, store: DecisionStore, progress: str 
     try:
         while True:
             try:
-                return store.decide(_answer(question, lambda: store.decision(question)))
+                decision = store.decide(_answer(question, lambda: store.decision(question)))
             except (Refused, ValidationError) as problem:
                 if question_status(question, SystemClock().now()) == "expired":
                     raise
                 _say(answer_problem(problem))
+            else:
+                say(f"{decision.choice} recorded for gate {decision.gate}, by {decision.who}")
+                return decision
     except _DecidedElsewhereError as elsewhere:
         decision = elsewhere.decision
         say("")
@@ -74,7 +79,10 @@ def _show(question: GateQuestion, progress: str) -> None:
     say(f"\nGate {question.gate} of run {question.run_id}, attempt {question.attempt}, verdict {question.code}\n")
     say_table(_COLUMNS, [[row[column] for column in _COLUMNS] for row in as_rows(question.verdict)])
     _say("\n" + "\n".join(decision_text(question.verdict, progress)) + "\n")
-    _say("Answer here, or with `gaelp gate` from elsewhere. Ctrl-C leaves the run waiting.")
+    looks = look_text(question.looks)
+    _say(f"{looks[0].upper()}{looks[1:]}. `gaelp gate show {question.run_id}` gives the reason for every rule.")
+    effects = answer_effects(question.choices)
+    _say(f"{effects[0].upper()}{effects[1:]}. Ctrl-C leaves the run waiting; `gaelp gate` answers it from elsewhere.")
 
 
 def _answer(question: GateQuestion, decided: Callable[[], GateDecision | None]) -> GateDecision:

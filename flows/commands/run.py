@@ -12,7 +12,7 @@ from flows.commands.approve import Approve
 from flows.server import terminal_server
 from gaelp.cli.interruption import stopped_by_hand
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import columns_of, say, show_json, show_text, wrapped
+from gaelp.cli.output import columns_of, say, show_json, show_paragraph, wrapped
 from gaelp.cli.phase_tables import show_phase
 from gaelp.cli.startup import prepare_run
 from gaelp.cli.training_progress import shown_progress
@@ -131,4 +131,4 @@ def _raise_why(state: Any) -> None:
 def _show(result: Mapping[str, Any]) -> None:
     for phase in result["phases"]:
         show_phase(PhaseResult.model_validate({key: value for key, value in phase.items() if key != "result"}))
-    show_text(f"Run {result['run_id']} finished; `gaelp status {result['run_id']}` shows who decided what.")
+    show_paragraph(f"Run {result['run_id']} finished; `gaelp status {result['run_id']}` shows who decided what.")

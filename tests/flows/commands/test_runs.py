@@ -59,4 +59,4 @@ def test_a_rejected_run_is_not_resumed(shown, tmp_path):
 
 
 def test_the_help_says_where_ids_come_from(shown):
-    assert "The id of a run; `gaelp runs` lists them." in " ".join(" ".join(shown("status", "--help")).split())
+    assert "The id of a run; gaelp runs lists them." in " ".join(" ".join(shown("status", "--help")).split())
