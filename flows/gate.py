@@ -49,10 +49,11 @@ def pass_gate(run: Run, declared: PhaseDeclaration, previous: PhaseResult | None
     for attempt in range(1, declared.attempts_max + 1):
         result = _result(run, declared, attempt, previous)
         decision = _decided(run, declared, result)
-        if decision.choice == "approve":
-            return result
         if decision.choice == "reject":
             raise GateClosed("Rejected", f"rejected by {decision.who} at gate {decision.gate}: {decision.why}")
+        get_run_logger().info("gate %s: %s by %s: %s", decision.gate, decision.choice, decision.who, decision.why)
+        if decision.choice == "approve":
+            return result
     raise GateClosed(
         "Rejected", f"rejected after {declared.attempts_max} attempts, the most allowed: no further rerun is made"
     )

@@ -26,7 +26,7 @@ from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.runs import RunRecord, find_run, phases_done, read_end
 from gaelp.types import RunId
 
-__all__ = ["decide", "list_waiting", "show_gate"]
+__all__ = ["decide", "list_waiting", "show_commands", "show_gate"]
 
 _NEXT: dict[GateChoice, str] = {
     "approve": "the run resumes",
@@ -59,9 +59,13 @@ def list_waiting(settings: Settings, *, as_json: bool) -> None:
             for question in questions
         ],
     )
-    first = questions[0]
-    show_text(f"gaelp gate show {first.run_id}")
-    show_text(f"gaelp gate {first.choices[0]} {first.run_id} --verdict {first.code} --why 'WHY'")
+    show_commands(questions[0])
+
+
+def show_commands(question: GateQuestion) -> None:
+    """The commands to look at a verdict and to decide on it."""
+    show_text(f"gaelp gate show {question.run_id}")
+    show_text(f"gaelp gate {question.choices[0]} {question.run_id} --verdict {question.code} --why 'WHY'")
 
 
 def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:

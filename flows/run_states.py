@@ -112,7 +112,7 @@ class RunStates:
         """Where a run waits whose server answers; the server calls each of these states Suspended."""
         history = self._decisions.history(record.run_id)
         if history and (question := history[-1][0]) and history[-1][1] is None:
-            return f"{_waiting(question)} (Suspended in the UI): `gaelp gate show {record.run_id}`"
+            return f"{_waiting(question)} (Suspended in the UI)"
         return "waiting for a long phase, or about to resume (Suspended in the UI)"
 
     def _open_question(self, run_id: str) -> GateQuestion | None:
@@ -154,7 +154,7 @@ def working_process(folder: RunFolder, record: RunRecord) -> int | None:
 def _after_question(question: GateQuestion, decision: GateDecision | None) -> str:
     """The state of a run in a terminal that no process works on, after its last question."""
     if decision is None:
-        return f"{_waiting(question)}: `gaelp gate show {question.run_id}`"
+        return _waiting(question)
     if decision.choice == "reject":
         return f"Rejected by {decision.who} at gate {question.gate}: {decision.why}"
     return f"{_DECIDED[decision.choice]} at gate {question.gate}: `gaelp resume {question.run_id}` resumes it"

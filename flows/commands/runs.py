@@ -11,6 +11,7 @@ import typer
 from flows.commands.approve import Approve
 from flows.commands.gate import RunArgument
 from flows.connection import connect
+from flows.gate_desk import show_commands
 from flows.run_states import RunStates, working_process
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_paragraph, show_table, show_text
@@ -18,7 +19,7 @@ from gaelp.cli.startup import prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.config.environment import process_environment
 from gaelp.errors import Refused
-from gaelp.gates.decisions import GateDecision, GateQuestion
+from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
@@ -69,6 +70,8 @@ def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = 
     show_text(f"begun {begun} with {record.config or 'a config not recorded'}{options}, in {_DRIVEN_BY[record.driver]}")
     for line in (*map(_phase_text, done), *(_decision_text(*asked) for asked in history)):
         show_paragraph(line, indent="  ")
+    if history and history[-1][1] is None and question_status(history[-1][0], SystemClock().now()) != "expired":
+        show_commands(history[-1][0])
 
 
 def _phase_text(result: PhaseResult) -> str:

@@ -97,7 +97,7 @@ def test_a_decision_made_while_the_server_is_down_resumes_the_run_at_the_next_up
     flow_run_id = deployed.begin()
     deployed.wait_for(flow_run_id, "Suspended")
     run_id = deployed.run_id(flow_run_id)
-    assert states(deployed)[flow_run_id].startswith("waiting at gate simulation (Suspended in the UI)")
+    assert states(deployed)[flow_run_id] == "waiting at gate simulation (Suspended in the UI)"
     deployed.stop()
     code = deployed.waiting(run_id)["code"]
     deployed.gaelp("gate", "approve", run_id, "--verdict", code, "--why", "every rule holds", "--who", "Ada")

@@ -104,7 +104,7 @@ def test_a_run_decided_while_its_server_is_down_says_so_and_what_resumes_it(home
 @pytest.mark.parametrize(
     ("on_server", "shown"),
     [
-        ("Suspended", "waiting at gate simulation (Suspended in the UI): `gaelp gate show r`"),
+        ("Suspended", "waiting at gate simulation (Suspended in the UI)"),
         ("Running", "at work (Running in the UI)"),
         ("Submitting", "starting (Submitting in the UI)"),
         ("Crashed: no heartbeat", "Crashed: no heartbeat"),
@@ -125,7 +125,7 @@ def test_a_terminal_run_is_interrupted_waits_and_is_approved(home, passing_verdi
     home.run("terminal")
     assert home.state() == "interrupted: `gaelp resume r`"
     question = home.ask(passing_verdict())
-    assert home.state() == "waiting at gate simulation: `gaelp gate show r`"
+    assert home.state() == "waiting at gate simulation"
     home.decide(question, "approve")
     assert home.state() == "approved at gate simulation: `gaelp resume r` resumes it"
 
