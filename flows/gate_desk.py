@@ -134,7 +134,7 @@ def decide(
         how = "recorded"
     else:
         how = f"was recorded at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC already"
-    show_text(f"{decision.choice} {how} for gate {decision.gate} of run {decision.run_id}, by {decision.who}")
+    show_paragraph(f"{decision.choice} {how} for gate {decision.gate} of run {decision.run_id}, by {decision.who}")
     _wake(settings.home, question, decision)
 
 

@@ -78,11 +78,13 @@ def _decide_later(question: GateQuestion) -> str:
 def _show(question: GateQuestion, progress: str) -> None:
     say(f"\nGate {question.gate} of run {question.run_id}, attempt {question.attempt}, verdict {question.code}\n")
     say_table(_COLUMNS, [[row[column] for column in _COLUMNS] for row in as_rows(question.verdict)])
-    _say("\n" + "\n".join(decision_text(question.verdict, progress)) + "\n")
     looks = look_text(question.looks)
-    _say(f"{looks[0].upper()}{looks[1:]}. `gaelp gate show {question.run_id}` gives the reason for every rule.")
+    lines = [*decision_text(question.verdict, progress), f"It is {looks}."]
+    _say("\n" + "\n".join(lines) + "\n")
     effects = answer_effects(question.choices)
-    _say(f"{effects[0].upper()}{effects[1:]}. Ctrl-C leaves the run waiting; `gaelp gate` answers it from elsewhere.")
+    _say(f"Why each rule is asked: gaelp gate show {question.run_id}")
+    _say(f"{effects[0].upper()}{effects[1:]}.")
+    _say("Ctrl-C leaves the run waiting; `gaelp gate` answers it from elsewhere.")
 
 
 def _answer(question: GateQuestion, decided: Callable[[], GateDecision | None]) -> GateDecision:

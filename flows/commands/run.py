@@ -119,8 +119,11 @@ def _stop_like_ctrl_c(_signal_number: int, _frame: object) -> None:
 def _raise_why(state: Any) -> None:
     message = state.message or "the flow ended without a reason"
     match state.name:
-        case "Refused" | "Rejected":
+        case "Refused":
             raise Refused(message)
+        case "Rejected":  # somebody's decision, not an error
+            say(wrapped(f"The run was {message}", columns_of(sys.stderr)))
+            raise typer.Exit(Refused.exit_code)
         case "Waiting":
             say(wrapped(message, columns_of(sys.stderr)))
             raise typer.Exit(WaitingForPerson.exit_code)

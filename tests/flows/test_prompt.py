@@ -76,7 +76,7 @@ def test_the_question_is_visible_at_any_width_and_ctrl_c_or_ctrl_d_leaves_the_ru
     assert "No better than the rule it started from (mpc)." in lines
     assert any(line.startswith("Approving does not allow any spending.") for line in lines)
     for sentence in (
-        "The first run judged on these data.",
+        "It is the first run judged on these data.",
         "Approve continues, reject ends the run, rerun trains with another seed.",
         "Ctrl-C leaves the run waiting",
     ):
