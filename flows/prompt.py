@@ -78,11 +78,10 @@ def _decide_later(question: GateQuestion) -> str:
 def _show(question: GateQuestion, progress: str) -> None:
     say(f"\nGate {question.gate} of run {question.run_id}, attempt {question.attempt}, verdict {question.code}\n")
     say_table(_COLUMNS, [[row[column] for column in _COLUMNS] for row in as_rows(question.verdict)])
-    looks = look_text(question.looks)
-    lines = [*decision_text(question.verdict, progress), f"It is {looks}."]
-    _say("\n" + "\n".join(lines) + "\n")
+    lines = [*decision_text(question.verdict, progress), f"It is {look_text(question.looks)}."]
+    _say("\n" + "\n".join(lines))
+    say(f"\nThe reason for each rule: gaelp gate show {question.run_id}")
     effects = answer_effects(question.choices)
-    _say(f"Why each rule is asked: gaelp gate show {question.run_id}")
     _say(f"{effects[0].upper()}{effects[1:]}.")
     _say("Ctrl-C leaves the run waiting; `gaelp gate` answers it from elsewhere.")
 
