@@ -1,9 +1,8 @@
 """The watch of `gaelp up`: marks runs whose process is gone, and wakes suspended ones that need not wait any longer.
 
-A run in state Running without a heartbeat has crashed.
-
-Prefect's own way, an automation on heartbeat events, also marks suspended and queued runs when an event is lost on a
-busy database. So the state is read first: only a run in state Running can have crashed.
+A run in state Running without a heartbeat has crashed. Prefect's own way, an automation on heartbeat events, also marks
+suspended and queued runs when an event is lost on a busy database. So the state is read first: only a run in state
+Running can have crashed.
 """
 
 import threading

@@ -156,7 +156,9 @@ def _suspend_and_ask(run: Run, question: GateQuestion, page: str, context: Verdi
     key = pause_key(run.flow_run_id, question)
     get_run_logger().info(
         "run %s waits at gate %s for a person: Resume in the UI, or `gaelp gate show %s`",
-        *(run.run_id, question.gate, run.run_id),
+        run.run_id,
+        question.gate,
+        run.run_id,
     )
     suspend_flow_run(wait_for_input=form, timeout=max(1, int(left.total_seconds())), key=key)
     raise GaelpError(f"the server did not suspend run {run.run_id} under {key}: `gaelp resume {run.run_id}` asks again")

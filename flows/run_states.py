@@ -111,7 +111,8 @@ class RunStates:
     def _state_of_suspended(self, record: RunRecord) -> str:
         """Where a run waits whose server answers; the server calls each of these states Suspended."""
         history = self._decisions.history(record.run_id)
-        if history and (question := history[-1][0]) and history[-1][1] is None:
+        question, decision = history[-1] if history else (None, None)
+        if question is not None and decision is None:
             return f"{_waiting(question)} (Suspended in the UI)"
         return "waiting for a long phase, or about to resume (Suspended in the UI)"
 

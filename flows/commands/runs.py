@@ -100,7 +100,7 @@ def resume(
     """Resume a run that was interrupted, crashed or expired; what it finished is not computed again."""
     home = prepare_reading(config, in_home=True).settings.home
     record = find_run(home, run)
-    if _is_finished(home, record):
+    if _show_if_finished(home, record):
         return
     if record.driver == "train":
         from gaelp.cli.train import train  # noqa: PLC0415 - torch takes seconds that `gaelp status` need not spend
@@ -121,8 +121,8 @@ def resume(
     show_text(f"run {run} is scheduled again; `gaelp status {run}` shows its state")
 
 
-def _is_finished(home: Path, record: RunRecord) -> bool:
-    """Whether nothing is left to resume, and how the run ended if so; Refused for one that was refused or rejected."""
+def _show_if_finished(home: Path, record: RunRecord) -> bool:
+    """Show how a run ended and return True if nothing is left to resume; Refused where it was refused or rejected."""
     run, results = record.run_id, phases_done(home, record.run_id)
     end = read_end(RunFolder(home, RunId(run)))
     if end is not None and end.state in {"Refused", "Rejected"}:
