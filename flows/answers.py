@@ -16,7 +16,7 @@ from prefect.client.schemas.objects import FlowRunInput
 
 from gaelp.gates.decisions import GateQuestion
 
-__all__ = ["FormAnswer", "answers_to", "pause_key"]
+__all__ = ["FormAnswer", "answers_to", "key_prefix", "pause_key"]
 
 _LIMIT = 200  # the most that the server returns at once; nobody answers a gate that often
 _STATE = "suspended-"  # Prefect puts these in front of a pause key and behind it
@@ -42,18 +42,18 @@ def pause_key(flow_run_id: str, question: GateQuestion) -> str:
     used = {given.key for given in _inputs(flow_run_id, question)}
     with get_client(sync_client=True) as client:
         fired = client.read_flow_run(UUID(flow_run_id)).empirical_policy.pause_keys or set()
-    keys = (f"{_prefix(question)}{number}" for number in count(1))
+    keys = (f"{key_prefix(question)}{number}" for number in count(1))
     return next(key for key in keys if key not in fired and f"{_STATE}{key}{_SCHEMA}" not in used)
 
 
-def _prefix(question: GateQuestion) -> str:
+def key_prefix(question: GateQuestion) -> str:
     """What all pause keys of a question begin with; one that expired and is asked again is another question."""
     opened = question.opened_at.strftime("%Y%m%d%H%M%S%f")
     return f"{question.gate}-{question.attempt}-{question.code}-{opened}-"
 
 
 def _inputs(flow_run_id: str, question: GateQuestion) -> list[FlowRunInput]:
-    prefix = f"{_STATE}{_prefix(question)}"
+    prefix = f"{_STATE}{key_prefix(question)}"
     with get_client(sync_client=True) as client:
         return client.filter_flow_run_input(UUID(flow_run_id), key_prefix=prefix, limit=_LIMIT, exclude_keys=set())
 

@@ -1,7 +1,8 @@
-"""The watch over runs whose process is gone: a run in state Running without a heartbeat has crashed.
+"""The watch of `gaelp up`: marks runs whose process is gone, and wakes suspended ones that need not wait any longer.
 
-Prefect's own way, an automation on heartbeat events, also marks suspended and queued runs when an event is lost on a
-busy database. So the state is read first: only a run in state Running can have crashed.
+A run in state Running without a heartbeat has crashed. Prefect's own way, an automation on heartbeat events, also marks
+suspended and queued runs when an event is lost on a busy database. So the state is read first: only a run in state
+Running can have crashed.
 """
 
 import threading
@@ -16,8 +17,11 @@ from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.exceptions import PrefectException
 from prefect.states import Crashed
 
+from flows.flow_runs import wake_decided
 from flows.long_phases import wake_pipelines
 from gaelp.clock import SystemClock
+from gaelp.config import Settings
+from gaelp.errors import GaelpError
 from gaelp.observability.logs import get_logger
 
 __all__ = ["CRASHED_AFTER", "mark_crashed", "watching_for_crashes"]
@@ -27,7 +31,7 @@ _LOOK_EVERY_S = 15.0
 
 
 @contextmanager
-def watching_for_crashes() -> Iterator[None]:
+def watching_for_crashes(settings: Settings) -> Iterator[None]:
     """Look every few seconds while inside; a look that fails is logged, and the next one is made all the same."""
     stopping = threading.Event()
 
@@ -36,8 +40,9 @@ def watching_for_crashes() -> Iterator[None]:
             try:
                 mark_crashed(SystemClock().now())
                 wake_pipelines()
-            except (httpx.HTTPError, PrefectException) as problem:
-                get_logger(__name__).warning("could not look for crashed runs", reason=str(problem))
+                wake_decided(settings)
+            except (httpx.HTTPError, PrefectException, GaelpError) as problem:
+                get_logger(__name__).warning("could not look for crashed or decided runs", reason=str(problem))
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

@@ -22,6 +22,7 @@ from flows.full_pipeline import gaelp
 from flows.long_phases import DEPLOYMENT, long_phase
 from flows.safety_watch import safety_watch
 from flows.simulation import simulation
+from gaelp.config import Settings
 
 __all__ = ["WEEKLY", "QueuedOnce", "deployments", "serve_deployments"]
 
@@ -30,13 +31,15 @@ _EVERY_TEN_MINUTES = "*/10 * * * *"
 _RUNS_AT_ONCE = 4
 
 
-def serve_deployments(config: str, overrides: list[str], *, cron: str, shared_as: str | None) -> None:
+def serve_deployments(
+    settings: Settings, config: str, overrides: list[str], *, cron: str, shared_as: str | None
+) -> None:
     """Execute the runs of the deployments until interrupted, and mark those whose process died as crashed."""
     runner = Runner(pause_on_shutdown=False, limit=_RUNS_AT_ONCE)
     for deployed in deployments(config, overrides, cron=cron, shared_as=shared_as):
         runner.add_deployment(deployed)
     logging.getLogger("prefect.runner.state_proposer").addFilter(QueuedOnce())
-    with watching_for_crashes():
+    with watching_for_crashes(settings):
         asyncio.run(_run_until_stopped(runner))
 
 

@@ -14,6 +14,7 @@ from prefect.client.schemas.filters import (
     FlowRunFilterExpectedStartTime,
     FlowRunFilterState,
     FlowRunFilterStateType,
+    FlowRunFilterTags,
 )
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.responses import SetStateStatus
@@ -21,16 +22,29 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Cancelling, Scheduled
 
+from flows.answers import key_prefix
 from flows.forms import form_of
 from flows.home_secret import home_id
 from flows.long_phases import phase_runs
 from flows.run import run_name
 from gaelp.clock import SystemClock
+from gaelp.config import Settings
 from gaelp.errors import BadInput, Refused
 from gaelp.gates.decisions import GateDecision
-from gaelp.phases.runs import RunRecord
+from gaelp.phases.gate_answers import approvals_of_run
+from gaelp.phases.runs import RunRecord, all_runs
 
-__all__ = ["cancel", "cancel_phases", "is_suspended", "queued_runs", "retry", "retry_phases", "state_name", "wake"]
+__all__ = [
+    "cancel",
+    "cancel_phases",
+    "is_suspended",
+    "queued_runs",
+    "retry",
+    "retry_phases",
+    "state_name",
+    "wake",
+    "wake_decided",
+]
 
 _NO_FORM = "Run input schema not found."  # the server's message
 _FLOWS = ("gaelp", "simulation")
@@ -72,8 +86,9 @@ def wake(flow_run_id: str, decision: GateDecision) -> None:
     with get_client(sync_client=True) as client:
         for wait_s in (1, 2, 4, 8, 0):
             response = client.resume_flow_run(UUID(flow_run_id), run_input=form)
-            # The server answers 200 also where it refuses; and a run is suspended a moment before its form is known.
-            if response.status == SetStateStatus.ACCEPT:
+            # The server answers 200 also where it refuses; a run is suspended a moment before its form is known; and
+            # the watch of `gaelp up` may have woken it in between.
+            if response.status == SetStateStatus.ACCEPT or not _state(flow_run_id).is_paused():
                 return
             time.sleep(wait_s)
         reason = getattr(response.details, "reason", None)
@@ -85,6 +100,29 @@ def wake(flow_run_id: str, decision: GateDecision) -> None:
         f"the decision is recorded, but flow run {flow_run_id} was not woken: {reason}. Give the same command again, or"
         " look at the run in the UI"
     )
+
+
+def wake_decided(settings: Settings) -> list[str]:
+    """Wake the runs of this home that are suspended at a gate decided while no server answered; returns their ids."""
+    suspended = FlowRunFilter(
+        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.PAUSED])),
+        tags=FlowRunFilterTags(all_=["gaelp"]),
+    )
+    with get_client(sync_client=True) as client:
+        keys = {
+            str(flow_run.id): flow_run.state.state_details.pause_key or ""
+            for flow_run in client.read_flow_runs(flow_run_filter=suspended)
+            if flow_run.state is not None
+        }
+    waiting = [record for record in all_runs(settings.home) if record.driver_id in keys] if keys else []
+    woken = []
+    for record in waiting:
+        history = approvals_of_run(settings, record.run_id).decisions().history(record.run_id)
+        question, decision = history[-1] if history else (None, None)
+        if question and decision and keys[record.driver_id].startswith(key_prefix(question)):
+            wake(record.driver_id, decision)
+            woken.append(record.run_id)
+    return woken
 
 
 def retry(flow_run_id: str) -> None:

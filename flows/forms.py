@@ -2,13 +2,13 @@
 
 import copy
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import pydantic
 from prefect.input import RunInput
 from pydantic import Field
 
-from gaelp.gates.approval_effect import approval_effect
+from gaelp.gates.approval_effect import answer_effects, approval_effect
 from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQuestion
 from gaelp.gates.verdict_context import VerdictContext
 from gaelp.gates.verdict_table import plain_text
@@ -23,20 +23,12 @@ _NOTHING_MORE = VerdictContext()
 
 
 class GateForm(RunInput):
-    """A person's answer at a gate. It cannot be sent empty, and its default rejects."""
+    """A person's answer at a gate; nothing is preset, so that nobody decides by sending the form as it is."""
 
-    decision: GateChoice = Field(
-        default="reject", description="approve: continue; reject: end the run; rerun: train with another seed"
-    )
-    verdict: str = Field(
-        title="Code of the verdict",
-        min_length=CODE_LENGTH,
-        max_length=64,
-        pattern="^[0-9a-f]+$",
-        description=f"The {CODE_LENGTH} characters in the first lines above, of the verdict you looked at",
-    )
-    who: str = Field(min_length=1, max_length=200, description="Your name")
-    why: str = Field(min_length=1, max_length=500, description="The reason, for whoever asks later")
+    decision: GateChoice
+    verdict: str = Field(min_length=CODE_LENGTH, max_length=64, pattern="^[0-9a-f]+$")
+    who: str = Field(min_length=1, max_length=200, title="Your name")
+    why: str = Field(min_length=1, max_length=500, title="Why (for whoever asks later)")
 
 
 class BudgetGateForm(GateForm):
@@ -51,17 +43,20 @@ class BudgetGateForm(GateForm):
 _FORMS: dict[str, type[GateForm]] = {"history": BudgetGateForm, "pilot": BudgetGateForm}
 
 
-def form_for(question: GateQuestion, page: str | None, context: VerdictContext = _NOTHING_MORE) -> type[GateForm]:
-    """The form of one question; above its fields is what a decision needs."""
-    form = _FORMS.get(question.gate, GateForm)
-    allowed = tuple(choice for choice in ("reject", "approve", "rerun") if choice in question.choices)
-    return prefilled(_narrowed(form, allowed), _text(question, page, context))
+def form_for(
+    question: GateQuestion, page: str | None, context: VerdictContext = _NOTHING_MORE, notice: str = ""
+) -> type[GateForm]:
+    """The form of one question; above its fields is what a decision needs.
+
+    `notice` is why the last answer did not count, where there was one.
+    """
+    return prefilled(_shown(question), _text(question, page, context, notice))
 
 
 def read_answer(question: GateQuestion, answer: Mapping[str, Any]) -> dict[str, Any]:
     """The answer's fields for a decision, checked against the strict form whatever form the server was given."""
     form = _FORMS.get(question.gate, GateForm)
-    strict = form.model_validate(dict(answer))
+    strict = form.model_validate({key: text.strip() if isinstance(text, str) else text for key, text in answer.items()})
     named = strict.verdict
     hash_if_named = question.evidence_hash if question.evidence_hash.startswith(named) else named.ljust(64, "0")
     limits = {"daily": strict.daily_budget * MICROS_PER_UNIT} if isinstance(strict, BudgetGateForm) else {}
@@ -94,14 +89,24 @@ def prefilled(form: type[FormT], description: str | None = None, **defaults: Any
     return made
 
 
-def _narrowed(form: type[GateForm], choices: tuple[str, ...]) -> type[GateForm]:
-    field = copy.deepcopy(form.model_fields["decision"])
-    field.annotation = Literal[choices]  # type: ignore[assignment]
-    fields: dict[str, Any] = {"decision": (field.annotation, field)}
-    return pydantic.create_model(form.__name__, __base__=form, **fields)
+def _shown(question: GateQuestion) -> type[GateForm]:
+    """The form as the UI shows it: the server refuses a word that is not offered and the code of another verdict.
+
+    The decision is typed, as in a terminal: a list of choices in this dialog closes as soon as it is clicked on. Titles
+    say everything, as each further line takes one from the text above the fields on a small screen.
+    """
+    *others, last = question.choices
+    decision = Field(
+        title=f"Decision: type {', '.join(others)} or {last}" if others else f"Decision: type {last}",
+        description=answer_effects(question.choices),
+        pattern=f"^({'|'.join(question.choices)})$",
+    )
+    verdict = Field(title=f"Code of the verdict ({CODE_LENGTH} characters, see above)", pattern=f"^{question.code}")
+    fields: dict[str, Any] = {"decision": (str, decision), "verdict": (str, verdict)}
+    return pydantic.create_model(GateForm.__name__, __base__=_FORMS.get(question.gate, GateForm), **fields)
 
 
-def _text(question: GateQuestion, page: str | None, context: VerdictContext) -> str:
+def _text(question: GateQuestion, page: str | None, context: VerdictContext, notice: str) -> str:
     verdict = question.verdict
     effect = approval_effect(verdict.gate.follows)
     context = context.with_fact("looks", f"{look_text(question.looks)}; attempt {question.attempt}")
@@ -109,9 +114,9 @@ def _text(question: GateQuestion, page: str | None, context: VerdictContext) -> 
         context = context.with_fact("rules", verdict.gate.file.text)
     page_link = f"[Look at every rule, the bidders and the learning curve]({page}). " if page else ""
     paragraphs = [
-        f"**{verdict.outcome.upper()}, run {question.run_id}.** {plain_text(verdict.summary)}",
+        f"**The last answer does not count.** {plain_text(notice)}" if notice else "",
+        f"**{verdict.outcome.upper()}, run {question.run_id}.** {plain_text(f'{verdict.summary} {context.progress}')}",
         f"Code of this verdict: `{question.code}`. {page_link}Expires {question.expires_at:%Y-%m-%d %H:%M} UTC.",
-        plain_text(context.progress),
         f"**Approving allows** {effect.allows}. **It does not allow** {effect.does_not_allow}.",
         "\n".join(f"- {label}: {plain_text(text)}" for label, text in context.facts),
     ]

@@ -4,14 +4,15 @@ from typing import Any
 
 from prefect import flow
 
+from flows.end_log import log_end
 from flows.gate import pass_gates
-from flows.run import ApprovalMode, GateClosed, begin, failure_on_record
+from flows.run import ApprovalMode, GateClosed, begin, failure_on_record, flow_run_name
 from gaelp.phases import declared
 
 __all__ = ["gaelp"]
 
 
-@flow(name="gaelp", flow_run_name="gaelp", persist_result=True, result_serializer="json")
+@flow(name="gaelp", flow_run_name=flow_run_name, persist_result=True, result_serializer="json")
 def gaelp(
     config: str = "quick-test",
     overrides: list[str] | None = None,
@@ -28,5 +29,6 @@ def gaelp(
         with failure_on_record(run):
             passed = pass_gates(run, declared.PHASES)
     except GateClosed as closed:
+        log_end(run.flow_run_id, closed.sentence(run.run_id))
         return closed.state()
     return run.finished(*passed)

@@ -25,6 +25,7 @@ from gaelp.gates.decisions import CODE_LENGTH, GateDecision, GateQuestion
 from gaelp.gates.verdict_context import VerdictContext
 from gaelp.gates.verdict_table import failed_text
 from gaelp.phases.declaration import PhaseDeclaration, check_model
+from gaelp.phases.gate_answers import answer_problem
 from gaelp.phases.gate_questions import find_decision, judging_time, question_about, questions_about
 from gaelp.phases.looks import looks_so_far
 from gaelp.phases.phase_result import PhaseResult, read_result
@@ -48,11 +49,14 @@ def pass_gate(run: Run, declared: PhaseDeclaration, previous: PhaseResult | None
     for attempt in range(1, declared.attempts_max + 1):
         result = _result(run, declared, attempt, previous)
         decision = _decided(run, declared, result)
+        if decision.choice == "reject":
+            raise GateClosed("Rejected", f"rejected by {decision.who} at gate {decision.gate}: {decision.why}")
+        get_run_logger().info("gate %s: %s by %s: %s", decision.gate, decision.choice, decision.who, decision.why)
         if decision.choice == "approve":
             return result
-        if decision.choice == "reject":
-            raise GateClosed("Rejected", f"gate {decision.gate}: rejected by {decision.who}: {decision.why}")
-    raise GateClosed("Rejected", f"{declared.attempts_max} attempts were made, and the last was to be made again")
+    raise GateClosed(
+        "Rejected", f"rejected after {declared.attempts_max} attempts, the most allowed: no further rerun is made"
+    )
 
 
 def _result(run: Run, declared: PhaseDeclaration, attempt: int, previous: PhaseResult | None) -> PhaseResult:
@@ -78,8 +82,8 @@ def _carried_out(
 def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateDecision:
     """The decision on a result; GateClosed where there is nothing to decide."""
     history = questions_about(run.decisions, result)
-    if history:
-        _record_answers(run, history[-1])  # first: an accepted answer is recorded whatever follows
+    # First of all: an accepted answer is recorded whatever follows.
+    notice = _record_answers(run, history[-1]) if history else ""
     announce(f"judging gate {result.verdict.gate.name}")
     now = SystemClock().now()
     verdict = judge(result.verdict.gate, result.verdict.evidence, judging_time(run.folder, run.decisions, result, now))
@@ -92,25 +96,25 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateD
     check_model(declared, result, result.model_hash, run.settings.home)
     computed = question_about(declared, result, verdict, now, run.settings.gate)
     computed = computed.model_copy(update={"looks": looks, "waker": run.flow_run_id})
-    decision = find_decision(run.decisions, computed) or _asked(run, computed, page, context)
+    decision = find_decision(run.decisions, computed) or _asked(run, computed, page, context, notice)
     if decision.choice == "approve":
         check_model(declared, result, computed.model_hash, run.settings.home)
     return decision
 
 
-def _asked(run: Run, computed: GateQuestion, page: str, context: VerdictContext) -> GateDecision:
+def _asked(run: Run, computed: GateQuestion, page: str, context: VerdictContext, notice: str) -> GateDecision:
     """Ask, then look up in the record what was decided."""
-    _ask(run, run.decisions.ask(computed), page, context)
+    _ask(run, run.decisions.ask(computed), page, context, notice)
     decision = find_decision(run.decisions, computed)
     if decision is None:
         raise Refused(f"gate {computed.gate} of run {computed.run_id}: no decision is on record, so the run ends here")
     return decision
 
 
-def _ask(run: Run, question: GateQuestion, page: str, context: VerdictContext) -> None:
+def _ask(run: Run, question: GateQuestion, page: str, context: VerdictContext, notice: str) -> None:
     match run.approval:
         case "person":
-            _suspend_and_ask(run, question, page, context)
+            _suspend_and_ask(run, question, page, context, notice)
         case "prompt":
             _prompt(run, question, context.progress)
         case "auto":
@@ -140,40 +144,49 @@ def _automatic(question: GateQuestion) -> GateDecision:
     )
 
 
-def _suspend_and_ask(run: Run, question: GateQuestion, page: str, context: VerdictContext) -> NoReturn:
+def _suspend_and_ask(run: Run, question: GateQuestion, page: str, context: VerdictContext, notice: str) -> NoReturn:
     """Suspend until the form is sent; the flow then runs again from the top and finds the answer.
 
     The pause key names the question and how often it was asked, never how often the flow was started: an answer is
     found by whatever process comes next, also after a crash between its arrival and our record.
     """
     ui = PREFECT_UI_URL.value()
-    form = form_for(question, f"{ui}{page}" if ui else None, context)
+    form = form_for(question, f"{ui}{page}" if ui else None, context, notice)
     left = question.expires_at - SystemClock().now()
     key = pause_key(run.flow_run_id, question)
+    get_run_logger().info(
+        "run %s waits at gate %s for a person: Resume in the UI, or `gaelp gate show %s`",
+        run.run_id,
+        question.gate,
+        run.run_id,
+    )
     suspend_flow_run(wait_for_input=form, timeout=max(1, int(left.total_seconds())), key=key)
     raise GaelpError(f"the server did not suspend run {run.run_id} under {key}: `gaelp resume {run.run_id}` asks again")
 
 
-def _record_answers(run: Run, question: GateQuestion) -> GateDecision | None:
-    """Record the first answer to this question that counts, with the time at which the server accepted it."""
-    if run.approval != "person":
-        return None
-    if decided := run.decisions.decision(question):
-        return decided
+def _record_answers(run: Run, question: GateQuestion) -> str:
+    """Record the first answer to this question that counts, with the time at which the server accepted it.
+
+    Return why the last answer does not count, empty where one counts or none was given.
+    """
+    if run.approval != "person" or run.decisions.decision(question):
+        return ""
+    problem = ""
     for answer in answers_to(run.flow_run_id, question):
         try:
-            fields = read_answer(question, answer.fields)
-            return run.decisions.decide(
+            run.decisions.decide(
                 GateDecision(
                     run_id=question.run_id,
                     gate=question.gate,
                     decided_at=max(answer.accepted_at, question.opened_at),
                     through="form",
-                    **fields,
+                    **read_answer(question, answer.fields),
                 )
             )
-        except (Refused, ValidationError) as problem:
-            get_run_logger().warning(
-                "the answer given at gate %s does not count, it is asked again: %s", question.gate, problem
-            )
-    return None
+        except (Refused, ValidationError) as refused:
+            problem = answer_problem(refused)
+        else:
+            return ""
+    if problem:
+        get_run_logger().warning("gate %s asks again, the last answer does not count: %s", question.gate, problem)
+    return problem

@@ -13,20 +13,26 @@ from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_te
 from gaelp.clock import Clock, SystemClock
 from gaelp.config import Settings
 from gaelp.config.environment import process_environment
-from gaelp.errors import BadInput, GaelpError, WaitingForPerson
+from gaelp.errors import BadInput, WaitingForPerson
 from gaelp.gates import Verdict, as_rows
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQuestion, question_status
 from gaelp.gates.verdict_table import decision_text
-from gaelp.phases.gate_answers import approvals_of_run, check_answer
+from gaelp.phases.gate_answers import answer_problem, approvals_of_run, check_answer
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
 from gaelp.phases.looks import look_text
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import find_run, phases_done
+from gaelp.phases.runs import RunRecord, find_run, phases_done, read_end
 from gaelp.types import RunId
 
-__all__ = ["decide", "list_waiting", "show_gate"]
+__all__ = ["decide", "list_waiting", "show_commands", "show_gate"]
+
+_NEXT: dict[GateChoice, str] = {
+    "approve": "the run resumes",
+    "reject": "the run ends as Rejected within a minute",
+    "rerun": "the run repeats the phase",
+}
 
 
 def list_waiting(settings: Settings, *, as_json: bool) -> None:
@@ -53,9 +59,13 @@ def list_waiting(settings: Settings, *, as_json: bool) -> None:
             for question in questions
         ],
     )
-    first = questions[0]
-    show_text(f"  gaelp gate show {first.run_id}")
-    show_text(f"  gaelp gate approve {first.run_id} --verdict {first.code} --why 'WHY'")
+    show_commands(questions[0])
+
+
+def show_commands(question: GateQuestion) -> None:
+    """The commands to look at a verdict and to decide on it."""
+    show_text(f"  gaelp gate show {question.run_id}")
+    show_text(f"  gaelp gate {question.choices[0]} {question.run_id} --verdict {question.code} --why 'WHY'")
 
 
 def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:
@@ -124,7 +134,7 @@ def decide(
         how = "recorded"
     else:
         how = f"was recorded at {decision.decided_at:%Y-%m-%d %H:%M:%S} UTC already"
-    show_text(f"{decision.choice} {how} for gate {decision.gate} of run {decision.run_id}, by {decision.who}")
+    show_paragraph(f"{decision.choice} {how} for gate {decision.gate} of run {decision.run_id}, by {decision.who}")
     _wake(settings.home, question, decision)
 
 
@@ -164,8 +174,7 @@ def _decision(**fields: Any) -> GateDecision:
     try:
         return GateDecision(**fields)
     except ValidationError as problem:
-        first = problem.errors(include_url=False)[0]
-        raise BadInput(f"--{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise BadInput(f"--{answer_problem(problem)}") from None
 
 
 def _question(home: Path, store: DecisionStore, run: str, code: str) -> GateQuestion:
@@ -181,24 +190,31 @@ def _question(home: Path, store: DecisionStore, run: str, code: str) -> GateQues
 
 
 def _wake(home: Path, question: GateQuestion, decision: GateDecision) -> None:
-    """Resume the run if it is suspended on a server, or say how a run in a terminal is resumed."""
-    record = find_run(home, question.run_id)
-    if record.driver != "deployment":
-        process = RunFolder(home, RunId(question.run_id)).holder()
+    """Resume the run if it is suspended on a server, or say what resumes it."""
+    record, folder = find_run(home, question.run_id), RunFolder(home, RunId(question.run_id))
+    if (end := read_end(folder)) is not None and end.is_final:
+        say(f"run {question.run_id} has ended ({end.text}): nothing is left to do")
+    elif record.driver != "deployment":
+        process = folder.holder()
         by = f"process {process}, which waits in its terminal," if process else f"`gaelp resume {question.run_id}`"
         say(f"{by} resumes the run")
-        return
+    else:
+        _wake_on_server(home, record, decision)
+
+
+def _wake_on_server(home: Path, record: RunRecord, decision: GateDecision) -> None:
     try:
         connect(home, process_environment())
-    except NoServer as problem:
-        raise GaelpError(f"the decision is recorded, but {problem}; then give the same command again") from None
+    except NoServer:
+        say("its server is down: the run resumes when `gaelp up` runs")
+        return
     from flows.flow_runs import is_suspended, wake  # noqa: PLC0415 - Prefect reads the environment when imported
 
     if not is_suspended(record.driver_id):
-        say(f"the run is not suspended; `gaelp status {question.run_id}` shows its state")
+        say(f"the run is not suspended: `gaelp status {record.run_id}` shows its state")
         return
     wake(record.driver_id, decision)
-    say("the run is resumed")
+    say(f"{_NEXT[decision.choice]}: `gaelp status {record.run_id}` shows its state")
 
 
 def _plain(question: GateQuestion) -> dict[str, object]:

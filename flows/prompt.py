@@ -12,9 +12,12 @@ from gaelp.cli.output import columns_of, say, say_table, wrapped
 from gaelp.clock import SystemClock
 from gaelp.errors import Refused, WaitingForPerson
 from gaelp.gates import as_rows
+from gaelp.gates.approval_effect import answer_effects
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
 from gaelp.gates.verdict_table import decision_text
+from gaelp.phases.gate_answers import answer_problem
+from gaelp.phases.looks import look_text
 
 __all__ = ["ask_in_terminal"]
 
@@ -44,11 +47,14 @@ def ask_in_terminal(question: GateQuestion, store: DecisionStore, progress: str 
     try:
         while True:
             try:
-                return store.decide(_answer(question, lambda: store.decision(question)))
+                decision = store.decide(_answer(question, lambda: store.decision(question)))
             except (Refused, ValidationError) as problem:
                 if question_status(question, SystemClock().now()) == "expired":
                     raise
-                _say(_reason(problem))
+                _say(answer_problem(problem))
+            else:
+                say(f"{decision.choice} recorded for gate {decision.gate}, by {decision.who}")
+                return decision
     except _DecidedElsewhereError as elsewhere:
         decision = elsewhere.decision
         say("")
@@ -72,8 +78,12 @@ def _decide_later(question: GateQuestion) -> str:
 def _show(question: GateQuestion, progress: str) -> None:
     say(f"\nGate {question.gate} of run {question.run_id}, attempt {question.attempt}, verdict {question.code}\n")
     say_table(_COLUMNS, [[row[column] for column in _COLUMNS] for row in as_rows(question.verdict)])
-    _say("\n" + "\n".join(decision_text(question.verdict, progress)) + "\n")
-    _say("Answer here, or with `gaelp gate` from elsewhere. Ctrl-C leaves the run waiting.")
+    lines = [*decision_text(question.verdict, progress), f"It is {look_text(question.looks)}."]
+    _say("\n" + "\n".join(lines))
+    say(f"\nThe reason for each rule: gaelp gate show {question.run_id}")
+    effects = answer_effects(question.choices)
+    _say(f"{effects[0].upper()}{effects[1:]}.")
+    _say("Ctrl-C leaves the run waiting; `gaelp gate` answers it from elsewhere.")
 
 
 def _answer(question: GateQuestion, decided: Callable[[], GateDecision | None]) -> GateDecision:
@@ -115,13 +125,6 @@ def _typed(prompt: str, decided: Callable[[], GateDecision | None]) -> str:
     if not line:  # Ctrl-D
         raise EOFError
     return line.strip()
-
-
-def _reason(problem: Refused | ValidationError) -> str:
-    if isinstance(problem, Refused):
-        return str(problem)
-    first = problem.errors(include_url=False)[0]
-    return f"{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def _say(text: str) -> None:

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
-from uuid import UUID
 
-from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
+from prefect.context import FlowRunContext
 from prefect.exceptions import TerminationSignal
 from prefect.logging import get_run_logger
 from prefect.runtime import deployment, flow_run
@@ -27,7 +26,7 @@ from gaelp.phases.run_settings import keep_settings
 from gaelp.phases.runs import RunRecord, note_end, note_run, read_record
 from gaelp.types import RunId, new_run_id
 
-__all__ = ["ApprovalMode", "GateClosed", "Run", "begin", "failure_on_record", "join", "run_name"]
+__all__ = ["ApprovalMode", "GateClosed", "Run", "begin", "failure_on_record", "flow_run_name", "join", "run_name"]
 
 # person: suspend until someone decides; prompt: ask in this terminal; auto: approve what passes, in the sandbox only.
 ApprovalMode = Literal["person", "prompt", "auto"]
@@ -44,6 +43,11 @@ class GateClosed(Exception):
     def state(self) -> State[None]:
         """How Prefect shows it."""
         return Failed(name=self.name, message=self.reason)
+
+    def sentence(self, run_id: RunId) -> str:
+        """How the log reports it, such as "run r was rejected by Ada at gate simulation: the market moved"."""
+        word = self.name.lower()
+        return f"run {run_id} was {self.reason if self.reason.startswith(word) else f'{word}: {self.reason}'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,9 @@ class Run:
 
 
 def begin(config: str, overrides: list[str], approval: ApprovalMode, run_id: str | None) -> Run:
-    """Begin a run, or resume it with the settings it was begun with; name the flow run after it."""
+    """Begin a run, or resume it with the settings it was begun with."""
     flow_run_id = str(flow_run.id)
-    name = _name_for(flow_run_id) if run_id is None else RunId(check_name(run_id, "run_id"))
+    name = RunId(check_name(run_id or flow_run_name(), "run_id"))
     loaded, unreadable = _load(config, overrides, name)
     folder = RunFolder(loaded.settings.home, name)
     if not folder.settings.exists():  # whatever is wrong is reported before anything is written
@@ -201,14 +205,12 @@ def run_name(flow_run: FlowRun) -> RunId:
     return new_run_id(_Stopped(flow_run.created), lambda count: flow_run.id.bytes[-count:])
 
 
-def _name_for(flow_run_id: str) -> RunId:
-    """The id of a run that was not named; the flow run is renamed after it."""
-    with get_client(sync_client=True) as client:
-        driving = client.read_flow_run(UUID(flow_run_id))
-        name = run_name(driving)
-        if driving.name != name:
-            client.update_flow_run(driving.id, name=name)
-    return name
+def flow_run_name() -> str:
+    """The name of the flow run that starts, in the UI and in every line of its log: the id of the run it drives."""
+    context = FlowRunContext.get()
+    if context is None or context.flow_run is None:
+        raise RuntimeError("Prefect names a flow run while it starts; no flow run is starting")
+    return str((context.parameters or {}).get("run_id") or run_name(context.flow_run))
 
 
 @dataclass(frozen=True, slots=True)

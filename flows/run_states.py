@@ -12,12 +12,14 @@ from gaelp.errors import BadInput
 from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import RunEnd, RunRecord, all_runs, find_run, phases_done, read_end
+from gaelp.phases.runs import RunRecord, all_runs, find_run, phases_done, read_end
 from gaelp.types import RunId
 
 __all__ = ["RunStates", "working_process"]
 
-_AFTER_DECISION = {"approve": "passed gate {gate}", "reject": "Rejected", "rerun": "to be made again"}
+# The server's names for what a run in a terminal is called too.
+_AT_WORK = {"Running": "at work", "Pending": "starting", "Submitting": "starting", "Resuming": "starting"}
+_DECIDED = {"approve": "approved", "reject": "rejected", "rerun": "to be repeated"}
 
 
 class RunStates:
@@ -61,7 +63,7 @@ class RunStates:
                 else f"at work in process {process}"
             )
         if (end := read_end(folder)) is not None and end.state != "Waiting":
-            return _text(end)
+            return end.text
         return self._state_of_files(record)
 
     def _state_of_files(self, record: RunRecord) -> str:
@@ -79,25 +81,40 @@ class RunStates:
     def _state_of_deployment(self, folder: RunFolder, record: RunRecord) -> str:
         end = read_end(folder)
         if end is not None and end.state in {"Completed", "Judged"}:
-            return _text(end)
+            return end.text
         if not self._reachable():
-            return _text(end) if end else self._state_without_server(record)
+            return end.text if end else self._state_without_server(record)
         from flows.flow_runs import state_name  # noqa: PLC0415 - Prefect reads the environment when it is imported
 
         try:
             state = state_name(record.driver_id)
         except BadInput as problem:
-            return _text(end) if end else f"unknown: {problem}"
+            return end.text if end else f"unknown: {problem}"
+        if state.startswith("Suspended"):
+            return self._state_of_suspended(record)
         if state.startswith("Completed"):  # of a run from before its end was recorded
             results = phases_done(self.home, record.run_id)
             if results and results[-1].verdict.outcome == "fail":
                 return f"Refused: {results[-1].verdict.summary}"
-        return state
+        return f"{_AT_WORK[state]} ({state} in the UI)" if state in _AT_WORK else state
 
     def _state_without_server(self, record: RunRecord) -> str:
-        if question := self._open_question(record.run_id):
-            return f"waiting at gate {question.gate}; its server is down: `gaelp up`"
-        return "unknown while its server is down: `gaelp up`, or set PREFECT_API_URL to the server it is on"
+        """The state of a run that waits, or was decided, while its server is down."""
+        history = self._decisions.history(record.run_id)
+        if not history:
+            return "unknown while its server is down: `gaelp up`, or set PREFECT_API_URL to the server it is on"
+        question, decision = history[-1]
+        if decision is None:
+            return f"{_waiting(question)}; its server is down: `gaelp up`"
+        return f"{_DECIDED[decision.choice]} at gate {question.gate}, resumes when `gaelp up` runs"
+
+    def _state_of_suspended(self, record: RunRecord) -> str:
+        """Where a run waits whose server answers; the server calls each of these states Suspended."""
+        history = self._decisions.history(record.run_id)
+        question, decision = history[-1] if history else (None, None)
+        if question is not None and decision is None:
+            return f"{_waiting(question)} (Suspended in the UI)"
+        return "waiting for a long phase, or about to resume (Suspended in the UI)"
 
     def _open_question(self, run_id: str) -> GateQuestion | None:
         now = SystemClock().now()
@@ -135,11 +152,17 @@ def working_process(folder: RunFolder, record: RunRecord) -> int | None:
     return record.process if created <= folder.record.stat().st_mtime else None
 
 
-def _text(end: RunEnd) -> str:
-    return f"{end.state}: {end.reason}" if end.reason else end.state
-
-
 def _after_question(question: GateQuestion, decision: GateDecision | None) -> str:
+    """The state of a run in a terminal that no process works on, after its last question."""
     if decision is None:
-        return f"{question_status(question, SystemClock().now())} at gate {question.gate}"
-    return _AFTER_DECISION[decision.choice].format(gate=question.gate)
+        return _waiting(question)
+    if decision.choice == "reject":
+        return f"Rejected by {decision.who} at gate {question.gate}: {decision.why}"
+    return f"{_DECIDED[decision.choice]} at gate {question.gate}: `gaelp resume {question.run_id}` resumes it"
+
+
+def _waiting(question: GateQuestion) -> str:
+    status = question_status(question, SystemClock().now())
+    if status == "expired":
+        return f"expired at gate {question.gate} (`gaelp resume {question.run_id}` asks again)"
+    return f"waiting at gate {question.gate}{', overdue' if status == 'overdue' else ''}"

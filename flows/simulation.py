@@ -5,7 +5,7 @@ from typing import Any
 
 from prefect import flow
 
-from flows.run import begin, failure_on_record
+from flows.run import begin, failure_on_record, flow_run_name
 from gaelp.gates.decisions import CODE_LENGTH
 from gaelp.phases.looks import looks_so_far
 from gaelp.phases.phase_result import read_result
@@ -16,7 +16,7 @@ from tasks.verdicts import show_verdict
 __all__ = ["simulation"]
 
 
-@flow(name="simulation", flow_run_name="simulation", persist_result=True, result_serializer="json")
+@flow(name="simulation", flow_run_name=flow_run_name, persist_result=True, result_serializer="json")
 def simulation(config: str = "quick-test", overrides: list[str] | None = None, run_id: str | None = None) -> Any:
     """Train an agent and judge it; nothing follows from the verdict."""
     run = begin(config, overrides or [], "person", run_id)

@@ -15,7 +15,7 @@ __all__ = ["RunArgument", "app"]
 
 app = typer.Typer(no_args_is_help=True)
 
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, as `gaelp gate list` shows it.")]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run; `gaelp runs` lists them.")]
 VerdictOption = Annotated[
     str,
     typer.Option("--verdict", metavar="CODE", help="The code of the verdict you looked at (`gaelp gate show RUN`)."),

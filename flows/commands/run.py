@@ -12,7 +12,7 @@ from flows.commands.approve import Approve
 from flows.server import terminal_server
 from gaelp.cli.interruption import stopped_by_hand
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import columns_of, say, show_json, show_text, wrapped
+from gaelp.cli.output import columns_of, say, show_json, show_paragraph, wrapped
 from gaelp.cli.phase_tables import show_phase
 from gaelp.cli.startup import prepare_run
 from gaelp.cli.training_progress import shown_progress
@@ -119,8 +119,11 @@ def _stop_like_ctrl_c(_signal_number: int, _frame: object) -> None:
 def _raise_why(state: Any) -> None:
     message = state.message or "the flow ended without a reason"
     match state.name:
-        case "Refused" | "Rejected":
+        case "Refused":
             raise Refused(message)
+        case "Rejected":  # somebody's decision, not an error
+            say(wrapped(f"The run was {message}", columns_of(sys.stderr)))
+            raise typer.Exit(Refused.exit_code)
         case "Waiting":
             say(wrapped(message, columns_of(sys.stderr)))
             raise typer.Exit(WaitingForPerson.exit_code)
@@ -131,4 +134,4 @@ def _raise_why(state: Any) -> None:
 def _show(result: Mapping[str, Any]) -> None:
     for phase in result["phases"]:
         show_phase(PhaseResult.model_validate({key: value for key, value in phase.items() if key != "result"}))
-    show_text(f"Run {result['run_id']} finished; `gaelp status {result['run_id']}` shows who decided what.")
+    show_paragraph(f"Run {result['run_id']} finished; `gaelp status {result['run_id']}` shows who decided what.")

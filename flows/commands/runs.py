@@ -11,17 +11,19 @@ import typer
 from flows.commands.approve import Approve
 from flows.commands.gate import RunArgument
 from flows.connection import connect
+from flows.gate_desk import show_commands
 from flows.run_states import RunStates, working_process
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.config.environment import process_environment
-from gaelp.gates.decisions import GateDecision, GateQuestion
+from gaelp.errors import Refused
+from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import RunRecord, find_run, note_end, phases_done
+from gaelp.phases.runs import RunRecord, find_run, note_end, phases_done, read_end
 from gaelp.types import RunId
 
 __all__ = ["resume", "runs", "status", "stop"]
@@ -49,7 +51,7 @@ def _row(record: RunRecord, state: str) -> tuple[str, ...]:
 
 
 def _as_json(record: RunRecord, state: str) -> dict[str, Any]:
-    return record.model_dump(mode="json") | {"state": state, "stands": state}  # the latter is its name of old
+    return record.model_dump(mode="json") | {"state": state, "stands": state}  # both names are read
 
 
 def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
@@ -68,6 +70,8 @@ def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = 
     show_text(f"begun {begun} with {record.config or 'a config not recorded'}{options}, in {_DRIVEN_BY[record.driver]}")
     for line in (*map(_phase_text, done), *(_decision_text(*asked) for asked in history)):
         show_paragraph(line, indent="  ")
+    if history and history[-1][1] is None and question_status(history[-1][0], SystemClock().now()) != "expired":
+        show_commands(history[-1][0])
 
 
 def _phase_text(result: PhaseResult) -> str:
@@ -96,6 +100,8 @@ def resume(
     """Resume a run that was interrupted, crashed or expired; what it finished is not computed again."""
     home = prepare_reading(config, in_home=True).settings.home
     record = find_run(home, run)
+    if _show_if_finished(home, record):
+        return
     if record.driver == "train":
         from gaelp.cli.train import train  # noqa: PLC0415 - torch takes seconds that `gaelp status` need not spend
 
@@ -113,6 +119,22 @@ def resume(
     retry_phases(run)
     retry(record.driver_id)
     show_text(f"run {run} is scheduled again; `gaelp status {run}` shows its state")
+
+
+def _show_if_finished(home: Path, record: RunRecord) -> bool:
+    """Show how a run ended and return True if nothing is left to resume; Refused where it was refused or rejected."""
+    run, results = record.run_id, phases_done(home, record.run_id)
+    end = read_end(RunFolder(home, RunId(run)))
+    if end is not None and end.state in {"Refused", "Rejected"}:
+        raise Refused(f"run {run} has ended: {end.text}. Nothing is left to resume; `gaelp run` begins another run")
+    if not (end.is_final if end else record.driver == "train" and results):
+        return False
+    finished = f"finished at {end.at:%Y-%m-%d %H:%M:%S} UTC" if end else "has finished training"
+    show_paragraph(f"Run {run} {finished}: nothing is left to resume.")
+    for result in results[-1:]:
+        show_paragraph(result.verdict.summary)
+    show_text(f"gaelp gate show {run}  every rule with its figures\ngaelp status {run}     phases and decisions")
+    return True
 
 
 def stop(run: RunArgument, config: ConfigOption = None) -> None:

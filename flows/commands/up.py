@@ -89,7 +89,7 @@ def _serve(here: Up, settings: Settings, deployed: Mapping[str, Any]) -> None:
         from flows.deployments import serve_deployments  # noqa: PLC0415 - Prefect reads the environment when imported
 
         _show(here, home, "is up on its own server" if own else "is up on a shared server")
-        serve_deployments(**deployed, shared_as=None if own else home_id(home))
+        serve_deployments(settings, **deployed, shared_as=None if own else home_id(home))
 
 
 def _show(here: Up | None, home: Path, how: str) -> None:

@@ -1,10 +1,18 @@
-"""What an approval at a gate allows, and what it does not, for whoever has to decide."""
+"""What each answer at a gate does, and what an approval allows and does not, for whoever has to decide."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from gaelp.gates.decisions import GateChoice
 from gaelp.types import Phase
 
-__all__ = ["ApprovalEffect", "approval_effect"]
+__all__ = ["ApprovalEffect", "answer_effects", "approval_effect"]
+
+_ANSWERS: dict[GateChoice, str] = {
+    "approve": "approve continues",
+    "reject": "reject ends the run",
+    "rerun": "rerun trains with another seed",
+}
 
 
 class ApprovalEffect(NamedTuple):
@@ -39,3 +47,8 @@ _EFFECTS = {
 def approval_effect(follows: Phase) -> ApprovalEffect:
     """The effect of approving at the gate after this phase."""
     return _EFFECTS[follows]
+
+
+def answer_effects(choices: Sequence[GateChoice]) -> str:
+    """What each of the answers that are offered does, without a full stop."""
+    return ", ".join(_ANSWERS[choice] for choice in choices)

@@ -2,8 +2,11 @@
 
 from datetime import datetime
 
+from pydantic import ValidationError
+
 from gaelp.approvals import load_policy, stricter
 from gaelp.config import Settings, load_settings
+from gaelp.errors import Refused
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.gates.decisions import GateChoice, GateDecision, GateQuestion, already_decided, check_choice
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
@@ -12,7 +15,7 @@ from gaelp.phases.run_settings import read_settings
 from gaelp.phases.runs import find_run
 from gaelp.types import RunId
 
-__all__ = ["approvals_of_run", "check_answer"]
+__all__ = ["answer_problem", "approvals_of_run", "check_answer"]
 
 
 def approvals_of_run(settings: Settings, run_id: str) -> GateApprovals:
@@ -40,3 +43,11 @@ def check_answer(
     if decided.choice != choice:
         raise already_decided(decided)
     return decided
+
+
+def answer_problem(problem: Refused | ValidationError) -> str:
+    """Return in one line why an answer was not recorded."""
+    if isinstance(problem, Refused):
+        return str(problem)
+    first = problem.errors(include_url=False)[0]
+    return f"{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}"

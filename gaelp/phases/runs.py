@@ -50,6 +50,19 @@ class RunEnd(Frozen):
     reason: str
     at: Instant
 
+    @property
+    def is_final(self) -> bool:
+        """Whether resuming the run could change nothing."""
+        return self.state in {"Completed", "Judged", "Refused", "Rejected"}
+
+    @property
+    def text(self) -> str:
+        """The state with its reason, such as "Rejected by Ada at gate simulation: the market moved"."""
+        word = self.state.lower()
+        if self.reason.startswith(word):
+            return f"{self.state}{self.reason.removeprefix(word)}"
+        return f"{self.state}: {self.reason}" if self.reason else self.state
+
 
 def note_run(folder: RunFolder, record: RunRecord) -> RunRecord:
     """Record how a run is begun; one that is resumed keeps its beginning, and is driven by whoever drives it now."""

@@ -296,4 +296,5 @@ def test_runs_of_train_are_listed_shown_and_compared(gaelp, mine):
     assert reward["lower_95"] <= reward["value"] <= reward["upper_95"]
     again = gaelp("resume", "first")
     assert again.exit_code == 0, again.stderr
-    assert "Run first: " in again.stdout
+    assert "Run first has finished training: nothing is left to resume." in again.stdout
+    assert "gaelp gate show first" in again.stdout

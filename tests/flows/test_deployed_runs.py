@@ -54,7 +54,7 @@ def test_a_run_at_work_is_stopped_and_the_queued_one_behind_it_begins_and_resume
     [last] = [run["run_id"] for run in json.loads(deployed.gaelp("runs", "--json")) if run["driver_id"] == third]
     assert "Cancelled" in deployed.gaelp("stop", last)
     deployed.until(lambda: f"'{second}' is queued" in deployed.log(), 90, "the log to say so")
-    assert states(deployed)[first] == "Running"
+    assert states(deployed)[first] == "at work (Running in the UI)"
     assert "Cancelling" in deployed.gaelp("stop", first_id)
     deployed.wait_for(first, "Cancelled", seconds=90)
     assert states(deployed)[first].startswith("Cancelled")
@@ -91,3 +91,17 @@ def test_down_stops_runs_cleanly_and_completed_and_refused_ones_stay_so_without_
     deployed.start()
     deployed.retry(stopped_id)
     deployed.wait_for(stopped, "Running", seconds=90)
+
+
+def test_a_decision_made_while_the_server_is_down_resumes_the_run_at_the_next_up(deployed):
+    flow_run_id = deployed.begin()
+    deployed.wait_for(flow_run_id, "Suspended")
+    run_id = deployed.run_id(flow_run_id)
+    assert states(deployed)[flow_run_id] == "waiting at gate simulation (Suspended in the UI)"
+    deployed.stop()
+    code = deployed.waiting(run_id)["code"]
+    deployed.gaelp("gate", "approve", run_id, "--verdict", code, "--why", "every rule holds", "--who", "Ada")
+    assert states(deployed)[flow_run_id] == "approved at gate simulation, resumes when `gaelp up` runs"
+    deployed.start()
+    deployed.wait_for(flow_run_id, "Completed")
+    assert "nothing is left to resume" in deployed.gaelp("resume", run_id)

@@ -35,14 +35,40 @@ def test_the_form_names_the_file_whose_rules_judged(question):
     assert f"- rules: {question.verdict.gate.file.text}" in form_for(question, None)._description
 
 
-def test_an_empty_form_is_no_answer():
+def test_an_empty_form_is_no_answer_and_nothing_in_it_is_preset_or_optional(question):
     with pytest.raises(ValidationError) as refused:
         GateForm()
-    assert {error["loc"][0] for error in refused.value.errors()} == {"verdict", "who", "why"}
+    fields = {"decision", "verdict", "who", "why"}
+    assert {error["loc"][0] for error in refused.value.errors()} == fields
+    schema = form_for(question, None).model_json_schema()
+    assert set(schema["required"]) == fields  # the UI calls any other field optional
+    assert not any("default" in field for field in schema["properties"].values())
 
 
-def test_what_is_left_as_it_is_rejects():
-    assert GateForm(**SAID).decision == "reject"
+def test_the_decision_is_typed_since_a_list_of_choices_closes_when_it_is_clicked_on(question):
+    decision = form_for(question, None).model_json_schema()["properties"]["decision"]
+    assert "enum" not in decision
+    assert decision["title"] == "Decision: type approve, reject or rerun"
+
+
+@pytest.mark.parametrize("wrong", [{"verdict": "0" * 8}, {"decision": "Approve"}, {"decision": "yes"}])
+def test_a_mistyped_code_or_decision_is_refused_by_the_form_that_the_server_checks(question, wrong):
+    form, said = form_for(question, None), SAID | {"decision": "approve", "verdict": question.code}
+    form(**said)
+    with pytest.raises(ValidationError, match="pattern"):
+        form(**said | wrong)
+
+
+def test_spaces_around_an_answer_do_no_harm(question):
+    said = SAID | {"decision": "approve", "verdict": f"{question.code} \n"}
+    assert read_answer(question, said)["evidence_hash"] == question.evidence_hash
+
+
+def test_the_form_begins_with_why_the_last_answer_does_not_count(question):
+    assert form_for(question, None, notice="too late")._description.startswith(
+        "**The last answer does not count.** too late"
+    )
+    assert "does not count" not in form_for(question, None)._description
 
 
 @pytest.mark.parametrize("amount", [9000, 501, 9, -1, "500.5"])
@@ -95,14 +121,11 @@ def test_the_code_of_this_verdict_is_read_as_its_whole_hash(question):
     assert answer["evidence_hash"] == question.evidence_hash
 
 
-@pytest.mark.parametrize(
-    ("outcome", "offered"), [("pass", ["reject", "approve", "rerun"]), ("inconclusive", ["reject", "rerun"])]
-)
+@pytest.mark.parametrize(("outcome", "offered"), [("pass", "approve|reject|rerun"), ("inconclusive", "reject|rerun")])
 def test_only_what_may_be_answered_is_offered(question, outcome, offered):
     asked = question.model_copy(update={"verdict": question.verdict.model_copy(update={"outcome": outcome})})
     schema = form_for(asked, None).model_json_schema()
-    assert schema["properties"]["decision"]["enum"] == offered
-    assert schema["properties"]["decision"]["default"] == "reject"
+    assert schema["properties"]["decision"]["pattern"] == f"^({offered})$"
 
 
 def test_the_form_says_what_to_look_at(question):

@@ -50,7 +50,11 @@ def test_an_approval_over_http_has_to_be_whole_and_of_this_verdict(pipeline):
         assert pipeline.resume(flow_run_id, **incomplete)["status"] == "REJECT", incomplete
     assert pipeline.state(flow_run_id) == "Suspended"
     other = {"decision": "approve", "verdict": "0" * 8, **said}
-    assert pipeline.resume(flow_run_id, **other)["status"] == "ACCEPT", "the server cannot know it; the gate does"
+    refused = pipeline.resume(flow_run_id, **other)
+    assert refused["status"] == "REJECT"
+    assert f"'00000000' does not match '^{question['code']}'" in refused["details"]["reason"], "what the form shows"
+    beginning = {"decision": "approve", "verdict": question["code"] + "0" * 8, **said}
+    assert pipeline.resume(flow_run_id, **beginning)["status"] == "ACCEPT", "the server checks the beginning only"
     pipeline.until(lambda: "does not count" in pipeline.log(), 90, "the gate to say so")
     pipeline.until(lambda: pipeline.forms(flow_run_id) == 2, 120, "the second form")
     form = {"decision": "approve", "verdict": question["code"], **said}
@@ -61,10 +65,15 @@ def test_an_approval_over_http_has_to_be_whole_and_of_this_verdict(pipeline):
 
 def test_a_rejection_ends_the_run_as_rejected_with_the_reason(pipeline):
     flow_run_id, run_id, question = suspended(pipeline)
+    before = len(pipeline.log())
     pipeline.gaelp("gate", "reject", run_id, "--verdict", question["code"], "--why", "the market moved", "--who", "Ada")
     ended = pipeline.wait_for(flow_run_id, "Rejected", "Completed")
     assert ended["state"]["type"] == "FAILED"
-    assert "rejected by Ada: the market moved" in ended["state"]["message"]
+    assert "rejected by Ada at gate simulation: the market moved" in ended["state"]["message"]
+    calm = f"run {run_id} was rejected by Ada at gate simulation: the market moved"
+    pipeline.until(lambda: calm in pipeline.log(), 30, "the log to say so")
+    assert "Traceback" not in pipeline.log()[before:]
+    assert "Nothing is left to resume" in _said(pipeline, "resume", run_id)
     assert "was decided by Ada" in _said(
         pipeline, "gate", "approve", run_id, "--verdict", question["code"], "--why", "second thoughts"
     )

@@ -117,6 +117,7 @@ class Server:
 
     def _suspend(self, *, wait_for_input, timeout, key):
         self.asked.append(key)
+        self.form = wait_for_input._description
         raise Suspended
 
     def _answers(self, _flow_run_id, question):
@@ -243,7 +244,7 @@ def test_killed_at_any_step_between_the_answer_and_the_record_the_rejection_is_r
             killed.setattr(flows.gate, step, kill)
         with pytest.raises(Suspended):
             pass_gate(waiting, pilot, None)
-    with pytest.raises(GateClosed, match="rejected by Ada: looked at it"):
+    with pytest.raises(GateClosed, match="rejected by Ada at gate pilot: looked at it"):
         pass_gate(waiting, pilot, None)
     assert waiting.decisions.decision(question_of(waiting)).choice == "reject"
     assert len(server.asked) == 1, "it is not asked a second time"
@@ -304,10 +305,20 @@ def test_an_answer_about_another_verdict_is_logged_and_asked_again_and_the_next_
     server.send(question_of(waiting), "approve", code="0" * 8)
     with pytest.raises(Suspended):
         pass_gate(waiting, pilot, None)
-    assert "does not count, it is asked again" in caplog.text
+    assert "gate pilot asks again, the last answer does not count" in caplog.text
+    assert server.form.startswith("**The last answer does not count.**")
     assert waiting.decisions.decision(question_of(waiting)) is None
+    caplog.clear()
     server.send(question_of(waiting), "approve")
     assert pass_gate(waiting, pilot, None).verdict.outcome == "pass"
+    assert "does not count" not in caplog.text, "the notice is about the last answer only"
+
+
+def test_the_log_says_which_run_waits_at_which_gate(waiting, declare, server, caplog):
+    caplog.set_level(logging.INFO)
+    with pytest.raises(Suspended):
+        pass_gate(waiting, declare(Phase.PILOT, Toy()), None)
+    assert "run r waits at gate pilot for a person" in caplog.text
 
 
 def test_a_decision_on_the_command_line_counts_before_any_form(waiting, declare, server):

@@ -35,9 +35,13 @@ def test_the_gate_is_asked_left_with_ctrl_c_and_passed_by_a_decision_from_elsewh
     assert run["state"] == "waiting at gate simulation"
     assert f"gaelp resume {run['run_id']}" in screen.text()
     assert "error" not in screen.text()
+    code = folder.waiting(run["run_id"])["code"]
+    assert folder.gaelp("status", run["run_id"]).splitlines()[-2:] == [
+        f"gaelp gate show {run['run_id']}",
+        f"gaelp gate approve {run['run_id']} --verdict {code} --why 'WHY'",
+    ]
     again = terminal([*GAELP, "resume", run["run_id"]], 80, **where)
     again.expect("approve, reject or rerun? ", seconds=240)
-    code = folder.waiting(run["run_id"])["code"]
     folder.gaelp("gate", "approve", run["run_id"], "--verdict", code, "--why", "every rule holds", "--who", "Ada")
     again.expect("Ada decided by `gaelp gate`: approve (every rule holds)", seconds=20)
     assert again.ended() == 0

@@ -76,7 +76,7 @@ def home(tmp_path, monkeypatch):
     [
         ("Completed", "", "Completed"),
         ("Refused", "gate simulation: fails", "Refused: gate simulation: fails"),
-        ("Rejected", "by Ada", "Rejected: by Ada"),
+        ("Rejected", "rejected by Ada at gate pilot: no", "Rejected by Ada at gate pilot: no"),
         ("Failed", "the disk was full", "Failed: the disk was full"),
     ],
 )
@@ -92,13 +92,48 @@ def test_a_suspended_run_whose_server_is_down_waits_and_an_unfinished_one_is_unk
     assert home.state() == "waiting at gate simulation; its server is down: `gaelp up`"
 
 
-def test_a_terminal_run_is_interrupted_waits_and_passes(home, passing_verdict):
+@pytest.mark.parametrize(
+    ("choice", "shown"), [("approve", "approved"), ("reject", "rejected"), ("rerun", "to be repeated")]
+)
+def test_a_run_decided_while_its_server_is_down_says_so_and_what_resumes_it(home, passing_verdict, choice, shown):
+    home.run("deployment")
+    home.decide(home.ask(passing_verdict()), choice)
+    assert home.state() == f"{shown} at gate simulation, resumes when `gaelp up` runs"
+
+
+@pytest.mark.parametrize(
+    ("on_server", "shown"),
+    [
+        ("Suspended", "waiting at gate simulation (Suspended in the UI)"),
+        ("Running", "at work (Running in the UI)"),
+        ("Submitting", "starting (Submitting in the UI)"),
+        ("Crashed: no heartbeat", "Crashed: no heartbeat"),
+    ],
+)
+def test_a_run_on_a_server_is_called_what_a_run_in_a_terminal_is_with_the_name_in_the_ui(
+    home, passing_verdict, monkeypatch, on_server, shown
+):
+    monkeypatch.setattr("flows.run_states.connect", lambda *_: None)
+    monkeypatch.setattr("flows.flow_runs.queued_runs", lambda _: [])
+    monkeypatch.setattr("flows.flow_runs.state_name", lambda _: on_server)
+    home.run("deployment")
+    home.ask(passing_verdict())
+    assert home.state() == shown
+
+
+def test_a_terminal_run_is_interrupted_waits_and_is_approved(home, passing_verdict):
     home.run("terminal")
     assert home.state() == "interrupted: `gaelp resume r`"
     question = home.ask(passing_verdict())
     assert home.state() == "waiting at gate simulation"
     home.decide(question, "approve")
-    assert home.state() == "passed gate simulation"
+    assert home.state() == "approved at gate simulation: `gaelp resume r` resumes it"
+
+
+def test_a_terminal_run_that_was_rejected_from_elsewhere_is_rejected(home, passing_verdict):
+    home.run("terminal")
+    home.decide(home.ask(passing_verdict()), "reject")
+    assert home.state() == "Rejected by Ada at gate simulation: looked"
 
 
 def test_a_run_that_its_gate_refused_is_not_called_interrupted_although_its_end_was_not_recorded(home, failing_verdict):

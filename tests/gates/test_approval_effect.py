@@ -2,7 +2,7 @@
 
 import pytest
 
-from gaelp.gates.approval_effect import approval_effect
+from gaelp.gates.approval_effect import answer_effects, approval_effect
 from gaelp.types import Phase
 
 
@@ -22,3 +22,7 @@ def test_where_money_is_spent_the_daily_budget_of_the_approval_is_the_limit(phas
 
 def test_every_phase_says_both():
     assert all(all(approval_effect(phase)) for phase in Phase)
+
+
+def test_every_answer_that_is_offered_is_explained():
+    assert answer_effects(("reject", "rerun")) == "reject ends the run, rerun trains with another seed"

@@ -39,3 +39,24 @@ def test_the_list_is_short_and_status_says_how_to_resume(shown):
 
 def test_compare_needs_two_runs(shown):
     assert CliRunner().invoke(app, ["compare", RUN]).exit_code == 2
+
+
+def test_a_completed_run_is_not_resumed_and_what_shows_it_is_said(shown, tmp_path):
+    note_end(RunFolder(tmp_path, RUN), "Completed", "", ManualClock(AT))
+    assert shown("resume", RUN) == [
+        f"Run {RUN} finished at 2026-11-17 21:08:09 UTC: nothing is left to resume.",
+        f"gaelp gate show {RUN}  every rule with its figures",
+        f"gaelp status {RUN}     phases and decisions",
+    ]
+
+
+def test_a_rejected_run_is_not_resumed(shown, tmp_path):
+    note_end(RunFolder(tmp_path, RUN), "Rejected", "rejected by Ada at gate simulation: no", ManualClock(AT))
+    refused = CliRunner().invoke(app, ["resume", RUN], env={"GAELP_HOME": str(tmp_path)})
+    assert refused.exit_code == 3
+    assert "Rejected by Ada at gate simulation: no" in " ".join(refused.stderr.split())
+    assert shown("status", RUN)[0] == f"run {RUN}: Rejected by Ada at gate simulation: no"
+
+
+def test_the_help_says_where_ids_come_from(shown):
+    assert "The id of a run; gaelp runs lists them." in " ".join(" ".join(shown("status", "--help")).split())
