@@ -14,7 +14,7 @@ from gaelp.types import PolicyState, SegmentBelief
 
 __all__ = ["BLOCK_ROWS", "SegmentPolicy", "act_in_blocks"]
 
-BLOCK_ROWS = 256  # rows of a network's call: a campaign of ten segments takes 0.1 ms, a large batch loses no speed
+BLOCK_ROWS = 512  # of one network call: 0.1 ms for a single campaign; 2,048 rows take 0.5 ms rather than 0.3
 
 
 class SegmentPolicy:
