@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from gaelp.arrays import Floats, Floats32, Ints32
+from gaelp.arrays import Floats, Floats32, Ints, Ints32
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import bids_for_worth
 from gaelp.market.baselines.forecasts import PriceLevelForecast, VolumeForecast, calendar_by_intent, calendar_by_price
@@ -14,8 +14,10 @@ from gaelp.market.baselines.plan import day_end, day_left_micros
 from gaelp.market.baselines.values import SignalWeights, ValueParameters, Values
 from gaelp.market.compiled import compiled
 from gaelp.market.landscape import GRID, interpolate
+from gaelp.market.policy_state import KeptState
 from gaelp.market.price_search import next_price, search_from
 from gaelp.market.view import Action, Brief, Observation
+from gaelp.types import SegmentBelief
 
 __all__ = ["ModelPredictive", "ModelPredictiveParameters", "Outlook", "budget_prices_log"]
 
@@ -51,8 +53,10 @@ class ModelPredictiveParameters(Frozen):
     shade_offset: float = Field(default=0.0, ge=-0.6, le=0.6, description="first price: log correction of the shading")
 
 
-class ModelPredictive:
+class ModelPredictive(KeptState):
     """Solves the linear programme of the remaining flight every hour, with forecasts in place of what is unknown."""
+
+    _kept = ("values", "levels", "volumes", "price_log")
 
     def __init__(self, parameters: ModelPredictiveParameters, signals: SignalWeights | None = None) -> None:
         """With signals the rule knows how value moves with hour and price, and its name says so."""
@@ -61,7 +65,7 @@ class ModelPredictive:
         self._values = Values(parameters.values, signals)
         self._by_intent = signals is not None and signals.daypart != 0.0
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Lay out the calendar of the flight."""
         self._brief = brief
         self._values.begin(brief)
@@ -110,15 +114,15 @@ class ModelPredictive:
 
 @compiled
 def budget_prices_log(
-    span: tuple[int, int, int], outlook: Outlook, money: tuple[Floats, Floats, Floats], guess_log: Floats
+    span: tuple[Ints, Ints, Ints], outlook: Outlook, money: tuple[Floats, Floats, Floats], guess_log: Floats
 ) -> tuple[Floats, Floats]:
     """Log price of budget for the rest of today and for the rest of the flight, (N,) each.
 
-    `span` holds this hour, the end of today and the end of the flight; `money` what may be spent in all, today and on
-    later days together. The flight's price makes forecast spend equal to the money; where that would break today's cap,
-    today has a higher price of its own. `guess_log` is the last hour's solution, NaN for none.
+    `span` holds each campaign's hour, the end of its day and of its flight; `money` what may be spent in all, today
+    and on later days together. The flight's price makes forecast spend equal to the money; where that would break
+    today's cap, today has a higher price of its own. `guess_log` is the last hour's solution, NaN for none.
     """
-    hour, today_end, end = span
+    hours, today_ends, ends = span
     left, day_left, later_cap = money
     value_log, level_log, volume, persona, start, cumulative, bin_price_log, daypart_log, best_cost = outlook
     campaigns, segments = value_log.shape
@@ -128,6 +132,7 @@ def budget_prices_log(
     later = np.empty(segments * bins)
     today_price, flight_price = np.empty(campaigns), np.empty(campaigns)
     for n in range(campaigns):
+        now, today_end, end = start[n] + hours[n], start[n] + today_ends[n], start[n] + ends[n]
         i = 0
         lowest, highest = math.inf, -math.inf
         for s in range(segments):
@@ -137,8 +142,8 @@ def budget_prices_log(
                 price_log = level_log[n, s] + bin_price_log[j]
                 weight = volume[n, s] * math.exp(price_log)
                 worth[i] = value_log[n, s] + daypart_log[kind, j] - price_log
-                today[i] = weight * (row[start[n] + today_end] - row[start[n] + hour])
-                later[i] = weight * (row[start[n] + end] - row[start[n] + today_end])
+                today[i] = weight * (row[today_end] - row[now])
+                later[i] = weight * (row[end] - row[today_end])
                 lowest = min(lowest, worth[i])
                 highest = max(highest, worth[i])
                 i += 1
