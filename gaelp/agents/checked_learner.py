@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from inspect import unwrap
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -102,7 +102,7 @@ class CheckedLearner:
             raise self._returned("update", _type(update), "gaelp.agents.learner.Update, or None")
         if not isinstance(update.metrics, Mapping):
             raise self._returned("update", f"metrics of {_type(update.metrics)}", "figures by name")
-        for name, value in update.metrics.items():
+        for name, value in cast("Mapping[object, object]", update.metrics).items():
             if not isinstance(name, str) or not isinstance(value, Real):
                 raise self._returned(
                     "update", f"metrics[{name!r}] of {_type(value)}", "a number for each name; call .item() on a tensor"

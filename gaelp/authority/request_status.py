@@ -49,7 +49,7 @@ def request_statuses(
     statuses = []
     for request in store.requests():
         action, policy = request.action, policy_for(settings, request.action.world)
-        state = "used" if store.is_used(action) else store.state(action, policy, trust)
+        state: str = "used" if store.is_used(action) else store.state(action, policy, trust)
         if state in _OPEN:
             state = now.why_useless(action) or state
         signed_by = store.signed_by(action)

@@ -75,8 +75,8 @@ def test_an_unsigned_approval_under_the_default_policy_does_not_block_a_live_run
         answer(loaded("sandbox").settings, question, key=keys["ann"])
     assert waiting.value.exit_code == WaitingForPerson.exit_code
     recorded = (
-        "signature of ann recorded for gate simulation of run r. Signed by ann. Still needed: 1 more of 2\n"
-        "approvers (bob can sign)"
+        "signature of ann recorded for gate simulation of run r. Signed by ann. Still needed: 1 more of 2"
+        " approvers (bob can sign)"
     )
     assert recorded in capsys.readouterr().out
     answer(loaded("sandbox").settings, question, key=keys["bob"])
