@@ -63,7 +63,7 @@ def test_optimum_equals_the_linear_programme(landscapes, first_price, seed, shar
     )
     solver_case.start[:] = np.tile(row, 4) * len(GRID)
     flat = (tables.best_win.ravel(), tables.best_cost.ravel())
-    optimum, spend = hindsight_optimum(solver_case, *flat, budget, cap, price)
+    optimum, spend, _ = hindsight_optimum(solver_case, *flat, budget, cap, price)
     assert spend <= budget * 1.011
     exact = best_by_linear_programme(case, tables, 2, budget, cap)
     # A mixture over bids can beat single bids a little where first-price returns are not concave.
@@ -84,7 +84,7 @@ def test_money_that_never_runs_out_buys_everything_worth_having(landscapes):
     solver_case.start[:] = np.tile(row, 4) * len(GRID)
     everything = float(solver_case.weight.sum())
     for budget, cap in ((100 * everything, 90 * everything), (100 * everything, 10 * everything)):
-        won, spend = hindsight_optimum(
+        won, spend, _ = hindsight_optimum(
             solver_case, tables.best_win.ravel(), tables.best_cost.ravel(), budget, cap, price
         )
         assert won == pytest.approx(float((volume * np.exp(value)).sum()), rel=0.02)
