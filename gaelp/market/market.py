@@ -119,8 +119,8 @@ class Market:
         bids = np.clip(action.bid_micros, 0, _HIGHEST_BID_MICROS) if clipped else action.bid_micros
         run_hour(self.hour, self.world, self._tables, self.state, np.ascontiguousarray(bids))
         self.hour += 1
-        each = np.ones(self.spec.segments)
-        self._reward[:] = self.meter.add(self.state.value_micros @ each, self.state.cost_micros @ each)
+        won = self.state.value_micros @ np.ones(self.spec.segments)
+        self._reward[:] = self.meter.add(won, self.state.left_micros)
         return self.observe(), Outcome(self.state.value_micros, self._reward, clipped)
 
     def _apply(self, action: Action) -> int:
@@ -162,11 +162,10 @@ class Market:
 
     def _restore_meter(self, saved: Mapping[str, np.ndarray]) -> None:
         """States saved before there were objectives lack the value won, which only targets need."""
-        if "won_value_micros" in saved:
-            self.meter.value_micros[:] = saved["won_value_micros"]
-        elif self.objective.has_target:
+        won = saved.get("won_value_micros")
+        if won is None and self.objective.has_target:
             raise DataError(f"this market state was saved without the value won, which {self.objective.key} needs")
-        self.meter.cost_micros[:] = self.state.total_cost_micros.sum(axis=1)
+        self.meter.resume(np.zeros(self.campaigns) if won is None else won, self.state.left_micros)
 
     def _make_brief(self) -> Brief:
         spec, world, personas = self.spec, self.world, self.personas

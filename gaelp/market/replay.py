@@ -111,8 +111,7 @@ class AuctionReplay:
             unsupported = (entered & (bid_micros > self._logged_bid_micros[hour]))[:, None]
         self.hour += 1
         self._obs = self._next_observation(action.bid_micros, pace, won, short_of_money=affordable & ~won)
-        cost_micros = self._obs.cost_micros[:, 0]
-        share = self.meter.add(value_micros, cost_micros).astype(np.float32)
+        share = self.meter.add(value_micros, self._obs.left_micros).astype(np.float32)
         return self._obs, Outcome(value_micros[:, None], share, clipped, unsupported)
 
     def _enter(self, pace: Floats32) -> Bools:

@@ -51,19 +51,31 @@ class RewardMeter:
         self.optimum_micros = optimum_micros
         self.scale_micros = reward_scale(objective, optimum_micros, budget_micros)
         self.target = target_return(objective, conversion_value_micros)
-        self.value_micros = np.zeros(len(optimum_micros))  # since launch, as the next one
-        self.cost_micros = np.zeros(len(optimum_micros))
+        self._is_value = is_value(objective)
+        self._budget_micros = budget_micros
+        self._left_micros = budget_micros
+        self.value_micros = np.zeros(len(optimum_micros))  # since launch
 
-    def add(self, value_micros: Floats, cost_micros: Floats | Ints) -> Floats:
-        """Take in what one hour won and cost, (N,) each; returns its reward."""
-        if is_value(self.objective):
+    @property
+    def cost_micros(self) -> Floats:
+        """Spend since launch, (N,)."""
+        return np.asarray(self._budget_micros - self._left_micros, dtype=np.float64)
+
+    def add(self, value_micros: Floats, left_micros: Ints) -> Floats:
+        """Take in the value that one hour won and the money it left, (N,) each; returns its reward."""
+        if self._is_value:
             self.value_micros += value_micros
-            self.cost_micros += cost_micros
+            self._left_micros = left_micros
             return reward(value_micros, self.scale_micros)
         before = self.achieved_micros()
         self.value_micros += value_micros
-        self.cost_micros += cost_micros
+        self._left_micros = left_micros.copy()  # a market changes the array that it gave
         return reward(self.achieved_micros() - before, self.scale_micros)
+
+    def resume(self, value_micros: Floats, left_micros: Ints) -> None:
+        """Continue flights that have won this value and have this money left, (N,) each."""
+        self.value_micros[:] = value_micros
+        self._left_micros = left_micros.copy()
 
     def achieved_micros(self) -> Floats:
         """What the flights have achieved so far, (N,)."""

@@ -70,7 +70,7 @@ def test_the_rewards_of_the_hours_add_up_to_what_the_flight_achieves(make_market
     assert market.meter.cost_micros == pytest.approx(cost)
     whole = RewardMeter(
         objective, market.world.optimum_micros, market.brief.budget_micros, market.brief.conversion_value_micros
-    ).add(value, cost)
+    ).add(value, market.brief.budget_micros - cost.astype(np.int64))
     assert total == pytest.approx(whole, rel=1e-4, abs=1e-5)
 
 
