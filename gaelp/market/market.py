@@ -85,6 +85,7 @@ class Market:
             self.objective, world.optimum_micros, world.budget_micros, world.conversion_value_micros
         )
         self.hour = 0
+        self._hours_run = np.zeros(self.campaigns, np.int64)
         self._reward = np.zeros(self.campaigns, np.float32)
         return self.observe()
 
@@ -104,7 +105,7 @@ class Market:
         """What a bidder sees now; arrays are views that the next step changes."""
         shared = Observation.__slots__
         arrays = {name: getattr(self.state, name) for name in shared if name not in ("hour", "known_value_log")}
-        return Observation(hour=self.hour, known_value_log=self._known_values(), **arrays)
+        return Observation(hour=self._hours_run, known_value_log=self._known_values(), **arrays)
 
     def _known_values(self) -> Floats32 | None:
         if not self.spec.response.values_known or self.done:
@@ -119,6 +120,7 @@ class Market:
         bids = np.clip(action.bid_micros, 0, _HIGHEST_BID_MICROS) if clipped else action.bid_micros
         run_hour(self.hour, self.world, self._tables, self.state, np.ascontiguousarray(bids))
         self.hour += 1
+        self._hours_run += 1
         won = self.state.value_micros @ np.ones(self.spec.segments)
         self._reward[:] = self.meter.add(won, self.state.left_micros)
         return self.observe(), Outcome(self.state.value_micros, self._reward, clipped)
@@ -157,6 +159,7 @@ class Market:
                 )
             array[:] = saved[name]
         self.hour = int(saved["hour"])
+        self._hours_run[:] = self.hour
         self._restore_meter(saved)
         return self.observe()
 
@@ -170,7 +173,7 @@ class Market:
     def _make_brief(self) -> Brief:
         spec, world, personas = self.spec, self.world, self.personas
         return Brief(
-            hours=self.hours,
+            hours=np.full(self.campaigns, self.hours, np.int64),
             hours_per_day=DAY_HOURS,
             first_price=self.landscapes.first_price,
             landscapes=self.landscapes,

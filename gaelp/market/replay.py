@@ -136,7 +136,7 @@ class AuctionReplay:
         total_impressions = obs.total_impressions + impressions
         return replace(
             obs,
-            hour=self.hour,
+            hour=np.full(self.campaigns, self.hour, dtype=np.int64),
             left_micros=left_micros,
             day_left_micros=left_micros,
             opportunities=self._held[last].astype(np.int32)[:, None],
@@ -185,7 +185,7 @@ def _brief(
     budgets = np.full(campaigns, budget_micros, dtype=np.int64)
     everything_micros = history.mean_price_micros * auctions
     return Brief(
-        hours=auctions,
+        hours=np.full(campaigns, auctions, dtype=np.int64),
         hours_per_day=auctions,
         first_price=False,
         landscapes=build_landscapes([history.landscape()], first_price=False),
@@ -215,7 +215,7 @@ def _first_observation(brief: Brief, known_value_log: Floats | None) -> Observat
     none: Ints32 = np.zeros(pair, dtype=np.int32)
     nothing: Floats32 = np.zeros(pair, dtype=np.float32)
     return Observation(
-        hour=0,
+        hour=np.zeros(brief.campaigns, dtype=np.int64),
         left_micros=brief.budget_micros,
         day_left_micros=brief.daily_cap_micros,
         opportunities=none,

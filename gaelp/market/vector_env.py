@@ -114,7 +114,7 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDA
         action, clipped = self._decoder.decode(actions, self.market.brief)
         obs, outcome = self.market.step(action)
         vectors = self._features(obs)
-        ended = obs.hour >= self._last_hour
+        ended = self.market.hour >= self._last_hour
         terminated = np.full(self.num_envs, self.market.done)
         truncated = np.full(self.num_envs, ended and not self.market.done)
         info: dict[str, Any] = {"clipped": clipped}

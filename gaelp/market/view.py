@@ -24,9 +24,9 @@ __all__ = ["Action", "Brief", "Observation", "Outcome"]
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What the advertiser knows at launch; N campaigns, S segments, T hours (in replay: T auctions, S = 1)."""
+    """What the advertiser knows at launch; N campaigns, S segments (in replay: hours are auctions, S = 1)."""
 
-    hours: int
+    hours: Ints  # (N,) length of the flight
     hours_per_day: int
     first_price: bool
     landscapes: Landscapes  # only its pooled row is public
@@ -62,9 +62,9 @@ class Brief:
 
 @dataclass(slots=True)
 class Observation:
-    """What a bidder sees before it bids for hour `hour`; arrays are views into the market and change with it."""
+    """What a bidder sees before it bids for the coming hour; arrays are views into the market and change with it."""
 
-    hour: int
+    hour: Ints  # (N,) hours since launch, 0 before the first
     left_micros: Ints  # (N,) of the total budget
     day_left_micros: Ints  # (N,) of today's cap
     opportunities: Ints32  # (N, S) last hour

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from gaelp.arrays import Floats, Floats32, Ints32
+from gaelp.arrays import Floats, Floats32, Ints, Ints32
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import bids_for_worth
 from gaelp.market.baselines.forecasts import PriceLevelForecast, VolumeForecast, calendar_by_intent, calendar_by_price
@@ -20,8 +20,10 @@ from gaelp.market.baselines.values import SignalWeights, ValueParameters, Values
 from gaelp.market.compiled import compiled, inlined
 from gaelp.market.landscape import GRID, interpolate
 from gaelp.market.objective import least_price, target_return
+from gaelp.market.policy_state import KeptState
 from gaelp.market.price_search import next_price, search_from
 from gaelp.market.view import Action, Brief, Observation
+from gaelp.types import SegmentBelief
 
 __all__ = ["ModelPredictive", "ModelPredictiveParameters", "Outlook", "budget_prices_log", "target_prices_log"]
 
@@ -57,8 +59,10 @@ class ModelPredictiveParameters(Frozen):
     shade_offset: float = Field(default=0.0, ge=-0.6, le=0.6, description="first price: log correction of the shading")
 
 
-class ModelPredictive:
+class ModelPredictive(KeptState):
     """Solves the linear programme of the remaining flight every hour, with forecasts in place of what is unknown."""
+
+    _kept = ("values", "levels", "volumes", "price_log")
 
     def __init__(self, parameters: ModelPredictiveParameters, signals: SignalWeights | None = None) -> None:
         """With signals the rule knows how value moves with hour and price, and its name says so."""
@@ -67,7 +71,7 @@ class ModelPredictive:
         self._values = Values(parameters.values, signals)
         self._by_intent = signals is not None and signals.daypart != 0.0
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Lay out the calendar of the flight."""
         self._brief = brief
         self._values.begin(brief)
@@ -114,7 +118,7 @@ class ModelPredictive:
         return self._within_objective(obs, outlook, span, today_log)
 
     def _within_objective(
-        self, obs: Observation, outlook: Outlook, span: tuple[int, int, int], today_log: Floats
+        self, obs: Observation, outlook: Outlook, span: tuple[Ints, Ints, Ints], today_log: Floats
     ) -> Floats:
         brief = self._brief
         if brief.objective.has_target:
@@ -131,13 +135,13 @@ class ModelPredictive:
 
 @compiled
 def budget_prices_log(
-    span: tuple[int, int, int], outlook: Outlook, money: tuple[Floats, Floats, Floats], guess_log: Floats
+    span: tuple[Ints, Ints, Ints], outlook: Outlook, money: tuple[Floats, Floats, Floats], guess_log: Floats
 ) -> tuple[Floats, Floats]:
     """Log price of budget for the rest of today and for the rest of the flight, (N,) each.
 
-    `span` holds this hour, the end of today and the end of the flight; `money` what may be spent in all, today and on
-    later days together. The flight's price makes forecast spend equal to the money; where that would break today's cap,
-    today has a higher price of its own. `guess_log` is the last hour's solution, NaN for none.
+    `span` holds each campaign's hour, the end of its day and of its flight; `money` what may be spent in all, today
+    and on later days together. The flight's price makes forecast spend equal to the money; where that would break
+    today's cap, today has a higher price of its own. `guess_log` is the last hour's solution, NaN for none.
     """
     left, day_left, later_cap = money
     best_cost = outlook.best_cost
@@ -164,7 +168,7 @@ def budget_prices_log(
 
 @compiled
 def target_prices_log(
-    span: tuple[int, int, int],
+    span: tuple[Ints, Ints, Ints],
     outlook: Outlook,
     best_win: Floats32,
     so_far: tuple[Floats, Floats, Floats],
@@ -201,11 +205,12 @@ def target_prices_log(
 
 @inlined
 def _lay_out(
-    n: int, span: tuple[int, int, int], outlook: Outlook, worth: Floats, today: Floats, later: Floats
+    n: int, span: tuple[Ints, Ints, Ints], outlook: Outlook, worth: Floats, today: Floats, later: Floats
 ) -> tuple[float, float]:
     """One campaign's worths and their weights, today and later; returns the lowest and the highest worth."""
-    hour, today_end, end = span
+    hours, today_ends, ends = span
     value_log, level_log, volume, persona, start, cumulative, bin_price_log, daypart_log, _ = outlook
+    now, today_end, end = start[n] + hours[n], start[n] + today_ends[n], start[n] + ends[n]
     i = 0
     lowest, highest = math.inf, -math.inf
     for s in range(value_log.shape[1]):
@@ -215,8 +220,8 @@ def _lay_out(
             price_log = level_log[n, s] + bin_price_log[j]
             weight = volume[n, s] * math.exp(price_log)
             worth[i] = value_log[n, s] + daypart_log[kind, j] - price_log
-            today[i] = weight * (row[start[n] + today_end] - row[start[n] + hour])
-            later[i] = weight * (row[start[n] + end] - row[start[n] + today_end])
+            today[i] = weight * (row[today_end] - row[now])
+            later[i] = weight * (row[end] - row[today_end])
             lowest = min(lowest, worth[i])
             highest = max(highest, worth[i])
             i += 1
