@@ -330,3 +330,9 @@ def test_mlflow_shows_whether_a_run_was_broken_off_refused_or_finished(place, mo
     with pytest.raises(Refused):
         place.run("one", *tracked, "run.seed=8")
     assert status() == "FINISHED"
+
+
+def test_a_run_for_profit_is_another_run_and_one_for_value_has_the_identity_it_always_had(place):
+    assert "objective" not in place.plan().identity.model_dump(mode="json")
+    with pytest.raises(DataError, match="fingerprint"):  # its rules were tuned for value
+        place.plan("objective.kind=profit")
