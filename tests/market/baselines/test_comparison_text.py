@@ -1,5 +1,5 @@
 from gaelp.config.objective import Objective
-from gaelp.market.baselines.compare import Comparison, Estimate, MoneyFigures, PolicyResult
+from gaelp.market.baselines.compare import CampaignMoney, Comparison, Estimate, PolicyResult
 from gaelp.market.baselines.comparison_text import (
     COMPARISON_COLUMNS,
     MONEY_COLUMNS,
@@ -42,7 +42,7 @@ def test_a_figure_that_rounds_to_zero_has_no_minus():
     assert len(money_rows(paid)[0]) == len(MONEY_COLUMNS)
 
 
-SPENT = MoneyFigures(
+SPENT = CampaignMoney(
     spend_micros=1_200_500_000,
     spend_share=0.8,
     value_micros=3_001_250_000,
@@ -53,6 +53,6 @@ SPENT = MoneyFigures(
 
 
 def test_a_bidder_that_bought_nothing_has_neither_roas_nor_cpa():
-    nothing = MoneyFigures(spend_micros=0, spend_share=0, value_micros=0, profit_micros=0, roas=None, cpa_micros=None)
+    nothing = CampaignMoney(spend_micros=0, spend_share=0, value_micros=0, profit_micros=0, roas=None, cpa_micros=None)
     assert money_sentence(nothing) == "It spends 0.0% of the budgets: a profit of 0.00 each."
     assert "80.0% of the budgets at a ROAS of 2.50 and a CPA of 12.01" in money_sentence(SPENT)
