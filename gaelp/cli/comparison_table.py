@@ -4,9 +4,11 @@ from gaelp.cli.output import show_table, show_text
 from gaelp.market.baselines.compare import Comparison
 from gaelp.market.baselines.comparison_text import (
     COMPARISON_COLUMNS,
+    MONEY_COLUMNS,
     comparison_meaning,
     comparison_rows,
     comparison_title,
+    money_rows,
 )
 
 __all__ = ["show_comparison"]
@@ -16,5 +18,7 @@ def show_comparison(comparison: Comparison) -> None:
     """Print every bidder on the same held-out episodes."""
     show_text(comparison_title(comparison))
     show_table(COMPARISON_COLUMNS, comparison_rows(comparison))
+    show_text("\nMoney, mean of a campaign")
+    show_table(MONEY_COLUMNS, money_rows(comparison))
     show_text("`gaelp market list` says how each bidder bids.")
     show_text(comparison_meaning(comparison) + "\n")

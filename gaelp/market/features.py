@@ -6,9 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gaelp.arrays import Floats, Floats32, Ints, Ints32
+from gaelp.config.objective import is_value
 from gaelp.market.campaign_rows import rows_by_value, take
 from gaelp.market.compiled import compiled
-from gaelp.market.spaces import FEATURE_LIMIT, GLOBAL_FEATURES, SEGMENT_FEATURES, observation_size
+from gaelp.market.objective import slack_log, target_return
+from gaelp.market.spaces import FEATURE_LIMIT, SEGMENT_FEATURES, global_size, observation_size
 from gaelp.market.view import Brief, Observation
 
 __all__ = ["FeatureMaker"]
@@ -38,12 +40,15 @@ class FeatureMaker:
         self._volume_share_log = np.log(volume / volume.mean(axis=1, keepdims=True))
         self._traits = brief.persona_traits[brief.persona].transpose(2, 0, 1)
         self._budget = brief.budget_micros.astype(np.float32)
+        self._target = None if is_value(brief.objective) else _target(brief)
 
     def __call__(self, obs: Observation) -> Floats32:
         """Vectors of shape (N, size), a new array each time."""
         hour = np.minimum(obs.hour, self._brief.hours - 1)
         whole = np.stack(self._globals(obs, hour), axis=1, dtype=np.float32, casting="same_kind")
-        vectors = np.empty((self._brief.campaigns, observation_size(self._brief.segments)), np.float32)
+        vectors = np.empty(
+            (self._brief.campaigns, observation_size(self._brief.segments, self._brief.objective)), np.float32
+        )
         _interleave(whole, self._segments(obs, hour), np.float32(FEATURE_LIMIT), vectors)
         return vectors
 
@@ -60,7 +65,7 @@ class FeatureMaker:
         return rows
 
     def _globals(self, obs: Observation, hour: Ints) -> list[npt.NDArray[np.floating]]:
-        """One array of shape (N,) for each entry of GLOBAL_FEATURES, in its order."""
+        """One array of shape (N,) for each entry of GLOBAL_FEATURES and OBJECTIVE_FEATURES, in their order."""
         brief, flight = self._brief, self._flight
         now, before = (self._rows, hour), (self._rows, np.maximum(hour - 1, 0))
         day = 2 * np.pi * (hour % brief.hours_per_day) / brief.hours_per_day
@@ -99,7 +104,11 @@ class FeatureMaker:
             flight.rhythm_ahead[now],
             np.log((bought + 1) * value / (total_cost + value)),
         ]
-        assert len(features) == len(GLOBAL_FEATURES)  # noqa: S101 - a feature without a description is a mistake here
+        if self._target is not None:
+            expected_value = (bought + brief.conversion_rate * obs.maturing_clicks.sum(axis=1)) * value
+            features.append(slack_log(expected_value, total_cost, self._target, value.astype(np.float64)))
+            features.append(self._prior_log[:, 0] - self._price_mean_log[:, 0] - np.log(self._target))
+        assert len(features) == global_size(brief.objective)  # noqa: S101 - each feature has a description
         return features
 
     def _segments(self, obs: Observation, hour: Ints) -> Floats32:
@@ -161,6 +170,13 @@ class FeatureMaker:
             return click, conversion, obs.known_value_log - self._prior_log, np.zeros_like(click)
         log_sd = np.sqrt((click_events + conversion_events) / (click_events * conversion_events))
         return click, conversion, click + conversion, log_sd
+
+
+def _target(brief: Brief) -> Floats:
+    """The return that slack is measured from, (N,): 1 for profit."""
+    if not brief.objective.has_target:
+        return np.ones(brief.campaigns)
+    return target_return(brief.objective, brief.conversion_value_micros)
 
 
 class _Flights(NamedTuple):

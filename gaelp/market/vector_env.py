@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from gaelp.arrays import Bools, Floats32, Uints
+from gaelp.config.objective import VALUE, objective_from_text
 from gaelp.errors import BadInput, ConfigError
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.features import FeatureMaker
@@ -35,13 +36,15 @@ def action_decoder(market: Market, kind: Literal["continuous", "discrete"], grou
 
 def episode_summary(market: Market) -> dict[str, npt.NDArray[Any]]:
     """What episodes amounted to, one entry a campaign; conversions still to come are counted as pending."""
-    state = market.state
+    state, meter = market.state, market.meter
     return {
         "spend_micros": state.total_cost_micros.sum(axis=1),
         "clicks": state.total_clicks.sum(axis=1),
         "conversions": state.total_conversions.sum(axis=1),
         "pending_conversions": state.pending.sum(axis=1),
         "lost_to_window": state.lost_to_window.sum(axis=1),
+        "value_micros": meter.value_micros,
+        "achieved_micros": meter.achieved_micros(),
         "optimum_micros": market.world.optimum_micros,
     }
 
@@ -62,11 +65,16 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDA
         actions: Literal["continuous", "discrete"] = "continuous",
         groups: int = 0,
         truncate_hours: int | None = None,
+        objective: str | None = None,
     ) -> None:
+        """`objective` is one in words, such as profit or target_roas=2.5; a market that is given has its own."""
         if num_envs < 1:
             raise ConfigError(f"num_envs={num_envs} is too few; allowed: 1 and more. Give at least one campaign.")
         if not isinstance(market, Market):
-            market = build_market(load_market_spec(market), load_persona_table(personas))
+            wish = objective_from_text(objective) if objective else VALUE
+            market = build_market(load_market_spec(market), load_persona_table(personas), wish)
+        elif objective is not None:
+            raise ConfigError(f"objective={objective!r} with a market that is built: give its name, or only the market")
         if truncate_hours is not None and not 0 < truncate_hours <= market.hours:
             raise ConfigError(f"truncate_hours={truncate_hours} must lie in 1..{market.hours}, the flight's length")
         self.market = market
@@ -74,7 +82,7 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDA
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
         self._decoder = action_decoder(market, actions, groups)
         self._last_hour = truncate_hours or market.hours
-        self.single_observation_space = observation_space(market.spec.segments)
+        self.single_observation_space = observation_space(market.spec.segments, market.objective)
         self.single_action_space = self._decoder.space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)

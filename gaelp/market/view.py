@@ -16,6 +16,7 @@
 from dataclasses import dataclass
 
 from gaelp.arrays import Bools, Floats, Floats32, Ints, Ints8, Ints32
+from gaelp.config.objective import VALUE, Objective
 from gaelp.market.landscape import Landscapes
 
 __all__ = ["Action", "Brief", "Observation", "Outcome"]
@@ -46,6 +47,7 @@ class Brief:
     budget_share: Floats32  # (N,) budget over the forecast cost of winning everything
     creatives: int
     values_known: bool
+    objective: Objective = VALUE
 
     @property
     def campaigns(self) -> int:
@@ -101,6 +103,6 @@ class Outcome:
     """What an hour brought; `value_micros` is expected value, which the reward counts."""
 
     value_micros: Floats  # (N, S)
-    reward: Floats32  # (N,) value over the hindsight optimum
+    reward: Floats32  # (N,) what the objective counts over the hindsight optimum, see reward.py
     clipped: int  # action entries pulled back into bounds
     unsupported: Bools | None = None  # (N, S) replay: bid above what the log can answer

@@ -22,6 +22,7 @@ import numpy as np
 
 from gaelp.arrays import Floats, Floats32, Ints
 from gaelp.errors import DataError
+from gaelp.market.baselines.objective_price import worth_within_objective
 from gaelp.market.baselines.worth import AverageValue, PriorValues, ValueSource, bid_for, mean_price_micros
 from gaelp.market.landscape import GRID
 from gaelp.market.policy_state import KeptState
@@ -242,11 +243,14 @@ class _Bidder:
             _ExactCourse(brief, self._prices) if self._prices else _ScaledCourse(brief, self._auctions)
         )
 
-    def bid(self, obs: Observation, values: Floats) -> Action:
+    def bid(self, obs: Observation, values: Floats, value_log: Floats32 | Floats | None = None) -> Action:
         course = self._course
         at = course.standing(obs)
         units = _largest_bids(course.table, at.cells, values, course.highest, course.fractions)
-        return Action(bid_for(self._brief, obs, units * at.micros_per_unit[:, None] * self._scale))
+        worth = units * at.micros_per_unit[:, None] * self._scale
+        if value_log is not None:
+            worth = worth_within_objective(self._brief, obs, value_log, worth)
+        return Action(bid_for(self._brief, obs, worth))
 
 
 class SsMdp(KeptState):
@@ -297,4 +301,4 @@ class Rlb(KeptState):
     def act(self, obs: Observation, /) -> Action:
         """Bid for the coming hour."""
         value_log, _ = self._source.log_value(obs)
-        return self._bidder.bid(obs, self._average.relative(value_log))
+        return self._bidder.bid(obs, self._average.relative(value_log), value_log)

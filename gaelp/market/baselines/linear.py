@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from gaelp.arrays import Floats
+from gaelp.market.baselines.objective_price import worth_within_objective
 from gaelp.market.baselines.worth import AverageValue, PriorValues, ValueSource, bid_for, mean_price_micros
 from gaelp.market.policy_state import KeptState
 from gaelp.market.view import Action, Brief, Observation
@@ -52,7 +53,8 @@ class Lin(KeptState):
     def act(self, obs: Observation, /) -> Action:
         """Bid for the coming hour."""
         value_log, _ = self._values.log_value(obs)
-        return Action(bid_for(self._brief, obs, self._base_micros * self._average.relative(value_log)))
+        worth = self._base_micros * self._average.relative(value_log)
+        return Action(bid_for(self._brief, obs, worth_within_objective(self._brief, obs, value_log, worth)))
 
 
 class Mcpc(KeptState):
@@ -87,4 +89,5 @@ class Mcpc(KeptState):
     def act(self, obs: Observation, /) -> Action:
         """Bid for the coming hour."""
         value_log, _ = self._values.log_value(obs)
-        return Action(bid_for(self._brief, obs, self._average_bid_micros * self._average.relative(value_log)))
+        worth = self._average_bid_micros * self._average.relative(value_log)
+        return Action(bid_for(self._brief, obs, worth_within_objective(self._brief, obs, value_log, worth)))

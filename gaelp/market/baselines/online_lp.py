@@ -6,6 +6,7 @@ from pydantic import Field
 from gaelp.arrays import Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import LaunchParameters, bids_for_worth, launch_price_log
+from gaelp.market.baselines.objective_price import within_objective
 from gaelp.market.baselines.pacing import relative_error
 from gaelp.market.baselines.plan import SpendPlan, day_left_micros
 from gaelp.market.baselines.values import SignalWeights, ValueParameters, Values
@@ -33,7 +34,10 @@ class OnlineLpParameters(Frozen):
 
 
 class OnlineLp(KeptState):
-    """Follows the gradient of the dual price of budget, and leans against what is left of the budget or today's cap."""
+    """Follows the gradient of the dual price of budget, and leans against what is left of the budget or today's cap.
+
+    The price of money is the larger of that and the one the objective asks for.
+    """
 
     _kept = ("values", "price_log")
 
@@ -56,8 +60,11 @@ class OnlineLp(KeptState):
         before = np.maximum(obs.hour - 1, 0)
         error = relative_error(obs, self._brief.budget_micros * self._plan.share(before))
         self._price_log = self._price_log + _steps(obs.hour, given.step, given.decay) * error
-        price_log = self._price_log - given.correction * self._room_log(obs)
         value_log, _ = self._values.log_value(obs)
+        # What the objective asks for is a second dual price: the budget's must not wander off below it.
+        self._price_log = within_objective(self._brief, obs, value_log, self._price_log)
+        price_log = self._price_log - given.correction * self._room_log(obs)
+        price_log = within_objective(self._brief, obs, value_log, price_log)
         return Action(bids_for_worth(self._brief, obs, value_log - price_log[:, None], given.shade_offset))
 
     def _room_log(self, obs: Observation) -> Floats:

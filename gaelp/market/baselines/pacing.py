@@ -6,6 +6,7 @@ from pydantic import Field
 from gaelp.arrays import Floats
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import LaunchParameters, bids_for_worth, launch_price_log
+from gaelp.market.baselines.objective_price import within_objective
 from gaelp.market.baselines.plan import SpendPlan
 from gaelp.market.baselines.values import ValueParameters, Values
 from gaelp.market.policy_state import KeptState
@@ -55,6 +56,7 @@ class Pid(KeptState):
         self._ahead_sum = np.clip(self._ahead_sum + ahead, -_INTEGRAL_LIMIT, _INTEGRAL_LIMIT)
         price_log = self._launch_log + given.proportional * ahead + given.integral * self._ahead_sum
         value_log, _ = self._values.log_value(obs)
+        price_log = within_objective(self._brief, obs, value_log, price_log)
         return Action(bids_for_worth(self._brief, obs, value_log - price_log[:, None], given.shade_offset))
 
 
@@ -93,6 +95,7 @@ class Multiplicative(KeptState):
         self._price_log = self._price_log + given.step * error
         self._target_micros = self._plan.target_micros(obs)
         value_log, _ = self._values.log_value(obs)
+        self._price_log = within_objective(self._brief, obs, value_log, self._price_log)
         return Action(bids_for_worth(self._brief, obs, value_log - self._price_log[:, None], given.shade_offset))
 
 
