@@ -7,10 +7,11 @@ __all__ = ["training_goals"]
 
 # Training compares with the rule inside the agent; the best tuned rule is known only when all of them are judged.
 _NAME_IN_TRAINING = {"lead_over_best_rule": "lead_over_rule"}
+_SHIFTED = "shifted_"  # the market with other parameters is for judging alone: training must not aim at it
 
 
 def training_goals(gate: Gate) -> tuple[Goal, ...]:
-    """Return one goal for each rule, with its threshold and bound; the gate itself judges other episodes."""
+    """Return one goal for each rule on the market itself, with its threshold; the gate itself judges other episodes."""
     return tuple(
         Goal.model_validate(
             {
@@ -20,4 +21,5 @@ def training_goals(gate: Gate) -> tuple[Goal, ...]:
             }
         )
         for rule in gate.criteria
+        if not rule.metric.startswith(_SHIFTED)
     )

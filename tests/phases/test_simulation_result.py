@@ -17,6 +17,8 @@ def test_the_common_form_has_the_model_the_verdict_and_the_tables(whole):
         "headroom_share",
         "lead_over_constant",
         "lead_over_best_rule",
+        "success_rate",
+        "ruined_share",
     ]
 
 
@@ -32,3 +34,13 @@ def test_the_model_is_the_checkpoint_or_the_rules_and_the_text_says_which(whole,
     result = as_phase_result(changed, whole.folder)
     assert result.model == model
     assert text in result.text
+
+
+def test_the_text_says_what_no_bidder_reached_on_the_market(whole):
+    [floor, *others] = whole.result.verdict.gate.criteria
+    gate = whole.result.verdict.gate.model_copy(
+        update={"criteria": (floor.model_copy(update={"at_least": 1.02}), *others)}
+    )
+    verdict = whole.result.verdict.model_copy(update={"gate": gate})
+    result = as_phase_result(whole.result.model_copy(update={"verdict": verdict}), whole.folder)
+    assert "No bidder reached a reward_lower_95 of 1.02 on this market" in result.text

@@ -1,24 +1,27 @@
 """Play whole episodes: seeds that keep training and evaluation apart, and what a policy earns."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from gaelp.arrays import Floats, Uints
 from gaelp.market.baselines.bids import Bidder
+from gaelp.market.baselines.campaign_outcomes import launch_properties
 from gaelp.market.market import Market, seeds_from
 
-__all__ = ["Played", "held_out_seeds", "play", "training_seeds", "validation_seeds"]
+__all__ = ["Played", "held_out_seeds", "join_played", "play", "training_seeds", "validation_seeds"]
 
 
 _ONE = np.uint64(1)
 
 
 class Played(NamedTuple):
-    """What N episodes brought, (N,) each."""
+    """What N episodes brought, (N,) each but for `launch`."""
 
     reward: Floats
     budget_used: Floats
+    launch: Floats  # (N, 5) what was known at launch, see `launch_properties`
 
 
 def training_seeds(seed: int, campaigns: int, batch: int = 0) -> Uints:
@@ -44,4 +47,13 @@ def play(market: Market, policy: Bidder, seeds: Uints) -> Played:
     while not market.done:
         obs, outcome = market.step(policy.act(obs))
         reward += outcome.reward
-    return Played(reward, 1.0 - obs.left_micros / market.brief.budget_micros)
+    return Played(
+        reward,
+        1.0 - obs.left_micros / market.brief.budget_micros,
+        launch_properties(market.brief),
+    )
+
+
+def join_played(parts: Sequence[Played]) -> Played:
+    """Batches of episodes as one."""
+    return Played(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
