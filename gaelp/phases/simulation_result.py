@@ -83,7 +83,7 @@ def _interval(figures: Mapping[str, float], name: str) -> str:
 
 def _meaning(result: SimulationResult) -> str:
     limits = market_limits(result.verdict.gate, result.comparison)
-    return " ".join([f"Run {result.run_id}: {_what_was_learned(result)}", *limits])
+    return "\n".join([*limits, f"Run {result.run_id}: {_what_was_learned(result)}"])
 
 
 def _what_was_learned(result: SimulationResult) -> str:

@@ -112,7 +112,6 @@ class MarketArena:
             estimates |= {"lead_over_constant": lead(rewards, constant), "headroom_share": headroom(rewards, constant)}
         values = {name: estimate.value for name, estimate in estimates.items()}
         values |= {f"{name}_lower_95": estimate.lower_95 for name, estimate in estimates.items()}
-        values["ruined_share_upper_95"] = campaigns.ruined_share.upper_95
         return values | {"worst_group_lead": campaigns.worst_group_lead}
 
     def reference(self) -> Rewards:
