@@ -212,9 +212,8 @@ def _share(chosen: Bools) -> Estimate:
     shrunk = 1 + _Z_95**2 / count
     middle = (share + _Z_95**2 / (2 * count)) / shrunk
     half = _Z_95 * math.sqrt(share * (1 - share) / count + _Z_95**2 / (4 * count**2)) / shrunk
-    return Estimate(
-        value=share, lower_95=min(max(middle - half, 0.0), share), upper_95=max(min(middle + half, 1.0), share)
-    )
+    lower, upper = min(middle - half, share), max(middle + half, share)  # equal but for rounding at 0 and 1
+    return Estimate(value=share, lower_95=max(lower, 0.0), upper_95=min(upper, 1.0))
 
 
 def _estimate(value: float, influence: Floats) -> Estimate:

@@ -25,7 +25,7 @@ def launch():
 
 @pytest.mark.parametrize(
     ("share", "success", "is_ruined"),
-    [(1.2, True, False), (0.971, True, False), (0.969, False, False), (0.69, False, True)],
+    [(1.2, True, False), (0.971, True, False), (0.969, False, False), (0.69, False, True), (0.0, False, True)],
 )
 def test_success_takes_97_percent_of_the_reference_and_ruin_less_than_70(share, success, is_ruined):
     assert (succeeded(share * BEST, BEST) == success).all()
