@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from gaelp.bench.gate_trial import Pool, PoolOutcome, mixed, nothing_delivered, play_pool, trial
+from gaelp.bench.gate_trial import Plant, Pool, PoolOutcome, mixed, nothing_delivered, play_pool, trial
 from gaelp.bench.planted_agents import Spoiled, at_night, everywhere, without_segment
 from gaelp.clock import ManualClock
 from gaelp.gates import load_gate
@@ -72,24 +72,26 @@ def pool_of(name: str, episodes: int, seed: int) -> Pool:
         *networks(market, tuned, seed),
     ]
     rules = [tuned.constant(), tuned.build("mpc")]
-    pool = play_pool(market, elsewhere, rules, agents, episodes=episodes, seed=seed)
-    for title, outcome in joined(pool, np.random.default_rng(seed).random(episodes)):
-        pool = pool.with_agent(title, outcome)
-    return pool
+    return play_pool(market, elsewhere, rules, agents, episodes=episodes, seed=seed)
 
 
-def joined(pool: Pool, lot: np.ndarray) -> Iterator[tuple[str, PoolOutcome]]:
+def plants(pool: Pool) -> dict[str, Plant]:
     """Agents that are spoiled in some campaigns, or on the shifted market alone."""
     played = pool.outcomes
-    for rule in ("mpc", "mpc (informed)"):
-        usual = played[rule]
-        yield (
-            f"{rule}, no delivery in 5% of campaigns",
-            PoolOutcome(*(mixed(side, nothing_delivered(side), lot < 0.05) for side in usual)),
-        )
-        twenty = zip(usual, played["bids x20"], strict=True)
-        yield f"{rule}, bids x20 in 1% of campaigns", PoolOutcome(*(mixed(a, b, lot < 0.01) for a, b in twenty))
-    yield "good here, bids x0.8 on the shifted market", PoolOutcome(played["mpc"].own, played["bids x0.8"].shifted)
+
+    def spoiled(rule: str, share: float, other: PoolOutcome) -> Plant:
+        pairs = list(zip(played[rule], other, strict=True))
+        return lambda lot: PoolOutcome(*(mixed(usual, bad, lot < share) for usual, bad in pairs))
+
+    nothing = PoolOutcome(*(nothing_delivered(side) for side in played["mpc"]))
+    rules = ("mpc", "mpc (informed)")
+    return {
+        **{f"{rule}, no delivery in 5% of campaigns": spoiled(rule, 0.05, nothing) for rule in rules},
+        **{f"{rule}, bids x20 in 1% of campaigns": spoiled(rule, 0.01, played["bids x20"]) for rule in rules},
+        "good here, bids x0.8 on the shifted market": lambda _: PoolOutcome(
+            played["mpc"].own, played["bids x0.8"].shifted
+        ),
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,11 +109,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for market in given.markets.split(","):
         pool, rng = pool_of(market, given.pool, given.seed), np.random.default_rng(given.seed)
         report[market] = {}
-        for agent in sorted(pool.outcomes.keys() - {"bids x20", "constant"}):
+        agents = {name: name for name in pool.outcomes if name not in ("bids x20", "constant")}
+        for name, agent in (agents | plants(pool)).items():
             sizes = {"episodes": given.episodes, "repetitions": given.repetitions}
-            figures = report[market][agent] = trial(pool, agent, gate, rng=rng, **sizes)
-            kept = 1 - figures["refused"] if agent in GOOD else figures["refused"]
-            broken += [f"{market}: {agent}: {kept:.3f}"] if kept < WANTED else []
+            figures = report[market][name] = trial(pool, agent, gate, rng=rng, **sizes)
+            kept = 1 - figures["refused"] if name in GOOD else figures["refused"]
+            broken += [f"{market}: {name}: {kept:.3f}"] if kept < WANTED else []
     answer = {**vars(given), "agents": report, "not_kept": broken, "cpu_seconds": time.process_time() - began}
     sys.stdout.write(json.dumps(answer, indent=1) + "\n")
     return 1 if broken else 0

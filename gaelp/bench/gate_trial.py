@@ -9,14 +9,14 @@ others can therefore be joined from two agents that were played.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 import numpy as np
 
-from gaelp.arrays import Bools, Ints
+from gaelp.arrays import Bools, Floats, Ints
 from gaelp.gates import Evidence, Gate, Verdict, judge
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.compare import compare_played
@@ -26,6 +26,7 @@ from gaelp.phases.judging import Judged, agent_metrics, first_gate_metrics
 
 __all__ = [
     "Opponents",
+    "Plant",
     "Pool",
     "PoolOutcome",
     "failed_rules",
@@ -45,6 +46,9 @@ class PoolOutcome(NamedTuple):
 
     own: Played
     shifted: Played
+
+
+Plant = Callable[[Floats], PoolOutcome]
 
 
 class Opponents(NamedTuple):
@@ -133,15 +137,22 @@ def failed_rules(verdict: Verdict) -> set[str]:
 
 
 def trial(
-    pool: Pool, agent: str, gate: Gate, *, episodes: int, repetitions: int, rng: np.random.Generator
+    pool: Pool, agent: str | Plant, gate: Gate, *, episodes: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, object]:
-    """Judge an agent again and again on other episodes: the share of refusals, and which rules refused how often."""
+    """Judge an agent again and again on other episodes: the share of refusals, and which rules refused how often.
+
+    A plant is given a fresh number from 0 to 1 for each campaign in every repetition, to choose those it spoils.
+    """
     refused: Counter[str] = Counter()
     alone: Counter[str] = Counter()
     refusals = 0
     for _ in range(repetitions):
         rows = np.sort(rng.choice(pool.episodes, episodes, replace=False))
-        failed = failed_rules(verdict_on(pool, agent, gate, rows))
+        if isinstance(agent, str):
+            verdict = verdict_on(pool, agent, gate, rows)
+        else:
+            verdict = verdict_on(pool.with_agent("planted", agent(rng.random(pool.episodes))), "planted", gate, rows)
+        failed = failed_rules(verdict)
         refusals += bool(failed)
         refused.update(failed)
         alone.update(failed if len(failed) == 1 else ())

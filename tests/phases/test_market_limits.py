@@ -29,7 +29,7 @@ def bidder(name, reward, lead_over_constant):
 
 def limits(*bidders):
     given = {"market": "m", "label": "", "episodes": 2000, "seed": 1, "constant": "constant", "best_uninformed": "mpc"}
-    return market_limits(GATE, Comparison(**given, results=tuple(bidder(*one) for one in bidders)))
+    return market_limits(GATE, Comparison(**given, results=tuple(bidder(*figures) for figures in bidders)))
 
 
 def test_a_market_that_some_bidder_masters_has_no_limits():

@@ -55,5 +55,5 @@ def play(market: Market, policy: Bidder, seeds: Uints) -> Played:
 
 
 def join_played(parts: Sequence[Played]) -> Played:
-    """Batches of episodes as one."""
+    """Join batches of episodes."""
     return Played(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
