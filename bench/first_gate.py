@@ -5,7 +5,7 @@
 Each agent plays a pool of fresh episodes once. A repetition judges 2,000 of them, drawn without replacement, on the
 market and on the shifted one. The gate compares with the constant bid and with MPC, which has been the best rule on
 both markets with every seed so far; the other rules would only take their time. Exits 1 if a bad agent was refused, or
-a good one passed, in fewer than 95% of the repetitions. Takes 13 s of processor time for 1,000 episodes of a market.
+a good one passed, in fewer than 95% of the repetitions. Takes 11 s of processor time for 1,000 episodes of a market.
 """
 
 import argparse
