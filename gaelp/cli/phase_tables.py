@@ -19,4 +19,5 @@ def show_phase(result: PhaseResult) -> None:
     show_text("")
     show_table(columns, [[row[column] for column in columns] for row in as_rows(result.verdict)])
     show_paragraph(result.verdict.summary)
-    show_paragraph(result.text)
+    for paragraph in result.text.splitlines():
+        show_paragraph(paragraph)

@@ -22,7 +22,7 @@ from gaelp.config.places import shown
 from gaelp.config.settings import GateSettings
 from gaelp.errors import ConfigError
 from gaelp.gates.gate_file import GateFile, describe_gate_file, gate_path
-from gaelp.gates.metrics import undeclared
+from gaelp.gates.metrics import replaced, undeclared
 from gaelp.types import Phase
 
 __all__ = ["Criterion", "Gate", "load_gate"]
@@ -102,7 +102,7 @@ def load_gate(path_or_name: str | Path, settings: GateSettings | None = None) ->
     path = gate_path(path_or_name, settings)
     gate = load_model(Gate, path)
     for metric in dict.fromkeys(name for rule in gate.criteria for name in (rule.metric, rule.sample_metric)):
-        if problem := undeclared(metric):
+        if problem := undeclared(metric) or replaced(metric):
             raise ConfigError(f"{shown(path)}: {problem}")
     return gate.model_copy(update={"file": describe_gate_file(path)})
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gaelp.config.suggest import nearest
 
-__all__ = ["RANGES", "MetricRange", "problem_of_figure", "problem_of_interval", "undeclared"]
+__all__ = ["RANGES", "MetricRange", "problem_of_figure", "problem_of_interval", "replaced", "undeclared"]
 
 
 class MetricRange(NamedTuple):
@@ -63,7 +63,11 @@ RANGES: dict[str, MetricRange] = {
     "lead_over_informed_rule": _relative("share of the informed rule's reward; 0.01 is 1%"),
     "reward": _of_the_optimum("share of the optimum in hindsight"),
     "reward_p10": _of_the_optimum("share of the optimum in hindsight; one episode in ten is below"),
-    "success_rate": _share("share of the episodes"),
+    "ruined_share": _share("share of the campaigns with less than 0.7 of the best rule's outcome"),
+    "shifted_lead_over_best_rule": _relative("share of the best rule's reward on the shifted market; 0.01 is 1%"),
+    "shifted_ruined_share": _share("share of the campaigns on the shifted market"),
+    "success_rate": _share("share of the campaigns with at least 0.97 of the best rule's outcome"),
+    "worst_group_lead": _relative("share of the best rule's reward in the worst of fifty groups; 0.01 is 1%"),
     # History
     "correlation_with_actuals": MetricRange(-1, 1, unit="correlation"),
     "lift_over_incumbent": _relative("share of the incumbent's result; 0.01 is 1%"),
@@ -80,6 +84,17 @@ RANGES: dict[str, MetricRange] = {
     "improvement": _relative("share of the control's mean; 0.01 is 1%"),
     "transfer_gain_share": _relative("share of the gain at the source"),
 }
+
+
+# Stored verdicts hold these, and are judged again with them; new evidence has none.
+_REPLACED = {"last_50_z": "worst_group_lead, at_least -0.02"}
+
+
+def replaced(metric: str) -> str | None:
+    """Return why a metric of an older release can no longer be asked for, and what replaced it; None if it can."""
+    if metric not in _REPLACED:
+        return None
+    return f"{metric} is no longer measured: remove this rule, or ask for {_REPLACED[metric]}"
 
 
 def undeclared(metric: str) -> str | None:

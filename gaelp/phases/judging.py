@@ -13,9 +13,18 @@ from gaelp.market.baselines.tuned import TunedRules
 from gaelp.market.market import Market
 from gaelp.market.spec import MarketSpec
 
-__all__ = ["Judged", "MarketShift", "judge_policy", "policies_compared", "shifted"]
+__all__ = [
+    "Judged",
+    "MarketShift",
+    "agent_metrics",
+    "first_gate_metrics",
+    "judge_policy",
+    "policies_compared",
+    "shifted",
+]
 
 _SHIFTED = "-shifted"
+_JUDGED_WHEN_SHIFTED = ("lead_over_best_rule", "ruined_share")
 _NAME_MOST = 64 - len(_SHIFTED)  # a name has at most 64 characters
 
 
@@ -54,7 +63,7 @@ def judge_policy(
         seed=seed,
         progress=progress,
     )
-    return Judged(comparison=comparison, metrics=_metrics(comparison, policy.name))
+    return Judged(comparison=comparison, metrics=agent_metrics(comparison, policy.name))
 
 
 def policies_compared(policy: Bidder, tuned: TunedRules) -> int:
@@ -62,12 +71,18 @@ def policies_compared(policy: Bidder, tuned: TunedRules) -> int:
     return len({played.name for played in (tuned.constant(), *tuned.build_all(), policy)})
 
 
-def _metrics(comparison: Comparison, name: str) -> dict[str, float]:
+def first_gate_metrics(own: Judged, elsewhere: Judged) -> dict[str, float]:
+    """The figures that the first gate reads: those of the market, and of the shifted one what it asks for there."""
+    ends = ("", "_lower_95", "_upper_95")
+    there = {f"{name}{end}": elsewhere.metrics[f"{name}{end}"] for name in _JUDGED_WHEN_SHIFTED for end in ends}
+    return own.metrics | {f"shifted_{name}": figure for name, figure in there.items()}
+
+
+def agent_metrics(comparison: Comparison, name: str) -> dict[str, float]:
+    """The figures of one policy of a comparison, most of them with both ends of their interval."""
     result = comparison.of(name)
     figures = {"episodes": float(comparison.episodes), "budget_used": result.budget_used}
-    figures |= {"reward_p10": result.reward_p10, "success_rate": result.success_rate}
-    if result.last_50_z is not None:  # None with too few episodes; the gate then fails for the missing metric
-        figures["last_50_z"] = result.last_50_z
+    figures |= {"reward_p10": result.reward_p10}
     estimates = {
         "reward": result.reward,
         "headroom_share": result.headroom_share,
@@ -76,6 +91,9 @@ def _metrics(comparison: Comparison, name: str) -> dict[str, float]:
     }
     if result.lead_over_informed is not None:
         estimates["lead_over_informed_rule"] = result.lead_over_informed
+    if (campaigns := result.against_best) is not None:
+        estimates |= {"success_rate": campaigns.success_rate, "ruined_share": campaigns.ruined_share}
+        figures["worst_group_lead"] = campaigns.worst_group_lead
     for key, estimate in estimates.items():
         figures |= {key: estimate.value, f"{key}_lower_95": estimate.lower_95, f"{key}_upper_95": estimate.upper_95}
     return figures

@@ -39,7 +39,7 @@ class PhaseResult(Frozen):
     verdict: Verdict  # of the phase's gate; a person's decision comes after it
     seconds: NonNegativeFloat
     judged_on: str = Field(min_length=1)  # names the data: equal for runs judged on the same data
-    text: str = ""  # the meaning of the result, in a sentence
+    text: str = ""  # the meaning of the result; each line is a paragraph
     tables: tuple[ResultTable, ...] = ()
 
     def folder(self, home: Path) -> PhaseFolder:

@@ -31,7 +31,7 @@ from gaelp.market.market import Market
 from gaelp.observability.tracking import MlflowTracker, NoTracker, Tracker, local_uri
 from gaelp.phases.declaration import Assignment, PhaseDeclaration
 from gaelp.phases.goals import training_goals
-from gaelp.phases.judging import MarketShift, judge_policy, policies_compared, shifted
+from gaelp.phases.judging import MarketShift, first_gate_metrics, judge_policy, policies_compared, shifted
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.report_values import as_json_values, curve_figures
 from gaelp.phases.run_folder import PhaseFolder
@@ -300,7 +300,7 @@ def _judged(
         learned=stopped.best is not None,
         config_hash=plan.config_hash,
         measured_at=clock.now(),
-        metrics=judged.metrics,
+        metrics=first_gate_metrics(judged, elsewhere),
     )
     return SimulationResult(
         run_id=folder.run_id,
@@ -314,7 +314,7 @@ def _judged(
         model_hash=_model_hash(plan, training, stopped),
         config_hash=plan.config_hash,
         evaluation=given,
-        metrics=judged.metrics,
+        metrics=evidence.metrics,
         shifted_metrics=elsewhere.metrics,
         comparison=judged.comparison,
         verdict=judge(plan.gate, evidence, clock.now()),

@@ -9,6 +9,7 @@ from gaelp.gates.verdict_context import ComparedBidder, CurvePoint, LearningCurv
 from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.baselines.compare import Comparison, PolicyResult
 from gaelp.market.baselines.comparison_text import money_sentence
+from gaelp.phases.market_limits import market_limits
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.runs import read_record
@@ -44,7 +45,8 @@ def _facts(folder: PhaseFolder, details: SimulationResult, begun: Mapping[str, A
     start = "from scratch" if recipe["rule"] == NO_RULE else f"from the rule {recipe['rule']}"
     early = "" if details.stopped == "finished" else f" ({details.stop_detail})"
     rounds = f"{details.rounds} of {recipe['loop']['rounds']} rounds{early}"
-    return {
+    limits = market_limits(details.verdict.gate, comparison)
+    facts = {
         "market": f"{comparison.market}{label}",
         "objective": comparison.objective.label,
         "config": _config(folder),
@@ -53,6 +55,10 @@ def _facts(folder: PhaseFolder, details: SimulationResult, begun: Mapping[str, A
         "episodes": f"{comparison.episodes} held-out episodes, the same for every bidder",
         "on a market with other parameters": _shifted(details.shifted_metrics),
     }
+    campaigns = comparison.of(details.agent).against_best
+    if campaigns is not None:
+        facts["worst group of campaigns"] = f"{campaigns.worst_group}: {100 * campaigns.worst_group_lead:+.2f}%"
+    return facts | ({"limits of this market": " ".join(limits)} if limits else {})
 
 
 def _config(folder: PhaseFolder) -> str:

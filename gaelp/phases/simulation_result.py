@@ -15,13 +15,14 @@ from gaelp.market.baselines.comparison_text import (
     money_rows,
 )
 from gaelp.phases.episode_window import episode_window
+from gaelp.phases.market_limits import market_limits
 from gaelp.phases.phase_result import PhaseResult, ResultTable
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.types import Phase
 
 __all__ = ["SimulationResult", "as_phase_result"]
 
-_SHOWN = ("reward", "headroom_share", "lead_over_constant", "lead_over_best_rule")
+_SHOWN = ("reward", "headroom_share", "lead_over_constant", "lead_over_best_rule", "success_rate", "ruined_share")
 
 
 class SimulationResult(Frozen):
@@ -87,9 +88,11 @@ def _interval(figures: Mapping[str, float], name: str) -> str:
 
 
 def _meaning(result: SimulationResult) -> str:
+    limits = market_limits(result.verdict.gate, result.comparison)
+    return "\n".join([*limits, f"Run {result.run_id}: {_what_was_learned(result)}"])
+
+
+def _what_was_learned(result: SimulationResult) -> str:
     if result.learned:
-        return f"Run {result.run_id}: checkpoint {result.checkpoint} did best on the validation episodes."
-    return (
-        f"Run {result.run_id}: nothing was learned that does better than the rule on the validation episodes,"
-        " so the rule is the agent."
-    )
+        return f"checkpoint {result.checkpoint} did best on the validation episodes."
+    return "nothing was learned that does better than the rule on the validation episodes, so the rule is the agent."

@@ -15,9 +15,8 @@ from gaelp.config.base import Frozen
 from gaelp.errors import ConfigError
 from gaelp.experience.collect import Act, Collector
 from gaelp.market.baselines.bids import Bidder
-from gaelp.market.baselines.compare import headroom, lead, success_rate
+from gaelp.market.baselines.compare import campaign_figures, headroom, lead
 from gaelp.market.baselines.episodes import Played, join_played, play, validation_seeds
-from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
 from gaelp.market.reward import optimum_share
 from gaelp.training import curriculum as progress_of
@@ -103,30 +102,32 @@ class MarketArena:
         return self._play(self._learned(self._target, act), self._target.market).reward
 
     def figures(self, rewards: Rewards) -> Mapping[str, float]:
-        """The figures of the first gate: headroom and leads with lower bounds, success rate, steadiness."""
-        estimates = {"lead_over_rule": lead(rewards, self.reference())}
+        """The figures of the first gate, measured against the rule inside the agent."""
+        campaigns = campaign_figures(rewards, self.reference(), self._by_rule().launch)
+        estimates = {
+            "lead_over_rule": lead(rewards, self.reference()),
+            "success_rate": campaigns.success_rate,
+            "ruined_share": campaigns.ruined_share,
+        }
         constant = self._constant()
         if constant is not None:
             estimates["lead_over_constant"] = lead(rewards, constant)
             estimates["headroom_share"] = headroom(rewards, constant, self._optimum_shares())
         values = {name: estimate.value for name, estimate in estimates.items()}
-        if constant is not None:
-            values["success_rate"] = success_rate(rewards, constant)
-        if len(rewards) >= 2 * LAST_EPISODES and math.isfinite(steadiness := last_episodes_z(rewards)):
-            values["last_50_z"] = steadiness
-        return values | {f"{name}_lower_95": estimate.lower_95 for name, estimate in estimates.items()}
+        values |= {f"{name}_lower_95": estimate.lower_95 for name, estimate in estimates.items()}
+        return values | {"worst_group_lead": campaigns.worst_group_lead}
 
     def reference(self) -> Rewards:
         """Rewards of the rule on the validation episodes, without a residual."""
-        return self._unchanged_rule().reward
+        return self._by_rule().reward
 
-    def _unchanged_rule(self) -> Played:
+    def _by_rule(self) -> Played:
         if self._rule_played is None:
             self._rule_played = self._play(self._target.rule(), self._target.market)
         return self._rule_played
 
     def _optimum_shares(self) -> Floats | None:
-        played = self._unchanged_rule()
+        played = self._by_rule()
         return optimum_share(self._target.market.objective, played.optimum_micros, played.budget_micros)
 
     def _constant(self) -> Rewards | None:

@@ -8,11 +8,13 @@ from gaelp.gates import Evidence, judge, load_gate
 
 PASSING = {
     "reward": 0.9,
-    "headroom_share": 0.9,
     "success_rate": 0.99,
     "lead_over_constant": 0.2,
     "lead_over_best_rule": 0.05,
-    "last_50_z": 0.1,
+    "worst_group_lead": 0.01,
+    "ruined_share": 0.0,
+    "shifted_lead_over_best_rule": 0.04,
+    "shifted_ruined_share": 0.0,
     "episodes": 5000.0,
 }
 

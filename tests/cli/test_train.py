@@ -82,7 +82,8 @@ def test_a_run_shows_the_comparison_the_interval_and_what_it_means(gaelp, mine):
     assert "Market tiny (easy on purpose), 16 held-out episodes" in result.stdout
     assert re.search(r"agent \(.*\)\s+this market\s+shifted market", result.stdout)
     assert re.search(r"^reward\s+0\.\d{3} \(0\.\d{3} \.\. \d\.\d{3}\)\s+0\.\d{3} \(", result.stdout, re.MULTILINE)
-    assert result.stdout.rstrip().splitlines()[-1].startswith("Run first: ")
+    assert re.search(r"^No bidder reached a lead_over_constant_lower_95 of 0\.05", result.stdout, re.MULTILINE)
+    assert re.search(r"^Run first: ", result.stdout, re.MULTILINE)
 
 
 def test_json_is_one_object_on_stdout_and_the_result_on_disk(gaelp, mine):

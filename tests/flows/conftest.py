@@ -31,7 +31,7 @@ RECIPE = {
     "arena": {"rows": 16, "validation_episodes": 8},
     "loop": {"rounds": 2, "validate_every": 2, "save_every": 1},
 }
-CONFIG = {"evaluation": {"episodes": 200}, "training": {"agent": "recipe.yaml", "tracking": False}}
+CONFIG = {"evaluation": {"episodes": 1000}, "training": {"agent": "recipe.yaml", "tracking": False}}
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 GAELP = (sys.executable, "-m", "gaelp.cli")
 
@@ -313,13 +313,13 @@ def own_pipeline(tmp_path):
 @pytest.fixture
 def passing_verdict():
     """A verdict of the first gate that passes."""
-    return lambda: verdict_with(0.01, "pass")
+    return lambda: verdict_with(0.005, "pass")
 
 
 @pytest.fixture
 def failing_verdict():
     """A verdict of the first gate that fails by every rule."""
-    return lambda: verdict_with(-0.01, "fail")
+    return lambda: verdict_with(-0.005, "fail")
 
 
 def verdict_with(room, outcome):

@@ -38,7 +38,7 @@ def refused(tmp_path, settings, failing_verdict):
 def test_a_run_that_its_gate_refused_is_shown_rule_by_rule(settings, capsys):
     show_gate(settings, "r", as_json=False)
     shown = capsys.readouterr().out
-    assert "headroom_share" in shown
+    assert "lead_over_constant" in shown
     assert "It cannot be approved: only a verdict that passed can." in shown
     assert "Nobody is asked: the gate refused it." in shown
     show_gate(settings, "r", as_json=True)

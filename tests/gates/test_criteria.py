@@ -20,11 +20,13 @@ RULE = {
 AGREED = {
     "simulation": {
         "reward_lower_95": ("at_least", 0.7),
-        "headroom_share_lower_95": ("at_least", 0.5),
-        "success_rate": ("at_least", 0.8),
+        "success_rate_lower_95": ("at_least", 0.8),
         "lead_over_constant_lower_95": ("at_least", 0.05),
-        "lead_over_best_rule_lower_95": ("at_least", -0.01),
-        "last_50_z": ("at_most", 3),
+        "lead_over_best_rule_lower_95": ("at_least", -0.005),
+        "worst_group_lead": ("at_least", -0.02),
+        "ruined_share_upper_95": ("at_most", 0.0075),
+        "shifted_lead_over_best_rule_lower_95": ("at_least", -0.02),
+        "shifted_ruined_share_upper_95": ("at_most", 0.015),
     },
     "history": {
         "simulator_match": ("at_least", 0.95),

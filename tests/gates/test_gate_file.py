@@ -105,4 +105,5 @@ def test_a_verdict_from_before_files_were_recorded_is_read_and_keeps_its_hash(pa
     assert verdict.gate.file is None
     assert evidence_hash(verdict.gate, verdict.evidence) == stored["evidence_hash"]
     check_replay(verdict)
-    assert verdict.gate.asks_the_same(load_gate("simulation"))
+    assert {"headroom_share", "last_50_z"} < {rule.metric for rule in verdict.gate.criteria}
+    assert not verdict.gate.asks_the_same(load_gate("simulation"))  # so a run that was judged by it is judged again

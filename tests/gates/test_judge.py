@@ -143,11 +143,11 @@ def test_the_verdict_says_that_nothing_was_learned_when_a_tuned_rule_is_judged(p
 
 def test_the_summary_counts_what_failed_and_what_is_held(passing, now):
     gate = GATES["simulation"]
-    assert judge(gate, passing(gate), now).summary == "Gate simulation: agent (ppo) passes, all 6 rules hold."
-    failing = judge(gate, changed(passing(gate), success_rate=0.1), now)
-    assert failing.summary == "Gate simulation: agent (ppo) fails, 1 of 6 rules."
+    assert judge(gate, passing(gate), now).summary == "Gate simulation: agent (ppo) passes, all 8 rules hold."
+    failing = judge(gate, changed(passing(gate), success_rate=0.1, success_rate_lower_95=0.1), now)
+    assert failing.summary == "Gate simulation: agent (ppo) fails, 1 of 8 rules."
     held = judge(gate, changed(passing(gate), episodes=199), now)
-    assert held.summary == "Gate simulation: agent (ppo) holds, 6 of 6 rules have too little data."
+    assert held.summary == "Gate simulation: agent (ppo) holds, 8 of 8 rules have too little data."
 
 
 def test_a_reason_names_the_bound_the_figure_and_what_is_asked(passing, now):

@@ -4,6 +4,7 @@ import math
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -198,3 +199,12 @@ def test_a_verdict_on_impossible_figures_can_be_drawn(passing, now):
 @pytest.mark.parametrize(("figure", "possible"), [(0, True), (1, True), (1.5, False), (-1, False), (math.nan, False)])
 def test_a_range_holds_its_ends_and_a_whole_one_no_fractions(figure, possible):
     assert MetricRange(0, 1, whole=True).contains(figure) == possible
+
+
+def test_a_file_that_asks_for_a_metric_of_an_older_release_is_refused_with_what_replaced_it(tmp_path):
+    gate = load_gate("simulation")
+    rule = {"metric": "last_50_z", "at_most": 3, "compare": "value", "sample_metric": "episodes", "minimum_sample": 200}
+    own = {"name": gate.name, "follows": "simulation", "criteria": [rule | {"why": "steadiness"}]}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(own), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"own\.yaml: last_50_z is no longer measured.*ask for worst_group_lead"):
+        load_gate(tmp_path / "own.yaml")

@@ -12,11 +12,18 @@ from gaelp.gates.metrics import problem_of_figure
 from gaelp.market.baselines.compare import compare
 from gaelp.market.build import load_market_spec
 from gaelp.market.spec import MarketSpec
-from gaelp.phases.judging import MarketShift, judge_policy, shifted
+from gaelp.phases.judging import MarketShift, first_gate_metrics, judge_policy, shifted
 from gaelp.training.price_level_rule import PriceLevelRule
 
-WITH_INTERVAL = ("reward", "headroom_share", "lead_over_constant", "lead_over_best_rule")
-ALONE = ("episodes", "budget_used", "reward_p10", "success_rate")
+WITH_INTERVAL = (
+    "reward",
+    "headroom_share",
+    "lead_over_constant",
+    "lead_over_best_rule",
+    "success_rate",
+    "ruined_share",
+)
+ALONE = ("episodes", "budget_used", "reward_p10", "worst_group_lead")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +37,8 @@ def test_every_metric_is_a_number_and_an_estimate_lies_between_its_bounds(judged
     assert all(math.isfinite(value) for value in judged.metrics.values())
     for name in WITH_INTERVAL:
         value = judged.metrics[name]
-        assert judged.metrics[f"{name}_lower_95"] < value < judged.metrics[f"{name}_upper_95"]
+        assert judged.metrics[f"{name}_lower_95"] <= value <= judged.metrics[f"{name}_upper_95"]
+        assert judged.metrics[f"{name}_lower_95"] < judged.metrics[f"{name}_upper_95"]
 
 
 def test_every_metric_has_a_declared_range_and_lies_in_it(judged):
@@ -61,6 +69,19 @@ def test_the_best_rule_is_never_the_agent_itself(tiny_market, tiny_rules):
     assert judged.comparison.best_uninformed == tiny_rules.build("mpc").name
     assert judged.metrics["lead_over_best_rule"] == pytest.approx(0, abs=1e-12)
     assert judged.metrics["lead_over_best_rule_lower_95"] == pytest.approx(0, abs=1e-12)
+
+
+def test_of_the_shifted_market_the_lead_and_the_ruined_campaigns_are_judged(judged, tiny_market, tiny_rules):
+    elsewhere = judge_policy(tiny_market, PriceLevelRule(), tiny_rules, episodes=16, seed=6)
+    metrics = first_gate_metrics(judged, elsewhere)
+    added = metrics.keys() - judged.metrics.keys()
+    assert metrics["shifted_lead_over_best_rule"] == elsewhere.metrics["lead_over_best_rule"]
+    assert {name: metrics[name] for name in judged.metrics} == judged.metrics
+    assert added == {
+        f"shifted_{name}{end}"
+        for name in ("lead_over_best_rule", "ruined_share")
+        for end in ("", "_lower_95", "_upper_95")
+    }
 
 
 # The shifted market

@@ -133,7 +133,15 @@ def test_figures_measure_rewards_against_the_rule_and_the_constant_bid_in_the_sa
     for name in ("lead_over_constant", "headroom_share"):
         assert figures[f"{name}_lower_95"] < figures[name]
     assert arena.figures(rule * 1.1)["lead_over_rule"] == pytest.approx(0.1)
-    assert arena_of(ground).figures(rule).keys() == {"lead_over_rule", "lead_over_rule_lower_95"}
+    assert (figures["success_rate"], figures["ruined_share"], figures["worst_group_lead"]) == (1, 0, 0)
+    assert arena.figures(rule * 0.5)["ruined_share"] == 1
+    without_constant = arena_of(ground).figures(rule).keys()
+    assert figures.keys() - without_constant == {
+        "lead_over_constant",
+        "lead_over_constant_lower_95",
+        "headroom_share",
+        "headroom_share_lower_95",
+    }
 
 
 def test_headroom_for_profit_is_not_blurred_by_campaigns_of_different_size(make_ground):

@@ -5,17 +5,27 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from gaelp.arrays import Floats, Uints
+from gaelp.arrays import Bools, Floats, Uints
 from gaelp.config.base import Frozen
 from gaelp.config.objective import VALUE, Objective
 from gaelp.errors import BadInput
 from gaelp.market.baselines.bids import Bidder
+from gaelp.market.baselines.campaign_outcomes import group_leads, ruined, succeeded
 from gaelp.market.baselines.episodes import Played, held_out_seeds, join_played, play
-from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
 from gaelp.market.reward import headroom_share, optimum_share
 
-__all__ = ["CampaignMoney", "Comparison", "Estimate", "PolicyResult", "compare", "headroom", "lead", "success_rate"]
+__all__ = [
+    "CampaignFigures",
+    "CampaignMoney",
+    "Comparison",
+    "Estimate",
+    "PolicyResult",
+    "campaign_figures",
+    "compare",
+    "headroom",
+    "lead",
+]
 
 CompareProgress = Callable[[str, int, int], None]  # policy, episodes done, episodes in all
 
@@ -45,6 +55,15 @@ class CampaignMoney(Frozen):
     cpa_micros: int | None  # spend per conversion; None if nothing was won
 
 
+class CampaignFigures(Frozen):
+    """How a policy did against a reference, campaign by campaign."""
+
+    success_rate: Estimate  # share of campaigns with at least 0.97 of the reference's outcome
+    ruined_share: Estimate  # share of campaigns with less than 0.7 of it
+    worst_group: str  # of fifty groups of campaigns, such as `price, 10 of 10`
+    worst_group_lead: float
+
+
 class PolicyResult(Frozen):
     """How one policy did."""
 
@@ -58,8 +77,9 @@ class PolicyResult(Frozen):
     lead_over_informed: Estimate | None = None  # relative to the best informed rule, if there is one
     budget_used: float
     reward_p10: float
-    success_rate: float  # share of episodes with at least the constant bid's reward
-    last_50_z: float | None = None  # standard errors between the last 50 episodes and those before; None below 100
+    against_best: CampaignFigures | None = None  # the best uninformed rule; None in results from before it was reported
+    success_rate: float | None = None  # in older results: share of episodes with at least the constant bid's reward
+    last_50_z: float | None = None  # in older results: standard errors between the last 50 episodes and those before
     money: CampaignMoney | None = None  # None in results from before it was reported
 
 
@@ -103,31 +123,38 @@ def compare(
         raise BadInput(f"episodes={episodes} seen, {_EPISODES_MAX} or fewer allowed: choose a thousand or so")
     seeds = held_out_seeds(seed, episodes)
     played = {policy.name: _play_in_batches(market, policy, seeds, progress) for policy in policies}
-    names = [rule.name for rule in [constant, *rules]]
-    best = _best(played, [name for name in names if _INFORMED not in name])
-    informed_names = [name for name in names if _INFORMED in name]
+    names = [rule.name for rule in _unique([constant, *rules])]
+    return compare_played(market, played, rules=names, constant=constant.name, seed=seed)
+
+
+def compare_played(
+    market: Market, played: Mapping[str, Played], *, rules: Sequence[str], constant: str, seed: int
+) -> Comparison:
+    """Compare policies that have played the same episodes; those that are not named in `rules` are candidates."""
+    best = _best(played, [name for name in rules if _INFORMED not in name])
+    informed_names = [name for name in rules if _INFORMED in name]
     informed = _best(played, informed_names) if informed_names else None
-    of_constant = played[constant.name]
+    of_constant = played[constant]
     optimum_shares = optimum_share(market.objective, of_constant.optimum_micros, of_constant.budget_micros)
     return Comparison(
         market=market.spec.name,
         label=market.spec.label,
-        episodes=episodes,
+        episodes=len(played[constant].reward),
         seed=seed,
         objective=market.objective,
-        constant=constant.name,
+        constant=constant,
         best_uninformed=best,
         best_informed=informed,
         results=tuple(
             _result(
-                policy.name,
-                played[policy.name],
+                name,
+                outcome,
                 optimum_shares=optimum_shares,
                 constant=of_constant.reward,
                 best=played[best].reward,
                 informed=played[informed].reward if informed else None,
             )
-            for policy in policies
+            for name, outcome in played.items()
         ),
     )
 
@@ -172,8 +199,7 @@ def _result(
         lead_over_informed=None if informed is None else lead(reward, informed),
         budget_used=float(played.budget_used.mean()),
         reward_p10=float(np.quantile(reward, 0.1)),
-        success_rate=success_rate(reward, constant),
-        last_50_z=last_episodes_z(reward) if len(reward) >= 2 * LAST_EPISODES else None,
+        against_best=campaign_figures(reward, best, played.launch),
         money=_money(played),
     )
 
@@ -224,9 +250,26 @@ def lead(reward: Floats, reference: Floats) -> Estimate:
     return _estimate(mean / base - 1.0, influence)
 
 
-def success_rate(reward: Floats, constant: Floats) -> float:
-    """Share of episodes with at least the constant bid's reward."""
-    return float((reward >= constant).mean())
+def campaign_figures(reward: Floats, reference: Floats, launch: Floats) -> CampaignFigures:
+    """Compare with a reference in the same campaigns, whose `launch_properties` are given."""
+    leads = group_leads(reward, reference, launch)
+    worst = min(leads, key=lambda name: leads[name])
+    return CampaignFigures(
+        success_rate=_share(succeeded(reward, reference)),
+        ruined_share=_share(ruined(reward, reference)),
+        worst_group=worst,
+        worst_group_lead=leads[worst],
+    )
+
+
+def _share(chosen: Bools) -> Estimate:
+    """A share with Wilson's interval, which also holds for a share of 0: no case in 2,000 may still be 0.19%."""
+    count, share = len(chosen), float(chosen.mean())
+    shrunk = 1 + _Z_95**2 / count
+    middle = (share + _Z_95**2 / (2 * count)) / shrunk
+    half = _Z_95 * math.sqrt(share * (1 - share) / count + _Z_95**2 / (4 * count**2)) / shrunk
+    lower, upper = min(middle - half, share), max(middle + half, share)  # equal but for rounding at 0 and 1
+    return Estimate(value=share, lower_95=max(lower, 0.0), upper_95=min(upper, 1.0))
 
 
 def _estimate(value: float, influence: Floats) -> Estimate:

@@ -8,6 +8,7 @@ import numpy as np
 from gaelp.arrays import Floats, Ints, Uints
 from gaelp.config.objective import Objective, is_value
 from gaelp.market.baselines.bids import Bidder
+from gaelp.market.baselines.campaign_outcomes import launch_properties
 from gaelp.market.market import Market, seeds_from
 from gaelp.market.reward import reward as share_of
 from gaelp.market.reward import reward_scale
@@ -19,7 +20,7 @@ _ONE = np.uint64(1)
 
 
 class Played(NamedTuple):
-    """What N episodes brought, (N,) each."""
+    """What N episodes brought, (N,) each but for `launch`."""
 
     reward: Floats
     budget_used: Floats
@@ -29,6 +30,7 @@ class Played(NamedTuple):
     value_micros: Floats
     cost_micros: Floats
     conversions: Floats  # expected: value over the campaign's conversion value
+    launch: Floats  # (N, 5) what was known at launch, see `launch_properties`
 
 
 def training_seeds(seed: int, campaigns: int, batch: int = 0) -> Uints:
@@ -64,6 +66,7 @@ def play(market: Market, policy: Bidder, seeds: Uints) -> Played:
         meter.value_micros,
         meter.cost_micros,
         meter.value_micros / brief.conversion_value_micros,
+        launch_properties(brief),
     )
 
 
