@@ -19,9 +19,10 @@ settings.load_profile("gaelp")
 # the others waiting (`make test` runs with --no-loadscope-reorder).
 LONGEST_FIRST = (
     "flows/test_full_pipeline",
+    "flows/test_gate_attacks",
     "faults/test_kill_training",
-    "flows",
     "learning",
+    "flows",
     "faults",
     "cli",
     "phases",

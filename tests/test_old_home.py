@@ -81,7 +81,7 @@ def test_an_old_home_takes_orders_that_need_no_more_room(gaelp, settings):
 def test_approvals_and_audit_log_of_an_old_home_agree_with_their_heads(gaelp, settings):
     result = gaelp("audit", "verify", "--heads", str(FIXTURE / "heads.jsonl"))
     assert result.exit_code == 0, result.output
-    assert "51 rows, 1 heads agree" in result.output
+    assert "51 rows, 1 head agrees" in result.output
     store = ApprovalStore(approvals_place(settings), SystemClock(), create=False)
     asked = store.requests()
     assert (len(asked), len(store.used_actions())) == (11, 9)

@@ -85,7 +85,10 @@ def play_pool(
     batches = [seeds[first : first + _BATCH_EPISODES] for first in range(0, episodes, _BATCH_EPISODES)]
     outcomes = {
         bidder.name: PoolOutcome(
-            *(join_played([play(place, bidder, batch) for batch in batches]) for place in (market, shifted))
+            *(
+                join_played([play(place, bidder, batch) for batch in batches], place.objective)
+                for place in (market, shifted)
+            )
         )
         for bidder in (*rules, *agents)
     }
@@ -95,12 +98,15 @@ def play_pool(
 def mixed(usual: Played, spoiled: Played, chosen: Bools) -> Played:
     """What an agent brings that is `spoiled` in the chosen campaigns, (N,), and as usual in the others."""
     columns = zip(usual, spoiled, strict=True)
-    return Played(*(np.where(chosen if a.ndim == 1 else chosen[:, None], b, a) for a, b in columns))
+    return Played._make(np.where(chosen if a.ndim == 1 else chosen[:, None], b, a) for a, b in columns)
 
 
 def nothing_delivered(usual: Played) -> Played:
     """What a bidder brings that never bids, in the same campaigns."""
-    return usual._replace(reward=np.zeros_like(usual.reward), budget_used=np.zeros_like(usual.budget_used))
+    none = np.zeros_like(usual.reward)
+    return usual._replace(
+        reward=none, budget_used=none, achieved_micros=none, value_micros=none, cost_micros=none, conversions=none
+    )
 
 
 def verdict_on(pool: Pool, agent: str, gate: Gate, rows: Ints | None = None) -> Verdict:
@@ -126,7 +132,7 @@ def _judged(
     candidate = "candidate"  # the agent may be a rule itself, and a rule is not compared with itself
     compared = {name: played[name] for name in opponents.rules} | {candidate: played[agent]}
     if rows is not None:
-        compared = {name: Played(*(column[rows] for column in columns)) for name, columns in compared.items()}
+        compared = {name: Played._make(column[rows] for column in columns) for name, columns in compared.items()}
     comparison = compare_played(market, compared, rules=opponents.rules, constant=opponents.constant, seed=0)
     return Judged(comparison=comparison, metrics=agent_metrics(comparison, candidate))
 

@@ -27,7 +27,6 @@ _Z = float(ndtri(0.975))  # of the bounds lower_95 and upper_95 that are not seq
 _RUNS, _PAIRS_MAX, _SEED = 200, 10_000, 40  # of the simulated lifts
 _SAMPLE_MAX = 1_000_000
 _SAMPLES = np.unique(np.geomspace(1, _SAMPLE_MAX, 1000).astype(np.int64))  # within 1.5% of each other
-_LAST = 50  # episodes that last_50_z compares with those before
 
 _ROI_SD = {7: 0.60, 14: 0.47, 28: 0.40}
 _SHARES = ("share of the episodes", "share of the campaigns")
@@ -49,14 +48,13 @@ class PowerAssumptions(Frozen):
         """Return the standard deviation of one observation; None if nothing is assumed about the metric."""
         pair = math.sqrt(2) * self.spread
         assumed = {
-            "headroom_share": 0.17,
-            "last_50_z": 0.09,
             "lead_over_best_rule": 0.09,
             "lead_over_constant": 0.09,
             "lift_over_incumbent": pair,
             "lift_over_logging": pair,
             "prediction_accuracy": 0.2,
             "reward": 0.09,
+            "shifted_lead_over_best_rule": 0.09,
             "transfer_gain_share": pair / self.gain,
         }
         return self.sd.get(metric, assumed.get(metric))
@@ -155,18 +153,6 @@ def _streak_rows(rule: Criterion, assumed: PowerAssumptions) -> _Model:
         "more campaigns do not raise it; longer ones and a better agent do",
     )
     return _Model(0.5**length, rows, notes)
-
-
-def _drop_rows(rule: Criterion, assumed: PowerAssumptions) -> _Model:
-    sd = assumed.sd_of(rule.metric) or math.nan
-    rows = []
-    for sample in _sizes(rule):
-        error = sd * math.sqrt(1 / _LAST + 1 / (sample - _LAST))
-        rows += [
-            _row(rule, assumed, (rule.threshold + float(ndtri(power))) * error, 0.0, power, sample) for power in POWERS
-        ]
-    note = f"truth is a drop of the mean reward in the last {_LAST} episodes, at an sd of {sd:g}"
-    return _Model(2 * float(ndtr(-rule.threshold)), rows, (note, "the false alarm is that of a steady agent"))
 
 
 def _correlation_rows(rule: Criterion, assumed: PowerAssumptions) -> _Model:
@@ -287,7 +273,6 @@ def _row(
 _BY_METRIC: dict[str, Callable[[Criterion, PowerAssumptions], _Model]] = {
     "budget_efficiency": lambda *_: _Model(0.0, [], ("accounting has no sampling error",)),
     "correlation_with_actuals": _correlation_rows,
-    "last_50_z": _drop_rows,
     "positive_roi_streak": _streak_rows,
     "roi": _roi_rows,
 }

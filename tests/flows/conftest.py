@@ -20,6 +20,7 @@ import pytest
 import yaml
 
 from gaelp.config import load_settings
+from gaelp.config.places import repository_root
 from gaelp.gates import Evidence, judge, load_gate
 from gaelp.phases.gate_approval import gate_approvals
 
@@ -31,7 +32,11 @@ RECIPE = {
     "arena": {"rows": 16, "validation_episodes": 8},
     "loop": {"rounds": 2, "validate_every": 2, "save_every": 1},
 }
-CONFIG = {"evaluation": {"episodes": 1000}, "training": {"agent": "recipe.yaml", "tracking": False}}
+CONFIG = {
+    "evaluation": {"episodes": 200},
+    "training": {"agent": "recipe.yaml", "tracking": False},
+    "gate": {"files": {"simulation": "gate.yaml"}},
+}
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 GAELP = (sys.executable, "-m", "gaelp.cli")
 
@@ -40,6 +45,18 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def gate_for_few_episodes():
+    """The shipped first gate, with limits of rare failures that 200 episodes can show."""
+    gate = yaml.safe_load((repository_root() / "configs/gates/simulation.yaml").read_text(encoding="utf-8"))
+    for rule in gate["criteria"]:
+        rule["minimum_sample"] = 200
+        if "at_most" in rule:
+            rule["at_most"] = 0.05
+        if rule["metric"] == "worst_group_lead":
+            rule["at_least"] = -0.2
+    return gate
 
 
 class Pipeline:
@@ -61,6 +78,7 @@ class Pipeline:
         self.variables = {}  # further variables of the environment
         self._csrf = {}
         (folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE), encoding="utf-8")
+        (folder / "gate.yaml").write_text(yaml.safe_dump(gate_for_few_episodes()), encoding="utf-8")
         self.money = free_port()
         mine = CONFIG | {"api": {"port": self.money}} | config
         (folder / "mine.yaml").write_text(yaml.safe_dump(mine), encoding="utf-8")
@@ -286,12 +304,21 @@ def pipeline_class():
     return Pipeline
 
 
-@pytest.fixture(scope="session")
+_SHARED: list[Pipeline] = []  # none or one
+
+
+@pytest.fixture(scope="module")
 def pipeline(tmp_path_factory):
-    """One that is up for all tests of the session."""
-    here = Pipeline(tmp_path_factory.mktemp("pipeline")).start()
-    yield here
-    here.clear()
+    """One that is up for all tests of this folder that run one after the other."""
+    if not _SHARED:
+        _SHARED.append(Pipeline(tmp_path_factory.mktemp("pipeline")).start())
+    return _SHARED[0]
+
+
+def pytest_runtest_teardown(nextitem):
+    """Stop it before tests elsewhere: an idle server and its runner take an eighth of a core."""
+    if _SHARED and (nextitem is None or Path(__file__).parent not in nextitem.path.parents):
+        _SHARED.pop().clear()
 
 
 @pytest.fixture

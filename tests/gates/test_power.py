@@ -134,13 +134,13 @@ def test_a_correlation_of_09_needs_sixty_days_to_show_08():
     assert (lower >= 0.8).mean() == pytest.approx(0.8, abs=0.03)
 
 
-def test_a_drop_in_the_last_episodes_is_seen_with_the_stated_power():
-    row = powers("simulation")["last_50_z"].rows[0]
-    rewards = np.random.default_rng(9).normal(0, 0.09, (5000, row.sample))
-    rewards[:, -50:] -= row.truth
-    before, last = rewards[:, :-50], rewards[:, -50:]
-    z = (before.mean(1) - last.mean(1)) / np.sqrt(last.var(1, ddof=1) / 50 + before.var(1, ddof=1) / before.shape[1])
-    assert (z > 3).mean() == pytest.approx(0.8, abs=0.03)
+def test_few_ruined_campaigns_are_proven_few_with_the_stated_power():
+    needed = sample(powers("simulation")["ruined_share_upper_95"], 0.0075 / 2)
+    ruined = np.random.default_rng(9).binomial(needed, 0.0075 / 2, 20_000)
+    share, z = ruined / needed, 1.959963984540054
+    half = z * np.sqrt(share * (1 - share) / needed + z**2 / (4 * needed**2))
+    upper = (share + z**2 / (2 * needed) + half) / (1 + z**2 / needed)  # Wilson's
+    assert (upper <= 0.0075).mean() == pytest.approx(0.8, abs=0.03)
 
 
 def test_an_assumed_spread_can_be_replaced_and_an_unknown_one_is_admitted():
