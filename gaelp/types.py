@@ -1,15 +1,19 @@
 """Words that every package shares: the four phases, what a policy is, and how a run is called."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import NewType, Protocol, TypeVar
+from typing import Any, NamedTuple, NewType, Protocol, TypeVar
 
+import numpy.typing as npt
+
+from gaelp.arrays import Floats
 from gaelp.clock import Clock
 from gaelp.errors import BadInput
 
-__all__ = ["Phase", "Policy", "RunId", "new_run_id"]
+__all__ = ["Phase", "Policy", "PolicyState", "RunId", "SegmentBelief", "new_run_id"]
 
 RunId = NewType("RunId", str)
+PolicyState = Mapping[str, npt.NDArray[Any]]  # by name; the first axis of every array is the campaign
 
 _RUN_ID_RANDOM_BYTES = 3
 
@@ -33,11 +37,20 @@ class Phase(StrEnum):
         return following[0] if following else None
 
 
+class SegmentBelief(NamedTuple):
+    """What earlier campaigns say about each segment before launch: a normal prior of the log value of an impression."""
+
+    value_log: Floats  # (N, S) mean, log micros
+    value_log_sd: Floats  # (N, S) standard deviation: the smaller, the more is known
+
+
 class Policy(Protocol[BriefT_contra, ObsT_contra, ActionT_co]):
     """Decides what N campaigns do next; a tuned rule and a learned agent are policies alike.
 
     Whoever evaluates, gates or releases a policy sees only this, so a rule that is proven better is promoted like any
-    agent. A policy may keep state between decisions; `begin` starts it afresh.
+    agent. What a policy remembers between decisions is its `state`, one row a campaign. Campaigns are independent: a
+    campaign gets the same actions to the bit whichever other campaigns share its calls, whatever their age, and
+    wherever its state was loaded. `gaelp.market.policy_conformance` checks this for policies that bid.
     """
 
     @property
@@ -45,12 +58,24 @@ class Policy(Protocol[BriefT_contra, ObsT_contra, ActionT_co]):
         """What reports and verdicts call this policy."""
         ...
 
-    def begin(self, brief: BriefT_contra, /) -> None:
-        """Hear, once per batch of episodes, what the advertiser knows at launch; forget the batch before."""
+    def begin(self, brief: BriefT_contra, belief: SegmentBelief | None = None, /) -> None:
+        """Start campaigns with what the advertiser knows at launch, and forget all others.
+
+        `belief` is None where earlier campaigns say nothing. A policy without a use for it ignores it; what a policy
+        takes from it must be in its state, because `load_state` gets no belief.
+        """
         ...
 
     def act(self, obs: ObsT_contra, /) -> ActionT_co:
-        """Return one decision for all N campaigns."""
+        """Return one decision for all N campaigns; every campaign may be in an hour of its own."""
+        ...
+
+    def state(self) -> PolicyState:
+        """Return what the next decision depends on beside brief and observation; later decisions leave it unchanged."""
+        ...
+
+    def load_state(self, brief: BriefT_contra, state: PolicyState, /) -> None:
+        """Resume campaigns in the place of `begin`: row n of the state belongs to campaign n of the brief."""
         ...
 
 

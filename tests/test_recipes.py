@@ -21,6 +21,7 @@ from gaelp.market.baselines.bids import whole_micros
 from gaelp.market.baselines.compare import compare
 from gaelp.market.baselines.tune import Search, tune
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
+from gaelp.market.policy_state import KeptState
 from gaelp.market.spec import MarketSpec
 from gaelp.market.view import Action
 from gaelp.training.recipe import load_recipe
@@ -41,7 +42,7 @@ class LevelParameters(Frozen):
     above: float = Field(default=0.1, ge=-1, le=1)
 
 
-class AtLevel:
+class AtLevel(KeptState):
     """Bids by the running price level."""
 
     name = "at-level"
@@ -49,7 +50,7 @@ class AtLevel:
     def __init__(self, parameters):
         self._above = parameters.above
 
-    def begin(self, _brief, /):
+    def begin(self, _brief, _belief=None, /):
         """Nothing is planned."""
 
     def act(self, obs, /):

@@ -16,7 +16,7 @@ START = datetime(2026, 11, 16, 2, 6, 41, tzinfo=UTC)
 
 POLICIES = """
 from dataclasses import dataclass
-from gaelp.types import Policy
+from gaelp.types import Policy, PolicyState, SegmentBelief
 
 class Brief: ...
 class RichBrief(Brief): ...
@@ -28,13 +28,19 @@ class BidAction(Action): ...
 @dataclass(frozen=True)
 class Rule:
     name: str
-    def begin(self, brief: Brief) -> None: ...
+    def begin(self, brief: Brief, belief: SegmentBelief | None = None) -> None: ...
+    def state(self) -> PolicyState:
+        return {}
+    def load_state(self, brief: Brief, state: PolicyState) -> None: ...
     def act(self, observation: Obs) -> BidAction:
         return BidAction()
 
 class Choosy:
     name = "choosy"
-    def begin(self, brief: RichBrief) -> None: ...
+    def begin(self, brief: RichBrief, belief: SegmentBelief | None = None) -> None: ...
+    def state(self) -> PolicyState:
+        return {}
+    def load_state(self, brief: RichBrief, state: PolicyState) -> None: ...
     def act(self, obs: RichObs) -> Action:
         return Action()
 
@@ -43,6 +49,14 @@ needs_less_gives_more: Policy[RichBrief, RichObs, Action] = Rule("constant")
 needs_more: Policy[Brief, Obs, Action] = Choosy()  # refused
 gives_less: Policy[RichBrief, RichObs, BidAction] = Choosy()  # refused
 nameless: Policy[Brief, Obs, Action] = object()  # refused
+
+class Forgetful:
+    name = "forgetful"
+    def begin(self, brief: Brief, belief: SegmentBelief | None = None) -> None: ...
+    def act(self, obs: Obs) -> Action:
+        return Action()
+
+without_state: Policy[Brief, Obs, Action] = Forgetful()  # refused
 """
 
 

@@ -17,9 +17,11 @@ from gaelp.agents.ppo import PpoConfig
 from gaelp.arrays import Bools
 from gaelp.market.features import FeatureMaker
 from gaelp.market.market import Market
+from gaelp.market.policy_state import KeptState
 from gaelp.market.spaces import ContinuousActions
 from gaelp.market.vector_env import AdMarketVectorEnv
 from gaelp.market.view import Action, Brief, Observation
+from gaelp.types import SegmentBelief
 
 __all__ = ["DefaultRun", "JointPolicy", "Sb3Training", "VectorEnvAdapter", "ppo_like"]
 
@@ -125,7 +127,7 @@ def ppo_like(config: PpoConfig, env: VectorEnv[Any, Any, Any], *, seed: int) -> 
     return Sb3Training(model)
 
 
-class JointPolicy:
+class JointPolicy(KeptState):
     """Plays the likeliest actions of a model that was trained by `DefaultRun`."""
 
     name = "stable-baselines3 PPO"
@@ -133,7 +135,7 @@ class JointPolicy:
     def __init__(self, model: PPO) -> None:
         self.model = model
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Start new campaigns from their brief."""
         self._brief, self._features = brief, FeatureMaker(brief)
         self._decoder = ContinuousActions(brief.segments, brief.creatives)

@@ -4,9 +4,11 @@ from gaelp.cli.output import show_table, show_text
 from gaelp.market.baselines.compare import Comparison
 from gaelp.market.baselines.comparison_text import (
     COMPARISON_COLUMNS,
+    MONEY_COLUMNS,
     comparison_meaning,
     comparison_rows,
     comparison_title,
+    money_rows,
 )
 
 __all__ = ["show_comparison"]
@@ -18,3 +20,6 @@ def show_comparison(comparison: Comparison) -> None:
     show_table(COMPARISON_COLUMNS, comparison_rows(comparison))
     show_text("`gaelp market list` says how each bidder bids.")
     show_text(comparison_meaning(comparison) + "\n")
+    show_text("Money, mean of a campaign")
+    show_table(MONEY_COLUMNS, money_rows(comparison))
+    show_text("")

@@ -9,7 +9,7 @@ import typer
 from gaelp.cli.bidder_progress import show_bidder_progress
 from gaelp.cli.comparison_table import show_comparison
 from gaelp.cli.interruption import watch
-from gaelp.cli.options import ConfigOption, JsonOption, SetOption, as_typed
+from gaelp.cli.options import ConfigOption, JsonOption, ObjectiveOption, SetOption, as_typed, with_objective
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.config import Settings, names_in
@@ -56,25 +56,29 @@ def compare_rules(
             show_default="configs/baselines/MARKET.yaml",
         ),
     ] = None,
+    objective: ObjectiveOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Play every tuned bidder on the same held-out episodes: one table a market.
 
-    **reward** is value won over the hindsight optimum, so 1 is perfect. **headroom** is how much of the way from the
-    constant bid to the optimum a bidder covers, **lead** its reward against that of the best rule that is not informed,
-    **spent** the share of the budget it used, **p10** the reward that it misses in one episode of ten. Those marked
-    *(informed)* know how hour and price relate to value. `gaelp market list` says how each bidder bids.
+    **reward** is what the objective counts over the hindsight optimum, so 1 is perfect. **headroom** is how much of the
+    way from the constant bid to the optimum a bidder covers, **lead** its reward against that of the best rule that is
+    not informed, **spent** the share of the budget it used, **p10** the reward that it misses in one episode of ten.
+    Those marked *(informed)* know how hour and price relate to value. A second table shows the same in money.
+    `gaelp market list` says how each bidder bids.
 
     - `gaelp market compare --config quick-test`
 
     - `gaelp market compare --all --json`
 
+    - `gaelp market compare --objective profit`
+
     - `gaelp market compare --market my-market.yaml --tuned tuned.yaml`
 
     The parameters come from configs/baselines/, found by `gaelp market tune` on other episodes.
     """
-    settings = prepare(config, overrides).settings
+    settings = with_objective(prepare(config, overrides).settings, objective)
     names = [*(markets or ()), *(_SUITE if suite else ())] or [settings.market.name]
     comparisons = []
     names = list(dict.fromkeys(names))
@@ -82,7 +86,7 @@ def compare_rules(
         raise BadInput(f"--tuned: {len(names)} markets seen, 1 allowed: a file holds the bidders of one market")
     built = [_market(name, settings) for name in names]
     tuned_rules = [
-        load_tuned(market, tuned_file, asked=as_typed(name, config, overrides))
+        load_tuned(market, tuned_file, asked=as_typed(name, config, overrides, objective))
         for name, market in zip(names, built, strict=True)
     ]
     with show_bidder_progress("Playing", sum(len(tuned.kinds) for tuned in tuned_rules)) as progress:
@@ -118,6 +122,7 @@ def tune_rules(
     force: Annotated[
         bool, typer.Option("--force", help="Replace or hide a file that was tuned for another market.")
     ] = False,
+    objective: ObjectiveOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -125,13 +130,15 @@ def tune_rules(
 
     - `gaelp market tune cal`
 
+    - `gaelp market tune cal --objective target_roas=2.5`
+
     - `gaelp market tune my-market.yaml --trials 120 --out tuned.yaml`
 
     Takes about 3.5 minutes of one processor with 60 trials. The same seed (`--set run.seed=7`) finds the same
     parameters. They are configuration: without `--out` they go to configs/baselines/ of the current folder, under the
     `name` inside the market's file, and are found there by that name.
     """
-    settings = prepare(config, overrides).settings
+    settings = with_objective(prepare(config, overrides).settings, objective)
     market = _market(name, settings)
     path = target_file(market, out, replace=force)
     watch(path)
@@ -247,4 +254,4 @@ def _word(value: object) -> str:
 
 
 def _market(name: str, settings: Settings) -> Market:
-    return build_market(load_market_spec(name), configured_personas(settings))
+    return build_market(load_market_spec(name), configured_personas(settings), settings.objective)

@@ -12,6 +12,7 @@ from gaelp.config.alert_settings import AlertSettings
 from gaelp.config.base import Frozen
 from gaelp.config.loopback import is_loopback
 from gaelp.config.names import Name, Slug, Text
+from gaelp.config.objective import VALUE, Objective
 from gaelp.config.rating_service import RatingService
 
 __all__ = [
@@ -179,6 +180,7 @@ class Settings(Frozen):
     run: RunSettings
     logging: LoggingSettings
     market: MarketSettings
+    objective: Objective = VALUE  # runs that began before there were others recorded none
     personas: PersonaSettings
     evaluation: EvaluationSettings
     training: TrainingSettings

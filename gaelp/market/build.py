@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from gaelp.config.load import load_model
+from gaelp.config.objective import VALUE, Objective
 from gaelp.config.settings import Settings
 from gaelp.errors import DataError
 from gaelp.market.market import Market
@@ -38,7 +39,7 @@ def configured_personas(settings: Settings) -> PersonaTable:
     return rated_persona_table(people, creatives, service, cache_folder=settings.home / "ratings", rng=rng)
 
 
-def build_market(spec: MarketSpec, personas: PersonaTable) -> Market:
-    """A market ready to be reset; specs without landscapes of their own use the built-in set."""
+def build_market(spec: MarketSpec, personas: PersonaTable, objective: Objective = VALUE) -> Market:
+    """A market ready to be reset, paying the objective; specs without landscapes of their own use the built-in set."""
     built_in = () if spec.landscapes else load_model(LandscapeSet, "landscapes", "library", error=DataError).landscapes
-    return Market(spec, personas, built_in)
+    return Market(spec, personas, built_in, objective)

@@ -1,11 +1,16 @@
 """The observation vector of `spaces`, computed for N campaigns at once."""
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from gaelp.arrays import Floats, Floats32, Ints, Ints32
+from gaelp.config.objective import is_value
+from gaelp.market.campaign_rows import rows_by_value, take
 from gaelp.market.compiled import compiled
-from gaelp.market.spaces import FEATURE_LIMIT, GLOBAL_FEATURES, SEGMENT_FEATURES, observation_size
+from gaelp.market.objective import slack_log, target_return
+from gaelp.market.spaces import FEATURE_LIMIT, SEGMENT_FEATURES, global_size, observation_size
 from gaelp.market.view import Brief, Observation
 
 __all__ = ["FeatureMaker"]
@@ -17,16 +22,16 @@ _WEEK_HOURS = 168
 
 
 class FeatureMaker:
-    """Turns observations of one batch of episodes into vectors; built once per brief."""
+    """Turns observations of campaigns into vectors; built once per brief.
+
+    A campaign's vector is the same to the bit whichever other campaigns share the call.
+    """
 
     def __init__(self, brief: Brief) -> None:
         self._brief = brief
-        volume_by_hour, near_by_hour = _by_hour(brief)
-        plan = volume_by_hour / volume_by_hour.sum(axis=1, keepdims=True)
-        self._plan = plan.astype(np.float32)  # (N, T) share of the flight's volume in each hour
-        self._ahead_log = np.log(np.maximum(_from_here(plan), _SMALLEST_SHARE)).astype(
-            np.float32
-        )  # (N, T) share still to come
+        self._rows = np.arange(brief.campaigns)
+        self._hours = brief.hours.astype(np.float32)
+        self._flight = _flights(brief)
         self._activity_log = np.log(brief.activity + 1e-3)
         self._price_mean_log = brief.price_forecast_log.mean(axis=1, keepdims=True)
         self._prior_log = np.log(brief.click_rate * brief.conversion_rate * brief.conversion_value_micros)[:, None]
@@ -34,15 +39,16 @@ class FeatureMaker:
         self._volume = volume.sum(axis=1)
         self._volume_share_log = np.log(volume / volume.mean(axis=1, keepdims=True))
         self._traits = brief.persona_traits[brief.persona].transpose(2, 0, 1)
-        self._rhythm_now = (near_by_hour / volume_by_hour).astype(np.float32)  # (N, T)
-        self._rhythm_ahead = (_from_here(near_by_hour) / _from_here(volume_by_hour)).astype(np.float32)  # (N, T)
         self._budget = brief.budget_micros.astype(np.float32)
+        self._target = None if is_value(brief.objective) else _target(brief)
 
     def __call__(self, obs: Observation) -> Floats32:
         """Vectors of shape (N, size), a new array each time."""
-        hour = min(obs.hour, self._brief.hours - 1)
+        hour = np.minimum(obs.hour, self._brief.hours - 1)
         whole = np.stack(self._globals(obs, hour), axis=1, dtype=np.float32, casting="same_kind")
-        vectors = np.empty((self._brief.campaigns, observation_size(self._brief.segments)), np.float32)
+        vectors = np.empty(
+            (self._brief.campaigns, observation_size(self._brief.segments, self._brief.objective)), np.float32
+        )
         _interleave(whole, self._segments(obs, hour), np.float32(FEATURE_LIMIT), vectors)
         return vectors
 
@@ -51,63 +57,69 @@ class FeatureMaker:
 
         `extra` has shape (extra features, N, S).
         """
-        hour = min(obs.hour, self._brief.hours - 1)
+        hour = np.minimum(obs.hour, self._brief.hours - 1)
         whole = np.stack(self._globals(obs, hour), axis=1, dtype=np.float32, casting="same_kind")
         parts = np.concatenate([self._segments(obs, hour), extra.astype(np.float32, copy=False)])
         rows = np.empty((*parts.shape[1:], whole.shape[1] + len(parts)), np.float32)
         _by_segment(whole, parts, np.float32(FEATURE_LIMIT), rows)
         return rows
 
-    def _globals(self, obs: Observation, hour: int) -> list[npt.NDArray[np.floating]]:
-        """One array of shape (N,) for each entry of GLOBAL_FEATURES, in its order."""
-        brief, plan = self._brief, self._plan
+    def _globals(self, obs: Observation, hour: Ints) -> list[npt.NDArray[np.floating]]:
+        """One array of shape (N,) for each entry of GLOBAL_FEATURES and OBJECTIVE_FEATURES, in their order."""
+        brief, flight = self._brief, self._flight
+        now, before = (self._rows, hour), (self._rows, np.maximum(hour - 1, 0))
         day = 2 * np.pi * (hour % brief.hours_per_day) / brief.hours_per_day
         week = 2 * np.pi * ((brief.start_hour_of_week + hour) % _WEEK_HOURS) / _WEEK_HOURS
-        same = np.ones(brief.campaigns, np.float32)
         share = obs.left_micros / self._budget
-        started, before = hour > 0, max(hour - 1, 0)
+        started, planned = hour > 0, flight.plan[before]
         sums = _sums(obs.cost_micros, obs.total_cost_micros, obs.opportunities, obs.total_clicks, obs.total_conversions)
         cost, total_cost, opportunities, clicks, bought = sums.T
-        spend = cost / np.maximum(plan[:, before] * self._budget, 1) - 1
-        expected = self._volume * plan[:, before] * brief.hours
+        # Not by a matrix product, which rounds by a campaign's place in the batch.
+        dearer = ((obs.price_level_log - brief.price_forecast_log) * np.float32(1 / brief.segments)).sum(axis=1)
+        spend = cost / np.maximum(planned * self._budget, 1) - 1
+        expected = self._volume * planned * self._hours
         value = brief.conversion_value_micros
         features = [
-            same * (obs.hour / brief.hours),
-            same * np.sin(day),
-            same * np.cos(day),
-            same * np.sin(2 * day),
-            same * np.cos(2 * day),
+            obs.hour / brief.hours,
+            np.sin(day),
+            np.cos(day),
+            np.sin(2 * day),
+            np.cos(2 * day),
             np.sin(week),
             np.cos(week),
             share,
             obs.day_left_micros / brief.daily_cap_micros,
-            np.log(np.maximum(share, _SMALLEST_SHARE)) - self._ahead_log[:, hour],
+            np.log(np.maximum(share, _SMALLEST_SHARE)) - flight.ahead_log[now],
             np.log(brief.budget_share) + 2,
             np.minimum(spend, 3) * started,
             obs.in_market,
             obs.pace,
-            np.log(np.maximum(plan[:, hour] * brief.hours, _SMALLEST_SHARE)),
+            np.log(np.maximum(flight.plan[now] * self._hours, _SMALLEST_SHARE)),
             np.log((opportunities + 1) / (expected + 1)) * started,
-            (obs.price_level_log - brief.price_forecast_log) @ np.full(brief.segments, 1 / brief.segments, np.float32),
+            dearer,
             0.3 * np.log1p(clicks),
             0.5 * np.log1p(bought),
-            0.3 * np.log1p(obs.maturing_clicks @ np.ones(brief.segments, np.float32)),
-            self._rhythm_now[:, hour],
-            self._rhythm_ahead[:, hour],
+            0.3 * np.log1p(obs.maturing_clicks.sum(axis=1)),
+            flight.rhythm_now[now],
+            flight.rhythm_ahead[now],
             np.log((bought + 1) * value / (total_cost + value)),
         ]
-        assert len(features) == len(GLOBAL_FEATURES)  # noqa: S101 - a feature without a description is a mistake here
+        if self._target is not None:
+            expected_value = (bought + brief.conversion_rate * obs.maturing_clicks.sum(axis=1)) * value
+            features.append(slack_log(expected_value, total_cost, self._target, value.astype(np.float64)))
+            features.append(self._prior_log[:, 0] - self._price_mean_log[:, 0] - np.log(self._target))
+        assert len(features) == global_size(brief.objective)  # noqa: S101 - each feature has a description
         return features
 
-    def _segments(self, obs: Observation, hour: int) -> Floats32:
+    def _segments(self, obs: Observation, hour: Ints) -> Floats32:
         """The entries of SEGMENT_FEATURES in their order, shape (features, N, S)."""
         brief, level = self._brief, obs.price_level_log
-        now = (brief.start_hour_of_week + hour) % _WEEK_HOURS
+        now = ((brief.start_hour_of_week + hour) % _WEEK_HOURS)[:, None]
         won, clicks, bought = (
             total.astype(np.float32) for total in (obs.total_impressions, obs.total_clicks, obs.total_conversions)
         )
         entered = obs.opportunities * np.maximum(obs.in_market * obs.pace, _SMALLEST_PRESENCE)[:, None]
-        expected = brief.volume_forecast * brief.activity[brief.persona, now[:, None] - 1]
+        expected = brief.volume_forecast * brief.activity[brief.persona, now - 1]
         click_log, conversion_log, value_log, log_sd = self._values(obs, won, clicks, bought)
         features = (
             click_log,
@@ -120,8 +132,8 @@ class FeatureMaker:
             obs.bid_log - level,
             np.minimum(obs.impressions / np.maximum(entered, 1), 1),
             self._volume_share_log,
-            np.log((obs.opportunities + 1) / (expected + 1), dtype=np.float32) * np.float32(hour > 0),
-            self._activity_log[brief.persona, now[:, None]],
+            np.log((obs.opportunities + 1) / (expected + 1), dtype=np.float32) * (hour > 0)[:, None],
+            self._activity_log[brief.persona, now],
             np.float32(0.2) * np.log1p(won),
             np.float32(0.3) * np.log1p(clicks),
             np.float32(0.5) * np.log1p(bought),
@@ -136,10 +148,10 @@ class FeatureMaker:
             part[:] = feature
         return parts
 
-    def _rhythm(self, hour: int) -> tuple[Floats32, Floats32]:
+    def _rhythm(self, hour: Ints) -> tuple[Floats32, Floats32]:
         """Where the coming hour lies in the day of each segment's persona, whose peak is at an angle of 0."""
         angle = 2 * np.pi * (hour % self._brief.hours_per_day) / self._brief.hours_per_day
-        sine, cosine = np.float32(np.sin(angle)), np.float32(np.cos(angle))
+        sine, cosine = (wave.astype(np.float32)[:, None] for wave in (np.sin(angle), np.cos(angle)))
         peak_sine, peak_cosine = self._traits[0], self._traits[1]
         return cosine * peak_cosine + sine * peak_sine, sine * peak_cosine - cosine * peak_sine
 
@@ -160,13 +172,48 @@ class FeatureMaker:
         return click, conversion, click + conversion, log_sd
 
 
-def _by_hour(brief: Brief) -> tuple[Floats, Floats]:
+def _target(brief: Brief) -> Floats:
+    """The return that slack is measured from, (N,): 1 for profit."""
+    if not brief.objective.has_target:
+        return np.ones(brief.campaigns)
+    return target_return(brief.objective, brief.conversion_value_micros)
+
+
+class _Flights(NamedTuple):
+    """What is forecast for each hour, (N, longest flight); zeros after a flight's end."""
+
+    plan: Floats32  # share of the flight's volume in the hour
+    ahead_log: Floats32  # log of the share still to come
+    rhythm_now: Floats32  # mean over the volume of how near each persona is to its peak
+    rhythm_ahead: Floats32  # the same over all that is still to come
+
+
+def _flights(brief: Brief) -> _Flights:
+    groups = list(rows_by_value(brief.hours))
+    if len(groups) == 1:
+        return _flights_of_length(brief, groups[0][0])
+    flights = _Flights(*np.zeros((len(_Flights._fields), brief.campaigns, int(brief.hours.max())), np.float32))
+    for hours, rows in groups:
+        for table, part in zip(flights, _flights_of_length(take(brief, rows), hours), strict=True):
+            table[rows, :hours] = part
+    return flights
+
+
+def _flights_of_length(brief: Brief, hours: int) -> _Flights:
+    volume, near = _by_hour(brief, hours)
+    plan = volume / volume.sum(axis=1, keepdims=True)
+    ahead_log = np.log(np.maximum(_from_here(plan), _SMALLEST_SHARE))
+    tables = (plan, ahead_log, near / volume, _from_here(near) / _from_here(volume))
+    return _Flights(*(table.astype(np.float32) for table in tables))
+
+
+def _by_hour(brief: Brief, hours: int) -> tuple[Floats, Floats]:
     """Forecast volume of each hour of a flight, and that volume times how near each persona is to its peak, (N, T)."""
-    index = (brief.start_hour_of_week[:, None] + np.arange(brief.hours)) % _WEEK_HOURS
-    angle = 2 * np.pi * (np.arange(brief.hours) % brief.hours_per_day) / brief.hours_per_day
+    index = (brief.start_hour_of_week[:, None] + np.arange(hours)) % _WEEK_HOURS
+    angle = 2 * np.pi * (np.arange(hours) % brief.hours_per_day) / brief.hours_per_day
     circle = np.stack([np.sin(angle), np.cos(angle)])
     near_peak = (brief.persona_traits[:, :2] @ circle).astype(np.float32)  # (P, T)
-    volume, near = np.zeros((2, brief.campaigns, brief.hours))
+    volume, near = np.zeros((2, brief.campaigns, hours))
     for s in range(brief.segments):
         persona = brief.persona[:, s]
         weight = brief.volume_forecast[:, s, None] * brief.activity[persona[:, None], index]

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from gaelp.arrays import Floats32, Ints, Ints8, Uints
+from gaelp.config.objective import VALUE, Objective
 from gaelp.errors import ActionError, DataError
 from gaelp.market.hour import run_hour
 from gaelp.market.landscape import GRID, Landscapes, build_landscapes
 from gaelp.market.personas import PersonaTable
-from gaelp.market.reward import reward
+from gaelp.market.reward import RewardMeter
 from gaelp.market.spec import LandscapeSpec, MarketSpec
 from gaelp.market.state import MarketState, MarketTables, empty_state
 from gaelp.market.view import Action, Brief, Observation, Outcome
@@ -30,10 +31,20 @@ def seeds_from(seed: int, campaigns: int, episode: int = 0) -> Uints:
 
 
 class Market:
-    """A batch of campaigns that share a spec; `reset` draws their episodes, `step` runs one hour."""
+    """A batch of campaigns that share a spec; `reset` draws their episodes, `step` runs one hour.
 
-    def __init__(self, spec: MarketSpec, personas: PersonaTable, landscapes: tuple[LandscapeSpec, ...]) -> None:
+    The objective decides what is rewarded, not what happens: the same seeds and bids bring the same hours.
+    """
+
+    def __init__(
+        self,
+        spec: MarketSpec,
+        personas: PersonaTable,
+        landscapes: tuple[LandscapeSpec, ...],
+        objective: Objective = VALUE,
+    ) -> None:
         self.spec = spec
+        self.objective = objective
         self.personas = personas
         self.landscapes = _landscapes(spec, landscapes)
         self._activity = week_activity(spec, personas)
@@ -66,10 +77,15 @@ class Market:
     def reset(self, seeds: Uints) -> Observation:
         """Draw one episode for each seed and return the first observation."""
         self._seeds = np.asarray(seeds, dtype=np.uint64)
-        self.world = draw_world(self.spec, self.personas, self.landscapes, self._seeds)
+        self.world = draw_world(self.spec, self.personas, self.landscapes, self._seeds, self.objective)
         self.state = self._launch_state()
         self.brief = self._make_brief()
+        world = self.world
+        self.meter = RewardMeter(
+            self.objective, world.optimum_micros, world.budget_micros, world.conversion_value_micros
+        )
         self.hour = 0
+        self._hours_run = np.zeros(self.campaigns, np.int64)
         self._reward = np.zeros(self.campaigns, np.float32)
         return self.observe()
 
@@ -89,7 +105,7 @@ class Market:
         """What a bidder sees now; arrays are views that the next step changes."""
         shared = Observation.__slots__
         arrays = {name: getattr(self.state, name) for name in shared if name not in ("hour", "known_value_log")}
-        return Observation(hour=self.hour, known_value_log=self._known_values(), **arrays)
+        return Observation(hour=self._hours_run, known_value_log=self._known_values(), **arrays)
 
     def _known_values(self) -> Floats32 | None:
         if not self.spec.response.values_known or self.done:
@@ -104,8 +120,9 @@ class Market:
         bids = np.clip(action.bid_micros, 0, _HIGHEST_BID_MICROS) if clipped else action.bid_micros
         run_hour(self.hour, self.world, self._tables, self.state, np.ascontiguousarray(bids))
         self.hour += 1
+        self._hours_run += 1
         won = self.state.value_micros @ np.ones(self.spec.segments)
-        self._reward[:] = reward(won, self.world.optimum_micros)
+        self._reward[:] = self.meter.add(won, self.state.left_micros)
         return self.observe(), Outcome(self.state.value_micros, self._reward, clipped)
 
     def _apply(self, action: Action) -> int:
@@ -126,7 +143,8 @@ class Market:
     def save(self) -> dict[str, np.ndarray]:
         """Everything needed to continue bit for bit: seeds, hour and what has changed since launch."""
         header = {"version": np.array(_STATE_VERSION), "hour": np.array(self.hour), "seeds": self._seeds.copy()}
-        return header | {name: array.copy() for name, array in self.state._asdict().items()}
+        won = {"won_value_micros": self.meter.value_micros.copy()}
+        return header | won | {name: array.copy() for name, array in self.state._asdict().items()}
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> Observation:
         """Continue from `save`; the world is drawn again from its seeds."""
@@ -141,12 +159,21 @@ class Market:
                 )
             array[:] = saved[name]
         self.hour = int(saved["hour"])
+        self._hours_run[:] = self.hour
+        self._restore_meter(saved)
         return self.observe()
+
+    def _restore_meter(self, saved: Mapping[str, np.ndarray]) -> None:
+        """States saved before there were objectives lack the value won, which only targets need."""
+        won = saved.get("won_value_micros")
+        if won is None and self.objective.has_target:
+            raise DataError(f"this market state was saved without the value won, which {self.objective.key} needs")
+        self.meter.resume(np.zeros(self.campaigns) if won is None else won, self.state.left_micros)
 
     def _make_brief(self) -> Brief:
         spec, world, personas = self.spec, self.world, self.personas
         return Brief(
-            hours=self.hours,
+            hours=np.full(self.campaigns, self.hours, np.int64),
             hours_per_day=DAY_HOURS,
             first_price=self.landscapes.first_price,
             landscapes=self.landscapes,
@@ -167,6 +194,7 @@ class Market:
             budget_share=_budget_share(world, self.hours),
             creatives=spec.creatives.count,
             values_known=spec.response.values_known,
+            objective=self.objective,
         )
 
 

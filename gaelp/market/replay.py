@@ -16,13 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gaelp.arrays import Bools, Floats, Floats32, Ints, Ints32
+from gaelp.config.objective import VALUE, Objective
 from gaelp.errors import ActionError, DataError
 from gaelp.market.auction_log import AuctionLog
-from gaelp.market.hindsight import knapsack_optimum
+from gaelp.market.hindsight import Wish, knapsack_optimum
 from gaelp.market.landscape import build_landscapes
+from gaelp.market.objective import least_price, target_return
 from gaelp.market.personas import neutral_table
 from gaelp.market.price_history import PriceHistory
-from gaelp.market.reward import reward
+from gaelp.market.reward import RewardMeter
 from gaelp.market.view import Action, Brief, Observation, Outcome
 
 __all__ = ["AuctionReplay"]
@@ -48,6 +50,7 @@ class AuctionReplay:
         episode_auctions: int,
         budget_micros: int,
         click_value_micros: int,
+        objective: Objective = VALUE,
     ) -> None:
         """`history` holds the auctions known at launch; every episode has the same budget and value of a click."""
         _require("episode_auctions", episode_auctions, _MOST_AUCTIONS)
@@ -61,9 +64,13 @@ class AuctionReplay:
         self._value_micros = _by_auction(log.click_probability * click_value_micros, episode_auctions)
         self._logged_bid_micros = None if log.bid_micros is None else _by_auction(log.bid_micros, episode_auctions)
         self._value_log = np.log(np.maximum(self._value_micros, _LEAST_PROBABILITY * click_value_micros))
-        self.brief = _brief(history, self.campaigns, episode_auctions, budget_micros, click_value_micros)
+        self.brief = _brief(history, self.campaigns, episode_auctions, budget_micros, click_value_micros, objective)
+        target = target_return(objective, self.brief.conversion_value_micros)
         self.optimum_micros = knapsack_optimum(
-            np.where(self._for_sale, self._value_micros, 0.0), self._price_micros, self.brief.budget_micros
+            np.where(self._for_sale, self._value_micros, 0.0),
+            self._price_micros,
+            self.brief.budget_micros,
+            Wish(least_price(objective), float(target[0])),  # every episode has the same value of a click
         )
         self.reset()
 
@@ -80,6 +87,10 @@ class AuctionReplay:
     def reset(self) -> Observation:
         """Go back to the first auction of every episode."""
         self.hour = 0
+        brief = self.brief
+        self.meter = RewardMeter(
+            brief.objective, self.optimum_micros, brief.budget_micros, brief.conversion_value_micros
+        )
         self._entries_due = np.zeros(self.campaigns)
         self._obs = _first_observation(self.brief, self._known_value_log())
         return self._obs
@@ -100,7 +111,7 @@ class AuctionReplay:
             unsupported = (entered & (bid_micros > self._logged_bid_micros[hour]))[:, None]
         self.hour += 1
         self._obs = self._next_observation(action.bid_micros, pace, won, short_of_money=affordable & ~won)
-        share = reward(value_micros, self.optimum_micros).astype(np.float32)
+        share = self.meter.add(value_micros, self._obs.left_micros).astype(np.float32)
         return self._obs, Outcome(value_micros[:, None], share, clipped, unsupported)
 
     def _enter(self, pace: Floats32) -> Bools:
@@ -125,7 +136,7 @@ class AuctionReplay:
         total_impressions = obs.total_impressions + impressions
         return replace(
             obs,
-            hour=self.hour,
+            hour=np.full(self.campaigns, self.hour, dtype=np.int64),
             left_micros=left_micros,
             day_left_micros=left_micros,
             opportunities=self._held[last].astype(np.int32)[:, None],
@@ -160,14 +171,21 @@ def _by_auction(values: npt.NDArray[EntryT], episode_auctions: int) -> npt.NDArr
     return np.ascontiguousarray(padded.reshape(episodes, episode_auctions).T)
 
 
-def _brief(history: PriceHistory, campaigns: int, auctions: int, budget_micros: int, click_value_micros: int) -> Brief:
+def _brief(
+    history: PriceHistory,
+    campaigns: int,
+    auctions: int,
+    budget_micros: int,
+    click_value_micros: int,
+    objective: Objective,
+) -> Brief:
     """A click is what is worth something, so it counts as a conversion that is reported at once."""
     pair = (campaigns, 1)
     nobody = neutral_table()
     budgets = np.full(campaigns, budget_micros, dtype=np.int64)
     everything_micros = history.mean_price_micros * auctions
     return Brief(
-        hours=auctions,
+        hours=np.full(campaigns, auctions, dtype=np.int64),
         hours_per_day=auctions,
         first_price=False,
         landscapes=build_landscapes([history.landscape()], first_price=False),
@@ -188,6 +206,7 @@ def _brief(history: PriceHistory, campaigns: int, auctions: int, budget_micros: 
         budget_share=np.full(campaigns, budget_micros / everything_micros, dtype=np.float32),
         creatives=1,
         values_known=True,
+        objective=objective,
     )
 
 
@@ -196,7 +215,7 @@ def _first_observation(brief: Brief, known_value_log: Floats | None) -> Observat
     none: Ints32 = np.zeros(pair, dtype=np.int32)
     nothing: Floats32 = np.zeros(pair, dtype=np.float32)
     return Observation(
-        hour=0,
+        hour=np.zeros(brief.campaigns, dtype=np.int64),
         left_micros=brief.budget_micros,
         day_left_micros=brief.daily_cap_micros,
         opportunities=none,

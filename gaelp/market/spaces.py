@@ -2,6 +2,7 @@
 
 Observation: GLOBAL_FEATURES once, then each of SEGMENT_FEATURES for all segments in turn; all clipped to -10..10. Both
 tuples below are its documentation: entry i is index i (global), or len(GLOBAL_FEATURES) + i * segments + s (segment s).
+With another objective than value, OBJECTIVE_FEATURES follow the global ones.
 
 Continuous action, Box, every entry in -1..1: first the bid of each segment group (log multiplier = 3 x entry; 0 bids
 the campaign's forecast price level, 1 twenty times it), then the pacing rate (-1 stays out, 1 enters every auction),
@@ -16,16 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gaelp.arrays import Floats32, Ints
+from gaelp.config.objective import VALUE, Objective, is_value
 from gaelp.errors import ActionError, ConfigError
 from gaelp.market.view import Action, Brief
 
 __all__ = [
     "FEATURE_LIMIT",
     "GLOBAL_FEATURES",
+    "OBJECTIVE_FEATURES",
     "SEGMENT_FEATURES",
     "ContinuousActions",
     "DiscreteGrid",
     "bids_from_multipliers",
+    "global_size",
     "observation_size",
     "observation_space",
 ]
@@ -62,6 +66,11 @@ GLOBAL_FEATURES: tuple[tuple[str, str], ...] = (
     ("return_on_spend", "log of value of reported conversions over spend, both with a small prior"),
 )
 
+OBJECTIVE_FEATURES: tuple[tuple[str, str], ...] = (
+    ("slack", "log of the return so far over the target (1 for profit), conversions still to come included"),
+    ("room", "log of the return expected at launch, at forecast prices, over the target"),
+)
+
 SEGMENT_FEATURES: tuple[tuple[str, str], ...] = (
     ("click_rate", "log of the shrunken click rate over the market's average"),
     ("conversion_rate", "log of the shrunken conversion rate over the market's average, corrected for open clicks"),
@@ -89,14 +98,19 @@ SEGMENT_FEATURES: tuple[tuple[str, str], ...] = (
 )
 
 
-def observation_size(segments: int) -> int:
+def global_size(objective: Objective) -> int:
+    """How many features a campaign has as a whole."""
+    return len(GLOBAL_FEATURES) + (0 if is_value(objective) else len(OBJECTIVE_FEATURES))
+
+
+def observation_size(segments: int, objective: Objective = VALUE) -> int:
     """Length of the observation vector."""
-    return len(GLOBAL_FEATURES) + segments * len(SEGMENT_FEATURES)
+    return global_size(objective) + segments * len(SEGMENT_FEATURES)
 
 
-def observation_space(segments: int) -> gym.spaces.Box:
+def observation_space(segments: int, objective: Objective = VALUE) -> gym.spaces.Box:
     """The space of one campaign's observation vector."""
-    return gym.spaces.Box(-FEATURE_LIMIT, FEATURE_LIMIT, (observation_size(segments),), np.float32)
+    return gym.spaces.Box(-FEATURE_LIMIT, FEATURE_LIMIT, (observation_size(segments, objective),), np.float32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,13 +35,15 @@ def action_decoder(market: Market, kind: Literal["continuous", "discrete"], grou
 
 def episode_summary(market: Market) -> dict[str, npt.NDArray[Any]]:
     """What episodes amounted to, one entry a campaign; conversions still to come are counted as pending."""
-    state = market.state
+    state, meter = market.state, market.meter
     return {
         "spend_micros": state.total_cost_micros.sum(axis=1),
         "clicks": state.total_clicks.sum(axis=1),
         "conversions": state.total_conversions.sum(axis=1),
         "pending_conversions": state.pending.sum(axis=1),
         "lost_to_window": state.lost_to_window.sum(axis=1),
+        "value_micros": meter.value_micros,
+        "achieved_micros": meter.achieved_micros(),
         "optimum_micros": market.world.optimum_micros,
     }
 
@@ -74,7 +76,7 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDA
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
         self._decoder = action_decoder(market, actions, groups)
         self._last_hour = truncate_hours or market.hours
-        self.single_observation_space = observation_space(market.spec.segments)
+        self.single_observation_space = observation_space(market.spec.segments, market.objective)
         self.single_action_space = self._decoder.space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -112,7 +114,7 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDA
         action, clipped = self._decoder.decode(actions, self.market.brief)
         obs, outcome = self.market.step(action)
         vectors = self._features(obs)
-        ended = obs.hour >= self._last_hour
+        ended = self.market.hour >= self._last_hour
         terminated = np.full(self.num_envs, self.market.done)
         truncated = np.full(self.num_envs, ended and not self.market.done)
         info: dict[str, Any] = {"clipped": clipped}

@@ -16,6 +16,7 @@
 from dataclasses import dataclass
 
 from gaelp.arrays import Bools, Floats, Floats32, Ints, Ints8, Ints32
+from gaelp.config.objective import VALUE, Objective
 from gaelp.market.landscape import Landscapes
 
 __all__ = ["Action", "Brief", "Observation", "Outcome"]
@@ -23,9 +24,9 @@ __all__ = ["Action", "Brief", "Observation", "Outcome"]
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What the advertiser knows at launch; N campaigns, S segments, T hours (in replay: T auctions, S = 1)."""
+    """What the advertiser knows at launch; N campaigns, S segments (in replay: hours are auctions, S = 1)."""
 
-    hours: int
+    hours: Ints  # (N,) length of the flight
     hours_per_day: int
     first_price: bool
     landscapes: Landscapes  # only its pooled row is public
@@ -46,6 +47,7 @@ class Brief:
     budget_share: Floats32  # (N,) budget over the forecast cost of winning everything
     creatives: int
     values_known: bool
+    objective: Objective = VALUE
 
     @property
     def campaigns(self) -> int:
@@ -60,9 +62,9 @@ class Brief:
 
 @dataclass(slots=True)
 class Observation:
-    """What a bidder sees before it bids for hour `hour`; arrays are views into the market and change with it."""
+    """What a bidder sees before it bids for the coming hour; arrays are views into the market and change with it."""
 
-    hour: int
+    hour: Ints  # (N,) hours since launch, 0 before the first
     left_micros: Ints  # (N,) of the total budget
     day_left_micros: Ints  # (N,) of today's cap
     opportunities: Ints32  # (N, S) last hour
@@ -101,6 +103,6 @@ class Outcome:
     """What an hour brought; `value_micros` is expected value, which the reward counts."""
 
     value_micros: Floats  # (N, S)
-    reward: Floats32  # (N,) value over the hindsight optimum
+    reward: Floats32  # (N,) what the objective counts over the hindsight optimum, see reward.py
     clipped: int  # action entries pulled back into bounds
     unsupported: Bools | None = None  # (N, S) replay: bid above what the log can answer

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gaelp.arrays import Floats, Floats32, Ints, Ints32, Uints
+from gaelp.config.objective import VALUE, Objective
 from gaelp.market.compiled import compiled, inlined
 from gaelp.market.episode_rows import (
     DAY_HOURS,
@@ -20,8 +21,9 @@ from gaelp.market.episode_rows import (
     empty_rows,
 )
 from gaelp.market.exponential import exp
-from gaelp.market.hindsight import Case, empty_case, hindsight_optimum
+from gaelp.market.hindsight import Case, Wish, empty_case, hindsight_optimum
 from gaelp.market.landscape import GRID_POINTS, Landscapes
+from gaelp.market.objective import least_price
 from gaelp.market.parameters import campaign_parameters
 from gaelp.market.personas import PersonaTable
 from gaelp.market.random import gamma_table, keyed, keys_of, normal, uniform
@@ -57,9 +59,10 @@ class World(NamedTuple):
     conversion_value_micros: Ints  # (N,)
     budget_micros: Ints  # (N,)
     daily_cap_micros: Ints  # (N,)
-    optimum_micros: Floats  # (N,)
+    optimum_micros: Floats  # (N,) of the objective
     optimum_spend_micros: Floats  # (N,)
-    budget_price_log: Floats  # (N, days) log price of budget in the optimum
+    budget_price_log: Floats  # (N, days) log price of money in the optimum
+    objective_price_log: Floats  # (N,) the part of it that the objective asks for, whatever the budget; -inf for none
 
 
 class _People(NamedTuple):
@@ -118,14 +121,19 @@ def week_activity(spec: MarketSpec, personas: PersonaTable) -> Floats32:
     return np.tile(week / week.mean(), (len(personas.names), 1))
 
 
-def draw_world(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes, seeds: Uints) -> World:
-    """Draw N episodes and solve each one's hindsight optimum."""
+def draw_world(
+    spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes, seeds: Uints, objective: Objective = VALUE
+) -> World:
+    """Draw N episodes and solve each one's hindsight optimum; of what is drawn, nothing depends on the objective."""
     world = _empty_world(spec, seeds)
     places = spec.hours * spec.segments
     block = _Block(np.empty((_BLOCK, places), np.int32), *(np.empty((_BLOCK, places), np.float32) for _ in range(3)))
     case = empty_case(spec.days, DAY_HOURS * spec.segments)
     tables = (gamma_table(spec.volume.overdispersion), landscapes.best_win.ravel(), landscapes.best_cost.ravel())
-    _draw_all(world, _people(spec, personas, landscapes), empty_rows(spec.hours, spec.segments), case, block, tables)
+    wish = Wish(least_price(objective), objective.target_roas or 0.0)
+    cpa_micros = float(objective.target_cpa_micros or 0)
+    people, rows = _people(spec, personas, landscapes), empty_rows(spec.hours, spec.segments)
+    _draw_all(world, people, rows, case, block, tables, (wish, cpa_micros))
     return world
 
 
@@ -174,6 +182,7 @@ def _empty_world(spec: MarketSpec, seeds: Uints) -> World:
         optimum_micros=np.empty(campaigns),
         optimum_spend_micros=np.empty(campaigns),
         budget_price_log=np.empty((campaigns, spec.days)),
+        objective_price_log=np.empty(campaigns),
     )
 
 
@@ -185,8 +194,10 @@ def _draw_all(
     case: Case,
     block: _Block,
     tables: tuple[Floats, Floats32, Floats32],
+    objective: tuple[Wish, float],
 ) -> None:
     gamma, best_win, best_cost = tables
+    wish, cpa_micros = objective
     segments = world.volume.shape[2]
     for n in range(len(world.key)):
         key = world.key[n]
@@ -205,8 +216,10 @@ def _draw_all(
         if n % _BLOCK == _BLOCK - 1 or n == len(world.key) - 1:
             _publish(n - n % _BLOCK, n + 1, world, block)
         budget, cap = float(world.budget_micros[n]), float(world.daily_cap_micros[n])
-        world.optimum_micros[n], world.optimum_spend_micros[n] = hindsight_optimum(
-            case, best_win, best_cost, budget, cap, world.budget_price_log[n]
+        if cpa_micros > 0.0:
+            wish = Wish(wish.least_price, world.conversion_value_micros[n] / cpa_micros)
+        world.optimum_micros[n], world.optimum_spend_micros[n], world.objective_price_log[n] = hindsight_optimum(
+            case, best_win, best_cost, budget, cap, world.budget_price_log[n], wish
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import Field
 
 from gaelp.agents import agent_distributions
 from gaelp.agents.out_of_memory import is_out_of_memory
@@ -18,6 +19,7 @@ from gaelp.config.base import Frozen
 from gaelp.config.environment import process_environment
 from gaelp.config.fingerprint import fingerprint
 from gaelp.config.load import load_model
+from gaelp.config.objective import VALUE, Objective, is_value
 from gaelp.config.places import shown
 from gaelp.config.settings import Settings
 from gaelp.config.write import write_models
@@ -85,8 +87,8 @@ def plan_simulation(
 ) -> Plan:
     """Load market, rules and recipe; raise for whatever does not fit together."""
     personas = configured_personas(settings)
-    market = build_market(load_market_spec(settings.market.name), personas)
-    elsewhere = build_market(shifted(market.spec, MarketShift()), personas)
+    market = build_market(load_market_spec(settings.market.name), personas, settings.objective)
+    elsewhere = build_market(shifted(market.spec, MarketShift()), personas, settings.objective)
     tuned = load_tuned(market, tuned_path, asked=asked)
     recipe = load_recipe(settings.training.agent).with_rounds(settings.training.rounds)
     recipe = with_chosen_rule(recipe, market, tuned, validation_seed=settings.evaluation.seed)
@@ -101,6 +103,7 @@ class Identity(Frozen):
     validation_seed: int
     threads: int
     market: str
+    objective: Objective = Field(default=VALUE, exclude_if=is_value)  # runs of before there were others have none
     curriculum: str | None
     recipe: Recipe
     rules: str
@@ -114,6 +117,7 @@ def _identity(settings: Settings, recipe: Recipe, tuned: TunedRules, gate: Gate)
         validation_seed=settings.evaluation.seed,
         threads=settings.training.threads,
         market=tuned.fingerprint,
+        objective=settings.objective,
         curriculum=fingerprint(load_curriculum(name)) if name else None,
         recipe=recipe,
         rules=fingerprint(tuned),
@@ -249,7 +253,7 @@ def _training(plan: Plan, folder: PhaseFolder, clock: Clock) -> MarketTraining:
     curriculum = None
     if settings.training.curriculum:
         spec = load_curriculum(settings.training.curriculum)
-        curriculum = (spec, task_grounds(spec, plan.market.personas, recipe.rule))
+        curriculum = (spec, task_grounds(spec, plan.market.personas, recipe.rule, settings.objective))
     return assemble(
         recipe,
         ground_of(plan.market, plan.tuned, recipe.rule),

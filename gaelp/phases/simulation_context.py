@@ -8,6 +8,7 @@ from typing import Any
 from gaelp.gates.verdict_context import ComparedBidder, CurvePoint, LearningCurve, VerdictContext
 from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.baselines.compare import Comparison, PolicyResult
+from gaelp.market.baselines.comparison_text import money_sentence
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.runs import read_record
@@ -45,6 +46,7 @@ def _facts(folder: PhaseFolder, details: SimulationResult, begun: Mapping[str, A
     rounds = f"{details.rounds} of {recipe['loop']['rounds']} rounds{early}"
     return {
         "market": f"{comparison.market}{label}",
+        "objective": comparison.objective.label,
         "config": _config(folder),
         "training": f"{recipe['algorithm']} starting {start}, {rounds}",
         "seeds": f"{begun['seed']} for training, {details.evaluation.seed} for evaluation; no episode serves both",
@@ -110,7 +112,8 @@ def _bidders(comparison: Comparison) -> tuple[ComparedBidder, ...]:
 def _meaning(result: PolicyResult, comparison: Comparison) -> str:
     meaning = _SUMMARIES.get(result.policy, "The agent that is judged here.")
     is_best = result.policy == comparison.best_uninformed
-    return f"{meaning} The best of the rules that know no more than the agent." if is_best else meaning
+    best = " The best of the rules that know no more than the agent." if is_best else ""
+    return f"{meaning}{best}{f' {money_sentence(result.money)}' if result.money else ''}"
 
 
 def _learning_curve(folder: PhaseFolder, details: SimulationResult, rule: str) -> LearningCurve | None:

@@ -8,9 +8,11 @@ from gaelp.gates import Verdict
 from gaelp.market.baselines.compare import Comparison
 from gaelp.market.baselines.comparison_text import (
     COMPARISON_COLUMNS,
+    MONEY_COLUMNS,
     comparison_meaning,
     comparison_rows,
     comparison_title,
+    money_rows,
 )
 from gaelp.phases.episode_window import episode_window
 from gaelp.phases.phase_result import PhaseResult, ResultTable
@@ -57,7 +59,7 @@ def as_phase_result(result: SimulationResult, folder: PhaseFolder) -> PhaseResul
         seconds=result.training_seconds,
         judged_on=episode_window(folder, result.evaluation.seed),
         text=_meaning(result),
-        tables=(_comparison(result.comparison), _intervals(result)),
+        tables=(_comparison(result.comparison), _intervals(result), _money(result.comparison)),
     )
 
 
@@ -68,6 +70,10 @@ def _comparison(comparison: Comparison) -> ResultTable:
         above=comparison_title(comparison),
         below=comparison_meaning(comparison) + "\n",
     )
+
+
+def _money(comparison: Comparison) -> ResultTable:
+    return ResultTable(columns=MONEY_COLUMNS, rows=money_rows(comparison), above="Money, mean of a campaign")
 
 
 def _intervals(result: SimulationResult) -> ResultTable:

@@ -8,6 +8,7 @@ from gaelp.agents.catalog import AgentKind
 from gaelp.agents.learner import Learner, Spaces
 from gaelp.checks import Goal
 from gaelp.clock import Clock
+from gaelp.config.objective import VALUE, Objective
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.episodes import play, validation_seeds
 from gaelp.market.baselines.tuned import TunedRules, load_tuned
@@ -104,10 +105,13 @@ def ground_of(market: Market, tuned: TunedRules, rule: str) -> Ground:
     return Ground(market, build, tuned.constant)
 
 
-def task_grounds(spec: CurriculumSpec, personas: PersonaTable, rule: str) -> dict[str, Ground]:
+def task_grounds(
+    spec: CurriculumSpec, personas: PersonaTable, rule: str, objective: Objective = VALUE
+) -> dict[str, Ground]:
     """Every task's market; its rule is the one tuned for the market file that the task changes."""
     grounds = {}
     for task, market_spec in zip(spec.tasks, build_tasks(spec).values(), strict=True):
-        base = build_market(load_market_spec(task.market), personas)
-        grounds[task.name] = ground_of(build_market(market_spec, personas), load_tuned(base), rule)
+        base = build_market(load_market_spec(task.market), personas, objective)
+        market = build_market(market_spec, personas, objective)
+        grounds[task.name] = ground_of(market, load_tuned(base), rule)
     return grounds

@@ -15,7 +15,7 @@ from gaelp.errors import ConfigError
 from gaelp.experience.collect import Act, Collector
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.compare import headroom, lead, success_rate
-from gaelp.market.baselines.episodes import play, validation_seeds
+from gaelp.market.baselines.episodes import join_played, play, validation_seeds
 from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
 from gaelp.training import curriculum as progress_of
@@ -73,7 +73,7 @@ class MarketArena:
         residual = spec.residual
         discrete = residual.actions == "discrete"
         actions = DiscreteActions(residual.choices) if discrete else BoxActions(1)
-        self._spaces = Spaces(SegmentFeatures.size, actions, spec.rows)
+        self._spaces = Spaces(SegmentFeatures.size(target.market.objective), actions, spec.rows)
 
     @property
     def spaces(self) -> Spaces:
@@ -169,7 +169,7 @@ class MarketArena:
         episodes = episodes or self._spec.validation_episodes
         seeds = validation_seeds(self._validation_seed, episodes)
         parts = [seeds[start : start + _BATCH_EPISODES] for start in range(0, episodes, _BATCH_EPISODES)]
-        return np.concatenate([play(market, policy, part).reward for part in parts])
+        return join_played([play(market, policy, part) for part in parts], market.objective).reward
 
 
 def _mean(rewards: Sequence[float]) -> float:

@@ -2,17 +2,19 @@
 
 import numpy as np
 
+from gaelp.market.policy_state import KeptState
 from gaelp.market.view import Action, Brief, Observation
+from gaelp.types import SegmentBelief
 
 __all__ = ["PriceLevelRule"]
 
 
-class PriceLevelRule:
+class PriceLevelRule(KeptState):
     """Bids the observed price level, whatever the value and the money left."""
 
     name = "price level"
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Nothing is remembered."""
 
     def act(self, obs: Observation, /) -> Action:

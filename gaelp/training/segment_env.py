@@ -1,8 +1,9 @@
 """A market as an environment for one learner shared by all segments: a row per segment, a residual on a rule's bid.
 
 The action of a row moves its bid up or down against what the rule would bid; with zeros the rule is played unchanged.
-The training reward of a row is its own part of the value minus what its spend was worth elsewhere: (value - share x
-price of budget x cost) / optimum. That price is what more money would have been worth; only training may know it.
+The training reward of a row is its own part of the value minus what its spend was worth elsewhere: (value - price of
+money x cost) / optimum. That price is a share of what more money would have been worth, and no less than what the
+objective asks for; only training may know it.
 """
 
 from typing import Any, Literal, Self
@@ -16,12 +17,13 @@ from pydantic import Field, PositiveFloat, model_validator
 
 from gaelp.arrays import Bools, Floats, Floats32, Ints
 from gaelp.config.base import Frozen
+from gaelp.config.objective import VALUE, Objective, is_value
 from gaelp.market.baselines.episodes import training_seeds
 from gaelp.market.features import FeatureMaker
 from gaelp.market.market import Market
 from gaelp.market.remaining_price import RemainingPrices
 from gaelp.market.reward import reward
-from gaelp.market.spaces import FEATURE_LIMIT, GLOBAL_FEATURES, SEGMENT_FEATURES
+from gaelp.market.spaces import FEATURE_LIMIT, SEGMENT_FEATURES, global_size
 from gaelp.market.view import Action, Brief, Observation
 from gaelp.market.world import DAY_HOURS
 from gaelp.types import Policy
@@ -86,7 +88,10 @@ def residuals(spec: ResidualSpec, actions: npt.NDArray[Any], shape: tuple[int, .
 class SegmentFeatures:
     """Rows of observations for one batch of episodes: campaign, segment, and what the rule would do."""
 
-    size = len(GLOBAL_FEATURES) + len(SEGMENT_FEATURES) + len(EXTRA_FEATURES)
+    @staticmethod
+    def size(objective: Objective = VALUE) -> int:
+        """How many features a row has."""
+        return global_size(objective) + len(SEGMENT_FEATURES) + len(EXTRA_FEATURES)
 
     def __init__(self, brief: Brief) -> None:
         self._maker = FeatureMaker(brief)
@@ -109,7 +114,7 @@ class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[An
         self.num_envs = campaigns * market.spec.segments
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
         bounds = (-FEATURE_LIMIT, FEATURE_LIMIT)
-        self.single_observation_space = gym.spaces.Box(*bounds, (SegmentFeatures.size,), np.float32)
+        self.single_observation_space = gym.spaces.Box(*bounds, (SegmentFeatures.size(market.objective),), np.float32)
         self.single_action_space = row_space(spec)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -167,5 +172,7 @@ class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[An
 
     def _row_rewards(self, value_micros: Floats, cost_micros: Ints, price_log: Floats) -> Floats32:
         price = self.residual.budget_price_share * np.exp(price_log)[:, None]
-        surplus = reward(value_micros - price * cost_micros, self.market.world.optimum_micros[:, None])
+        if not is_value(self.market.objective):
+            price = np.maximum(price, np.exp(self.market.world.objective_price_log)[:, None])
+        surplus = reward(value_micros - price * cost_micros, self.market.meter.scale_micros[:, None])
         return np.asarray(_REWARD_SCALE * surplus.reshape(-1), dtype=np.float32)

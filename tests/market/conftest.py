@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gaelp.config.objective import VALUE
 from gaelp.market.build import load_persona_table
 from gaelp.market.market import Market
 from gaelp.market.spec import LandscapeSpec, MarketSpec, PriceComponent
@@ -41,8 +42,8 @@ def personas():
 def make_market(personas, landscapes):
     """A market from overrides of the default spec."""
 
-    def make(**overrides):
-        return Market(MarketSpec.model_validate({"name": "test", **overrides}), personas, landscapes)
+    def make(objective=VALUE, **overrides):
+        return Market(MarketSpec.model_validate({"name": "test", **overrides}), personas, landscapes, objective)
 
     return make
 

@@ -66,7 +66,7 @@ def test_segment_features_say_what_they_are_called(everything):
     entered = np.maximum(obs.opportunities * np.maximum(obs.in_market, 0.02)[:, None], 1)
     assert np.allclose(local[..., LOCALS["win_rate"]], np.minimum(obs.impressions / entered, 1), atol=1e-5)
     peak_sine, peak_cosine = (brief.persona_traits[brief.persona, i].astype(float) for i in (0, 1))
-    angle = 2 * np.pi * (obs.hour % 24) / 24 - np.arctan2(peak_sine, peak_cosine)
+    angle = 2 * np.pi * (obs.hour % 24)[:, None] / 24 - np.arctan2(peak_sine, peak_cosine)
     assert np.allclose(local[..., LOCALS["rhythm_now"]], np.cos(angle), atol=1e-5)
     assert np.allclose(local[..., LOCALS["rhythm_past"]], np.sin(angle), atol=1e-5)
     assert np.allclose(local[..., LOCALS["mobile"]], brief.persona_traits[brief.persona, 4])

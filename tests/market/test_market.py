@@ -207,7 +207,7 @@ def test_a_new_day_shows_its_own_cap_before_its_first_hour(make_market):
     play(market, 23)
     obs, _ = market.step(steady(market))
     expected = np.minimum(market.brief.daily_cap_micros, obs.left_micros)
-    assert obs.hour == 24
+    assert (obs.hour == 24).all()
     assert np.array_equal(obs.day_left_micros, expected)
 
 

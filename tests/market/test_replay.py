@@ -147,7 +147,7 @@ def test_the_observation_counts_up_and_reset_starts_afresh() -> None:
 
 def test_the_brief_tells_what_the_history_tells() -> None:
     brief = replay_of(log_of([10] * 5), auctions=2, budget=500).brief
-    assert (brief.hours, brief.hours_per_day, brief.campaigns, brief.segments) == (2, 2, 3, 1)
+    assert (brief.hours.tolist(), brief.hours_per_day, brief.campaigns, brief.segments) == ([2, 2, 2], 2, 3, 1)
     assert (brief.click_rate, brief.conversion_rate) == (HISTORY.click_rate, 1.0)
     assert np.exp(brief.price_forecast_log) == pytest.approx(HISTORY.mean_price_micros)
     assert brief.budget_share == pytest.approx(500 / (2 * HISTORY.mean_price_micros))

@@ -51,7 +51,7 @@ def test_rows_are_campaigns_times_segments(make_ground, residual, actions):
         arena = arena_of(make_ground(segments), residual=residual)
         collector = arena.begin(0).collector
         assert collector.env.campaigns == 12 // segments
-        assert collector.obs.shape == (12, SegmentFeatures.size) == (12, arena.spaces.observation_size)
+        assert collector.obs.shape == (12, SegmentFeatures.size()) == (12, arena.spaces.observation_size)
         assert (arena.spaces.actions, arena.spaces.rows) == (actions, 12)
 
 

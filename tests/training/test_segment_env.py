@@ -42,7 +42,7 @@ def test_without_residuals_the_rule_is_played(market, rule, spec):
 def test_rows_are_segments_and_episodes_end_together(market, rule):
     env = SegmentEnv(market, rule, CONTINUOUS, campaigns=5)
     obs, _ = env.reset(seed=3)
-    assert obs.shape == (5 * market.spec.segments, SegmentFeatures.size) == env.observation_space.shape
+    assert obs.shape == (5 * market.spec.segments, SegmentFeatures.size()) == env.observation_space.shape
     for _ in range(market.hours - 1):
         obs, _, terminated, truncated, info = env.step(nothing(env))
         assert not (terminated | truncated).any()

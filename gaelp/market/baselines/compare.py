@@ -7,14 +7,15 @@ import numpy as np
 
 from gaelp.arrays import Floats, Uints
 from gaelp.config.base import Frozen
+from gaelp.config.objective import VALUE, Objective
 from gaelp.errors import BadInput
 from gaelp.market.baselines.bids import Bidder
-from gaelp.market.baselines.episodes import Played, held_out_seeds, play
+from gaelp.market.baselines.episodes import Played, held_out_seeds, join_played, play
 from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
-from gaelp.market.reward import headroom_share
+from gaelp.market.reward import headroom_share, optimum_share
 
-__all__ = ["Comparison", "Estimate", "PolicyResult", "compare", "headroom", "lead", "success_rate"]
+__all__ = ["Comparison", "Estimate", "MoneyFigures", "PolicyResult", "compare", "headroom", "lead", "success_rate"]
 
 CompareProgress = Callable[[str, int, int], None]  # policy, episodes done, episodes in all
 
@@ -22,6 +23,7 @@ _EPISODES_MAX = 1_000_000  # more would only narrow an interval that is already 
 _BATCH_EPISODES = 256  # bounds memory: about 40 MB with 72 hours and 8 segments
 _Z_95 = 1.959963984540054
 _INFORMED = "(informed)"
+_LEAST_BASE = 0.01  # of the optimum: a lead is relative to at least this, for a rule that earns nothing or loses
 
 
 class Estimate(Frozen):
@@ -30,6 +32,17 @@ class Estimate(Frozen):
     value: float
     lower_95: float
     upper_95: float
+
+
+class MoneyFigures(Frozen):
+    """What a policy did with the money: means of a campaign, ratios of sums; values and conversions are expected."""
+
+    spend_micros: int
+    spend_share: float  # of all budgets together
+    value_micros: int
+    profit_micros: int
+    roas: float | None  # value over spend; None if nothing was spent
+    cpa_micros: int | None  # spend per conversion; None if nothing was won
 
 
 class PolicyResult(Frozen):
@@ -47,6 +60,7 @@ class PolicyResult(Frozen):
     reward_p10: float
     success_rate: float  # share of episodes with at least the constant bid's reward
     last_50_z: float | None = None  # standard errors between the last 50 episodes and those before; None below 100
+    money: MoneyFigures | None = None  # None in results from before it was reported
 
 
 class Comparison(Frozen):
@@ -56,6 +70,7 @@ class Comparison(Frozen):
     label: str
     episodes: int
     seed: int
+    objective: Objective = VALUE
     constant: str
     best_uninformed: str
     best_informed: str | None = None
@@ -92,11 +107,14 @@ def compare(
     best = _best(played, [name for name in names if _INFORMED not in name])
     informed_names = [name for name in names if _INFORMED in name]
     informed = _best(played, informed_names) if informed_names else None
+    of_constant = played[constant.name]
+    optimum_shares = optimum_share(market.objective, of_constant.optimum_micros, of_constant.budget_micros)
     return Comparison(
         market=market.spec.name,
         label=market.spec.label,
         episodes=episodes,
         seed=seed,
+        objective=market.objective,
         constant=constant.name,
         best_uninformed=best,
         best_informed=informed,
@@ -104,7 +122,8 @@ def compare(
             _result(
                 policy.name,
                 played[policy.name],
-                constant=played[constant.name].reward,
+                optimum_shares=optimum_shares,
+                constant=of_constant.reward,
                 best=played[best].reward,
                 informed=played[informed].reward if informed else None,
             )
@@ -125,21 +144,29 @@ def _play_in_batches(market: Market, policy: Bidder, seeds: Uints, progress: Com
         parts.append(play(market, policy, batch))
         if progress:
             progress(policy.name, first + len(batch), len(seeds))
-    return Played(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return join_played(parts, market.objective)
 
 
 def _best(played: Mapping[str, Played], names: Sequence[str]) -> str:
     return max(names, key=lambda name: float(played[name].reward.mean()))
 
 
-def _result(name: str, played: Played, *, constant: Floats, best: Floats, informed: Floats | None) -> PolicyResult:
+def _result(
+    name: str,
+    played: Played,
+    *,
+    optimum_shares: Floats | None,
+    constant: Floats,
+    best: Floats,
+    informed: Floats | None,
+) -> PolicyResult:
     reward = played.reward
     return PolicyResult(
         policy=name,
         informed=_INFORMED in name,
-        reward=_estimate(float(reward.mean()), reward - reward.mean()),
-        headroom_share=headroom(reward, constant),
-        difference_to_best=_estimate(float((reward - best).mean()), reward - best - (reward - best).mean()),
+        reward=_mean_over_optima(reward, optimum_shares),
+        headroom_share=headroom(reward, constant, optimum_shares),
+        difference_to_best=_mean_over_optima(reward - best, optimum_shares),
         lead_over_best=lead(reward, best),
         lead_over_constant=lead(reward, constant),
         lead_over_informed=None if informed is None else lead(reward, informed),
@@ -147,6 +174,20 @@ def _result(name: str, played: Played, *, constant: Floats, best: Floats, inform
         reward_p10=float(np.quantile(reward, 0.1)),
         success_rate=success_rate(reward, constant),
         last_50_z=last_episodes_z(reward) if len(reward) >= 2 * LAST_EPISODES else None,
+        money=_money(played),
+    )
+
+
+def _money(played: Played) -> MoneyFigures:
+    spend, value = float(played.cost_micros.sum()), float(played.value_micros.sum())
+    conversions, campaigns = float(played.conversions.sum()), len(played.reward)
+    return MoneyFigures(
+        spend_micros=round(spend / campaigns),
+        spend_share=spend / float(played.budget_micros.sum()),
+        value_micros=round(value / campaigns),
+        profit_micros=round((value - spend) / campaigns),
+        roas=value / spend if spend else None,
+        cpa_micros=round(spend / conversions) if conversions else None,
     )
 
 
@@ -154,17 +195,31 @@ def _result(name: str, played: Played, *, constant: Floats, best: Floats, inform
 # its standard deviation over the square root of the number of episodes is the ratio's standard error.
 
 
-def headroom(reward: Floats, constant: Floats) -> Estimate:
+def _mean_over_optima(reward: Floats, optimum_shares: Floats | None) -> Estimate:
+    """The mean; where rewards share a mean optimum, its error counts as well."""
+    mean = float(reward.mean())
+    return _estimate(mean, reward - (mean if optimum_shares is None else mean * optimum_shares))
+
+
+def headroom(reward: Floats, constant: Floats, optimum_shares: Floats | None = None) -> Estimate:
     """How much of the way from the constant bid to the optimum: (agent - constant) / (1 - constant)."""
     mean, base = float(reward.mean()), float(constant.mean())
     room = 1.0 - base
     influence = (reward - mean) / room - (constant - base) * (1.0 - mean) / room**2
+    if optimum_shares is not None:
+        influence = influence - headroom_share(mean, base) * (optimum_shares - 1.0) / room
     return _estimate(headroom_share(mean, base), influence)
 
 
 def lead(reward: Floats, reference: Floats) -> Estimate:
-    """How far ahead of a reference in the same episodes: reward / reference - 1."""
+    """How far ahead of a reference in the same episodes: reward / reference - 1.
+
+    A reference that earns nothing, or loses, counts as one hundredth of the optimum below the line.
+    """
     mean, base = float(reward.mean()), float(reference.mean())
+    if base < _LEAST_BASE:
+        difference = reward - reference
+        return _estimate(float(difference.mean()) / _LEAST_BASE, (difference - difference.mean()) / _LEAST_BASE)
     influence = (reward - mean) / base - (reference - base) * mean / base**2
     return _estimate(mean / base - 1.0, influence)
 

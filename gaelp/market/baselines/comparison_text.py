@@ -1,21 +1,63 @@
 """A comparison of bidders as rows of at most 80 characters, and what it says in one sentence."""
 
-from gaelp.market.baselines.compare import Comparison, Estimate, PolicyResult
+from gaelp.config.objective import is_value
+from gaelp.market.baselines.compare import Comparison, Estimate, MoneyFigures, PolicyResult
+from gaelp.money import MICROS_PER_UNIT
 
-__all__ = ["COMPARISON_COLUMNS", "comparison_meaning", "comparison_rows", "comparison_title"]
+__all__ = [
+    "COMPARISON_COLUMNS",
+    "MONEY_COLUMNS",
+    "comparison_meaning",
+    "comparison_rows",
+    "comparison_title",
+    "money_rows",
+    "money_sentence",
+]
 
 COMPARISON_COLUMNS = ("bidder", "reward", "headroom", "lead %", "spent", "p10")  # a row has to fit into 80 characters
+MONEY_COLUMNS = ("bidder", "spend", "of budget", "value", "ROAS", "CPA", "profit")  # means of a campaign
 
 
 def comparison_title(comparison: Comparison) -> str:
     """Which market and how many episodes."""
     label = f" ({comparison.label})" if comparison.label else ""
-    return f"Market {comparison.market}{label}, {comparison.episodes} held-out episodes"
+    wish = "" if is_value(comparison.objective) else f", objective {comparison.objective.label}"
+    return f"Market {comparison.market}{label}{wish}, {comparison.episodes} held-out episodes"
 
 
 def comparison_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
     """One row for each bidder, all on the same held-out episodes."""
     return tuple(_row(result) for result in comparison.results)
+
+
+def money_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
+    """One row for each bidder in units of the account's currency; none for a result from before money was reported."""
+    return tuple(_money_row(result.policy, result.money) for result in comparison.results if result.money)
+
+
+def money_sentence(money: MoneyFigures) -> str:
+    """The same for one bidder, as a sentence."""
+    roas = "" if money.roas is None else f" at a ROAS of {money.roas:.2f}"
+    cpa = "" if money.cpa_micros is None else f" and a CPA of {_units(money.cpa_micros)}"
+    return (
+        f"It spends {money.spend_share:.1%} of the budgets{roas}{cpa}: a profit of {_units(money.profit_micros)} each."
+    )
+
+
+def _money_row(policy: str, money: MoneyFigures) -> tuple[str, ...]:
+    return (
+        policy,
+        _units(money.spend_micros),
+        f"{money.spend_share:.1%}",
+        _units(money.value_micros),
+        "-" if money.roas is None else f"{money.roas:.2f}",
+        "-" if money.cpa_micros is None else _units(money.cpa_micros),
+        _units(money.profit_micros),
+    )
+
+
+def _units(micros: int) -> str:
+    return f"{micros / MICROS_PER_UNIT:,.2f}"
 
 
 def comparison_meaning(comparison: Comparison) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from gaelp.arrays import Floats, Ints8
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.view import Action, Brief, Observation
+from gaelp.types import PolicyState, SegmentBelief
 
 __all__ = ["WithCreatives", "best_creatives"]
 
@@ -26,10 +27,19 @@ class WithCreatives:
         """The bidder's own."""
         return self._bidder.name
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, belief: SegmentBelief | None = None, /) -> None:
         """Start afresh with these campaigns."""
         self._brief = brief
-        self._bidder.begin(brief)
+        self._bidder.begin(brief, belief)
+
+    def state(self) -> PolicyState:
+        """The bidder's own: the choice of creatives depends on the observation alone."""
+        return self._bidder.state()
+
+    def load_state(self, brief: Brief, state: PolicyState, /) -> None:
+        """Resume these campaigns."""
+        self._brief = brief
+        self._bidder.load_state(brief, state)
 
     def act(self, obs: Observation, /) -> Action:
         """The bidder's bids, with a creative for every segment."""

@@ -22,10 +22,13 @@ import numpy as np
 
 from gaelp.arrays import Floats, Floats32, Ints
 from gaelp.errors import DataError
+from gaelp.market.baselines.objective_price import worth_within_objective
 from gaelp.market.baselines.worth import AverageValue, PriorValues, ValueSource, bid_for, mean_price_micros
 from gaelp.market.landscape import GRID
+from gaelp.market.policy_state import KeptState
 from gaelp.market.price_history import PriceHistory
 from gaelp.market.view import Action, Brief, Observation
+from gaelp.types import SegmentBelief
 
 __all__ = ["HIGHEST_UNITS", "LEVEL_UNITS", "SCALED_AUCTIONS", "Rlb", "SsMdp", "UnitPrices", "solve", "unit_chances"]
 
@@ -150,14 +153,15 @@ class _ExactCourse:
     def __init__(self, brief: Brief, prices: UnitPrices) -> None:
         self.highest = len(prices.chances) - 1
         self._auctions = brief.hours
+        longest = int(brief.hours.max())
         self._micros_per_unit = prices.micros_per_unit
         richest = int(brief.budget_micros.max()) // prices.micros_per_unit
-        budget_units = min(richest, self.highest * brief.hours)
-        self.table = solve(prices.chances, auctions=brief.hours, budget_units=budget_units)
+        budget_units = min(richest, self.highest * longest)
+        self.table = solve(prices.chances, auctions=longest, budget_units=budget_units)
 
     def standing(self, obs: Observation) -> _Standing:
         campaigns = len(obs.left_micros)
-        rows = np.full(campaigns, self._auctions - obs.hour - 1)
+        rows = self._auctions - obs.hour - 1
         budgets = np.minimum(obs.left_micros // self._micros_per_unit, self.table.shape[1] - 1)
         return _Standing(np.stack([rows, budgets], axis=1), np.full(campaigns, float(self._micros_per_unit)))
 
@@ -177,15 +181,15 @@ class _ScaledCourse:
         self._volume, self._weighted_volume = _still_to_come(brief)
 
     def standing(self, obs: Observation) -> _Standing:
-        brief, hour = self._brief, obs.hour
-        profile_log = brief.price_profile_log[hour % brief.hours_per_day]
+        brief, now = self._brief, (obs.hour, np.arange(len(obs.hour)))
+        profile_log = brief.price_profile_log[obs.hour % brief.hours_per_day][:, None]
         price_now = mean_price_micros(brief, obs.price_level_log - profile_log)
-        cost_micros = np.maximum(price_now * self._weighted_volume[hour], 1e-9)  # of everything still to come
-        auctions_left = self._auctions * self._volume[hour] / self._volume[0]
+        cost_micros = np.maximum(price_now * self._weighted_volume[now], 1e-9)  # of everything still to come
+        auctions_left = self._auctions * self._volume[now] / self._volume[0]
         rows = np.rint((auctions_left - 1) / _SCALED_ROWS_APART).astype(np.int64).clip(1, len(self.table) - 1)
         budgets = obs.left_micros / cost_micros * (rows * _SCALED_ROWS_APART * LEVEL_UNITS)
         budgets = np.minimum(budgets, self.table.shape[1] - 1).astype(np.int64)
-        micros_per_unit = cost_micros / np.maximum(self._volume[hour], 1e-9) / LEVEL_UNITS
+        micros_per_unit = cost_micros / np.maximum(self._volume[now], 1e-9) / LEVEL_UNITS
         return _Standing(np.stack([rows, budgets], axis=1), micros_per_unit)
 
 
@@ -210,11 +214,13 @@ def _scaled_table(chances: bytes, auctions: int) -> ValueTable:
 
 def _still_to_come(brief: Brief) -> tuple[Floats, Floats]:
     """Forecast opportunities from each hour on, plain and weighted by the hour's price, (T + 1, N)."""
-    volume = np.zeros((brief.hours + 1, brief.campaigns))
+    longest = int(brief.hours.max())
+    volume = np.zeros((longest + 1, brief.campaigns))
     weighted = np.zeros_like(volume)
-    for hour in reversed(range(brief.hours)):
+    for hour in reversed(range(longest)):
         hour_of_week = (brief.start_hour_of_week[:, None] + hour) % _WEEK_HOURS
         coming = (brief.volume_forecast * brief.activity[brief.persona, hour_of_week]).sum(axis=1)
+        coming *= hour < brief.hours
         volume[hour] = volume[hour + 1] + coming
         weighted[hour] = weighted[hour + 1] + coming * math.exp(brief.price_profile_log[hour % brief.hours_per_day])
     return volume, weighted
@@ -237,14 +243,17 @@ class _Bidder:
             _ExactCourse(brief, self._prices) if self._prices else _ScaledCourse(brief, self._auctions)
         )
 
-    def bid(self, obs: Observation, values: Floats) -> Action:
+    def bid(self, obs: Observation, values: Floats, value_log: Floats32 | Floats | None = None) -> Action:
         course = self._course
         at = course.standing(obs)
         units = _largest_bids(course.table, at.cells, values, course.highest, course.fractions)
-        return Action(bid_for(self._brief, obs, units * at.micros_per_unit[:, None] * self._scale))
+        worth = units * at.micros_per_unit[:, None] * self._scale
+        if value_log is not None:
+            worth = worth_within_objective(self._brief, obs, value_log, worth)
+        return Action(bid_for(self._brief, obs, worth))
 
 
-class SsMdp:
+class SsMdp(KeptState):
     """Bids one price for every impression: what the average one is worth at this time with this money."""
 
     name = "ss-mdp"
@@ -255,7 +264,7 @@ class SsMdp:
         """`prices` makes the table exact, as replay needs it; `aggression` is a log factor on the bid."""
         self._bidder = _Bidder(prices, aggression, auctions)
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Solve the table."""
         self._bidder.begin(brief)
         self._values = np.ones((brief.campaigns, brief.segments))
@@ -265,10 +274,11 @@ class SsMdp:
         return self._bidder.bid(obs, self._values)
 
 
-class Rlb:
+class Rlb(KeptState):
     """Bids what each impression's own value is worth at this time with this money."""
 
     name = "rlb"
+    _kept = ("source", "average")
 
     def __init__(
         self,
@@ -282,7 +292,7 @@ class Rlb:
         self._bidder = _Bidder(prices, aggression, auctions)
         self._source = values or PriorValues()
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Solve the table."""
         self._bidder.begin(brief)
         self._source.begin(brief)
@@ -291,4 +301,4 @@ class Rlb:
     def act(self, obs: Observation, /) -> Action:
         """Bid for the coming hour."""
         value_log, _ = self._source.log_value(obs)
-        return self._bidder.bid(obs, self._average.relative(value_log))
+        return self._bidder.bid(obs, self._average.relative(value_log), value_log)

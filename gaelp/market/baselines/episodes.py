@@ -1,14 +1,18 @@
 """Play whole episodes: seeds that keep training and evaluation apart, and what a policy earns."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from gaelp.arrays import Floats, Uints
+from gaelp.arrays import Floats, Ints, Uints
+from gaelp.config.objective import Objective, is_value
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.market import Market, seeds_from
+from gaelp.market.reward import reward as share_of
+from gaelp.market.reward import reward_scale
 
-__all__ = ["Played", "held_out_seeds", "play", "training_seeds", "validation_seeds"]
+__all__ = ["Played", "held_out_seeds", "join_played", "play", "training_seeds", "validation_seeds"]
 
 
 _ONE = np.uint64(1)
@@ -19,6 +23,12 @@ class Played(NamedTuple):
 
     reward: Floats
     budget_used: Floats
+    achieved_micros: Floats  # of the objective
+    optimum_micros: Floats
+    budget_micros: Ints
+    value_micros: Floats
+    cost_micros: Floats
+    conversions: Floats  # expected: value over the campaign's conversion value
 
 
 def training_seeds(seed: int, campaigns: int, batch: int = 0) -> Uints:
@@ -44,4 +54,23 @@ def play(market: Market, policy: Bidder, seeds: Uints) -> Played:
     while not market.done:
         obs, outcome = market.step(policy.act(obs))
         reward += outcome.reward
-    return Played(reward, 1.0 - obs.left_micros / market.brief.budget_micros)
+    meter, brief = market.meter, market.brief
+    return Played(
+        reward,
+        1.0 - obs.left_micros / brief.budget_micros,
+        meter.achieved_micros().copy(),
+        meter.optimum_micros,
+        brief.budget_micros,
+        meter.value_micros,
+        meter.cost_micros,
+        meter.value_micros / brief.conversion_value_micros,
+    )
+
+
+def join_played(parts: Sequence[Played], objective: Objective) -> Played:
+    """Batches as one, with rewards relative to the optima of all of them where a single optimum can be 0."""
+    played = Played(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    if is_value(objective):
+        return played
+    scale = reward_scale(objective, played.optimum_micros, played.budget_micros)
+    return played._replace(reward=share_of(played.achieved_micros, scale))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaelp.arrays import Floats, Ints
+from gaelp.market.policy_state import KeptState
 from gaelp.market.view import Brief, Observation
 
 __all__ = ["Calendar", "PriceLevelForecast", "VolumeForecast", "calendar_by_intent", "calendar_by_price"]
@@ -16,25 +17,30 @@ _PRICE_BINS = 6
 _FIRST_WEIGHT, _LAST_WEIGHT = 4.0, 24.0  # hours that the usual price level looks back on: at launch, and at most
 
 
-class PriceLevelForecast:
+class PriceLevelForecast(KeptState):
     """Log price level of every segment without the hour of day, (N, S): the newest estimate and the usual one."""
+
+    _kept = ("usual_log", "weight")
 
     def __init__(self, brief: Brief) -> None:
         self._profile_log = brief.price_profile_log
         self._usual_log = brief.price_forecast_log.astype(np.float64)
-        self._weight = _FIRST_WEIGHT
+        self._weight = np.full(brief.campaigns, _FIRST_WEIGHT)
 
     def update(self, obs: Observation) -> tuple[Floats, Floats]:
         """Take in the newest estimates; returns them and the usual levels. Call it once an hour."""
-        now_log = obs.price_level_log.astype(np.float64) - self._profile_log[obs.hour % len(self._profile_log)]
-        if obs.hour > 0:
-            self._weight = min(self._weight + 1.0, _LAST_WEIGHT)
-            self._usual_log = self._usual_log + (now_log - self._usual_log) / self._weight
+        now_log = obs.price_level_log.astype(np.float64) - self._profile_log[obs.hour % len(self._profile_log)][:, None]
+        started = obs.hour > 0
+        self._weight = np.where(started, np.minimum(self._weight + 1.0, _LAST_WEIGHT), self._weight)
+        moved_log = self._usual_log + (now_log - self._usual_log) / self._weight[:, None]
+        self._usual_log = np.where(started[:, None], moved_log, self._usual_log)
         return now_log, self._usual_log
 
 
-class VolumeForecast:
+class VolumeForecast(KeptState):
     """Opportunities of every segment in an hour of average activity, (N, S): the forecast, corrected by what came."""
+
+    _kept = ("seen", "activity")
 
     def __init__(self, brief: Brief, prior_hours: float) -> None:
         """`prior_hours` is how many hours of observation the forecast at launch is worth."""
@@ -44,10 +50,10 @@ class VolumeForecast:
 
     def update(self, obs: Observation) -> Floats:
         """Take in the last hour's opportunities; returns the corrected forecast. Call it once an hour."""
-        if obs.hour > 0:
-            hour_of_week = (self._brief.start_hour_of_week + obs.hour - 1) % _WEEK_HOURS
-            self._activity += self._brief.activity[self._brief.persona, hour_of_week[:, None]]
-            self._seen += obs.opportunities
+        hour_of_week = (self._brief.start_hour_of_week + obs.hour - 1) % _WEEK_HOURS
+        started = (obs.hour > 0)[:, None]
+        self._activity = self._activity + self._brief.activity[self._brief.persona, hour_of_week[:, None]] * started
+        self._seen = self._seen + obs.opportunities * started
         return np.asarray(self._seen / self._activity, dtype=np.float64)
 
 
@@ -80,7 +86,7 @@ def calendar_by_intent(brief: Brief) -> Calendar:
 
 def _calendar(brief: Brief, bin_of_hour: Ints) -> Calendar:
     used, bin_of_hour = np.unique(bin_of_hour, return_inverse=True)
-    hours = np.arange(int(brief.start_hour_of_week.max()) + brief.hours)
+    hours = np.arange(int((brief.start_hour_of_week + brief.hours).max()))
     in_bin = bin_of_hour[hours % brief.hours_per_day] == np.arange(len(used))[:, None]
     activity = brief.activity[:, None, hours % _WEEK_HOURS] * in_bin
     cumulative = np.zeros((*activity.shape[:2], len(hours) + 1))

@@ -5,13 +5,16 @@ import math
 import numpy as np
 
 from gaelp.arrays import Floats
+from gaelp.market.baselines.objective_price import worth_within_objective
 from gaelp.market.baselines.worth import AverageValue, PriorValues, ValueSource, bid_for, mean_price_micros
+from gaelp.market.policy_state import KeptState
 from gaelp.market.view import Action, Brief, Observation
+from gaelp.types import SegmentBelief
 
 __all__ = ["Lin", "Mcpc"]
 
 
-class Lin:
+class Lin(KeptState):
     """Bids base bid x value / average value.
 
     Either the base bid is given in micros, or it is the forecast price x exp(base_log) x budget share ^ share_exponent,
@@ -19,6 +22,7 @@ class Lin:
     """
 
     name = "lin"
+    _kept = ("values", "average")
 
     def __init__(
         self,
@@ -33,7 +37,7 @@ class Lin:
         self._share_exponent = share_exponent
         self._values = values or PriorValues()
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Set every campaign's base bid."""
         self._brief = brief
         self._values.begin(brief)
@@ -49,10 +53,11 @@ class Lin:
     def act(self, obs: Observation, /) -> Action:
         """Bid for the coming hour."""
         value_log, _ = self._values.log_value(obs)
-        return Action(bid_for(self._brief, obs, self._base_micros * self._average.relative(value_log)))
+        worth = self._base_micros * self._average.relative(value_log)
+        return Action(bid_for(self._brief, obs, worth_within_objective(self._brief, obs, value_log, worth)))
 
 
-class Mcpc:
+class Mcpc(KeptState):
     """Bids chance of a click x what a click may cost, whatever the budget.
 
     Without a given limit, a click may cost what it does on average: the forecast price over the average click rate.
@@ -60,6 +65,7 @@ class Mcpc:
     """
 
     name = "mcpc"
+    _kept = ("values", "average")
 
     def __init__(
         self, *, click_cost_micros: float | None = None, aggression: float = 0.0, values: ValueSource | None = None
@@ -68,7 +74,7 @@ class Mcpc:
         self._aggression = aggression
         self._values = values or PriorValues()
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Set what the average impression may cost every campaign."""
         self._brief = brief
         self._values.begin(brief)
@@ -83,4 +89,5 @@ class Mcpc:
     def act(self, obs: Observation, /) -> Action:
         """Bid for the coming hour."""
         value_log, _ = self._values.log_value(obs)
-        return Action(bid_for(self._brief, obs, self._average_bid_micros * self._average.relative(value_log)))
+        worth = self._average_bid_micros * self._average.relative(value_log)
+        return Action(bid_for(self._brief, obs, worth_within_objective(self._brief, obs, value_log, worth)))

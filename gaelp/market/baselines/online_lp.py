@@ -3,13 +3,17 @@
 import numpy as np
 from pydantic import Field
 
-from gaelp.arrays import Floats
+from gaelp.arrays import Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import LaunchParameters, bids_for_worth, launch_price_log
+from gaelp.market.baselines.objective_price import within_objective
 from gaelp.market.baselines.pacing import relative_error
 from gaelp.market.baselines.plan import SpendPlan, day_left_micros
 from gaelp.market.baselines.values import SignalWeights, ValueParameters, Values
+from gaelp.market.compiled import compiled
+from gaelp.market.policy_state import KeptState
 from gaelp.market.view import Action, Brief, Observation
+from gaelp.types import SegmentBelief
 
 __all__ = ["OnlineLp", "OnlineLpParameters"]
 
@@ -29,8 +33,13 @@ class OnlineLpParameters(Frozen):
     shade_offset: float = Field(default=0.0, ge=-0.6, le=0.6, description="first price: log correction of the shading")
 
 
-class OnlineLp:
-    """Follows the gradient of the dual price of budget, and leans against what is left of the budget or today's cap."""
+class OnlineLp(KeptState):
+    """Follows the gradient of the dual price of budget, and leans against what is left of the budget or today's cap.
+
+    The price of money is the larger of that and the one the objective asks for.
+    """
+
+    _kept = ("values", "price_log")
 
     def __init__(self, parameters: OnlineLpParameters, signals: SignalWeights | None = None) -> None:
         """With signals the rule knows how value moves with hour and price, and its name says so."""
@@ -38,7 +47,7 @@ class OnlineLp:
         self._parameters = parameters
         self._values = Values(parameters.values, signals)
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Plan every campaign's spend."""
         self._brief = brief
         self._values.begin(brief)
@@ -48,12 +57,14 @@ class OnlineLp:
     def act(self, obs: Observation, /) -> Action:
         """Bid for the coming hour."""
         given = self._parameters
-        if obs.hour > 0:
-            target_micros = self._brief.budget_micros * self._plan.share(obs.hour - 1)
-            step = given.step / obs.hour**given.decay
-            self._price_log = self._price_log + step * relative_error(obs, target_micros)
-        price_log = self._price_log - given.correction * self._room_log(obs)
+        before = np.maximum(obs.hour - 1, 0)
+        error = relative_error(obs, self._brief.budget_micros * self._plan.share(before))
+        self._price_log = self._price_log + _steps(obs.hour, given.step, given.decay) * error
         value_log, _ = self._values.log_value(obs)
+        # What the objective asks for is a second dual price: the budget's must not wander off below it.
+        self._price_log = within_objective(self._brief, obs, value_log, self._price_log)
+        price_log = self._price_log - given.correction * self._room_log(obs)
+        price_log = within_objective(self._brief, obs, value_log, price_log)
         return Action(bids_for_worth(self._brief, obs, value_log - price_log[:, None], given.shade_offset))
 
     def _room_log(self, obs: Observation) -> Floats:
@@ -63,3 +74,13 @@ class OnlineLp:
         flight = np.maximum(left, _LEAST_LEFT) / self._plan.rest(obs.hour)
         today = np.maximum(day_left, _LEAST_LEFT) / self._plan.rest_of_day(obs.hour)
         return np.log(np.minimum(flight, today))
+
+
+@compiled
+def _steps(hour: Ints, step: float, decay: float) -> Floats:
+    """Step size of each campaign's hour, (N,), 0 before the first; numpy rounds powers differently."""
+    steps = np.zeros(len(hour))
+    for n in range(len(hour)):
+        if hour[n] > 0:
+            steps[n] = step / hour[n] ** decay
+    return steps

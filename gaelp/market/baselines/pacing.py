@@ -6,9 +6,12 @@ from pydantic import Field
 from gaelp.arrays import Floats
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import LaunchParameters, bids_for_worth, launch_price_log
+from gaelp.market.baselines.objective_price import within_objective
 from gaelp.market.baselines.plan import SpendPlan
 from gaelp.market.baselines.values import ValueParameters, Values
+from gaelp.market.policy_state import KeptState
 from gaelp.market.view import Action, Brief, Observation
+from gaelp.types import SegmentBelief
 
 __all__ = ["Multiplicative", "MultiplicativeParameters", "Pid", "PidParameters", "relative_error"]
 
@@ -28,16 +31,17 @@ class PidParameters(Frozen):
     shade_offset: float = Field(default=0.0, ge=-0.6, le=0.6, description="first price: log correction of the shading")
 
 
-class Pid:
+class Pid(KeptState):
     """Raises the price of budget in proportion to what was spent ahead of plan, and to the sum of that over time."""
 
     name = "pid"
+    _kept = ("values", "ahead_sum")
 
     def __init__(self, parameters: PidParameters) -> None:
         self._parameters = parameters
         self._values = Values(parameters.values)
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Plan every campaign's spend."""
         self._brief = brief
         self._values.begin(brief)
@@ -48,10 +52,11 @@ class Pid:
     def act(self, obs: Observation, /) -> Action:
         """Bid for the coming hour."""
         given = self._parameters
-        ahead = 1.0 - obs.left_micros / self._brief.budget_micros - self._plan.before[obs.hour]
+        ahead = 1.0 - obs.left_micros / self._brief.budget_micros - self._plan.share_before(obs.hour)
         self._ahead_sum = np.clip(self._ahead_sum + ahead, -_INTEGRAL_LIMIT, _INTEGRAL_LIMIT)
         price_log = self._launch_log + given.proportional * ahead + given.integral * self._ahead_sum
         value_log, _ = self._values.log_value(obs)
+        price_log = within_objective(self._brief, obs, value_log, price_log)
         return Action(bids_for_worth(self._brief, obs, value_log - price_log[:, None], given.shade_offset))
 
 
@@ -65,16 +70,17 @@ class MultiplicativeParameters(Frozen):
     shade_offset: float = Field(default=0.0, ge=-0.6, le=0.6, description="first price: log correction of the shading")
 
 
-class Multiplicative:
+class Multiplicative(KeptState):
     """After each hour, multiplies the price of budget by how far spend missed a target that is replanned each hour."""
 
     name = "eb-pacing"
+    _kept = ("values", "price_log", "target_micros")
 
     def __init__(self, parameters: MultiplicativeParameters) -> None:
         self._parameters = parameters
         self._values = Values(parameters.values)
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Plan every campaign's spend."""
         self._brief = brief
         self._values.begin(brief)
@@ -85,10 +91,11 @@ class Multiplicative:
     def act(self, obs: Observation, /) -> Action:
         """Bid for the coming hour."""
         given = self._parameters
-        if obs.hour > 0:
-            self._price_log = self._price_log + given.step * relative_error(obs, self._target_micros)
+        error = np.where(obs.hour > 0, relative_error(obs, self._target_micros), 0.0)
+        self._price_log = self._price_log + given.step * error
         self._target_micros = self._plan.target_micros(obs)
         value_log, _ = self._values.log_value(obs)
+        self._price_log = within_objective(self._brief, obs, value_log, self._price_log)
         return Action(bids_for_worth(self._brief, obs, value_log - self._price_log[:, None], given.shade_offset))
 
 

@@ -45,6 +45,7 @@ def tune(
     search = search or Search()
     return TunedRules(
         market=market.spec.name,
+        objective=market.objective,
         fingerprint=market_fingerprint(market),
         seed=search.seed,
         trials=search.trials,

@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from gaelp.config.base import Frozen
 from gaelp.config.fingerprint import fingerprint
 from gaelp.config.load import load_model
+from gaelp.config.objective import VALUE, Objective, is_value
 from gaelp.config.places import names_in
 from gaelp.config.validation import validated
 from gaelp.errors import DataError
@@ -19,7 +20,7 @@ from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.catalog import CATALOG, CONSTANT, Kind
 from gaelp.market.market import Market
 
-__all__ = ["FOLDER", "TunedBidder", "TunedRules", "load_tuned", "market_fingerprint"]
+__all__ = ["FOLDER", "TunedBidder", "TunedRules", "load_tuned", "market_fingerprint", "tuned_name"]
 
 FOLDER = "baselines"  # below configs/
 
@@ -35,6 +36,7 @@ class TunedRules(Frozen):
     """Every bidder's parameters for one market, and the search they come from."""
 
     market: str
+    objective: Objective = Field(default=VALUE, exclude_if=is_value)  # absent in files from before there were others
     fingerprint: str
     seed: NonNegativeInt
     trials: PositiveInt
@@ -63,7 +65,7 @@ class TunedRules(Frozen):
 
 
 def market_fingerprint(market: Market) -> str:
-    """What identifies a market: its numbers, landscapes and personas; not what it is called."""
+    """What identifies a market: its numbers, landscapes, personas and objective; not what it is called."""
     numbers = market.spec.model_copy(update={"name": "", "label": ""})
     digest = hashlib.sha256(fingerprint(numbers).encode("ascii"))
     personas = market.personas
@@ -81,18 +83,25 @@ def market_fingerprint(market: Market) -> str:
         personas.affinity_log,
     ):
         digest.update(array.tobytes())
+    if not is_value(market.objective):
+        digest.update(fingerprint(market.objective).encode("ascii"))
     return digest.hexdigest()
+
+
+def tuned_name(market: Market) -> str:
+    """The name of the file for a market: its own, with the objective behind it unless that is value."""
+    return market.spec.name if is_value(market.objective) else f"{market.spec.name}-{market.objective.key}"
 
 
 def load_tuned(
     market: Market, path_or_name: str | Path | None = None, *, asked: Sequence[str] | None = None
 ) -> TunedRules:
-    """The tuned parameters for a market: configs/baselines/<market>.yaml, or the file that is named.
+    """The tuned parameters for a market and its objective: a file of configs/baselines/, or the one that is named.
 
     `asked` holds the arguments of `gaelp market tune` that name this market, for the advice in an error.
     """
-    name = market.spec.name
-    asked = [name] if asked is None else asked
+    name = tuned_name(market)
+    asked = [market.spec.name, *_objective_option(market)] if asked is None else asked
     if path_or_name is None and name not in (known := names_in(FOLDER)):
         raise DataError(
             f"no bidders were tuned for market {name!r}, only for {', '.join(known) or 'none'}: "
@@ -108,6 +117,10 @@ def load_tuned(
         )
     _check_bidders(tuned, str(source))
     return tuned
+
+
+def _objective_option(market: Market) -> tuple[str, ...]:
+    return () if is_value(market.objective) else ("--objective", market.objective.text)
 
 
 def _way_out(asked: Sequence[str], file: Path) -> str:

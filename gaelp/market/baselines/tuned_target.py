@@ -7,7 +7,7 @@ from gaelp.config.home import existing_part
 from gaelp.config.load import load_model
 from gaelp.config.places import absolute, find_file, names_in, shown
 from gaelp.errors import DataError
-from gaelp.market.baselines.tuned import FOLDER, TunedRules, market_fingerprint
+from gaelp.market.baselines.tuned import FOLDER, TunedRules, market_fingerprint, tuned_name
 from gaelp.market.market import Market
 
 __all__ = ["target_file"]
@@ -20,13 +20,13 @@ def target_file(market: Market, out: Path | None, *, replace: bool) -> Path:
 
     What was tuned for another market is neither replaced nor hidden by a file of the same name, unless asked for.
     """
-    path = absolute(out) if out else Path.cwd() / "configs" / FOLDER / f"{market.spec.name}{_SUFFIX}"
+    path = absolute(out) if out else Path.cwd() / "configs" / FOLDER / f"{tuned_name(market)}{_SUFFIX}"
     _check_writable(path)
     if path.exists():
         if not replace:
             _check_same_market(path, market, effect="replaced")
-    elif out is None and not replace and market.spec.name in names_in(FOLDER):
-        _check_same_market(find_file(market.spec.name, FOLDER, error=DataError), market, effect="hidden")
+    elif out is None and not replace and tuned_name(market) in names_in(FOLDER):
+        _check_same_market(find_file(tuned_name(market), FOLDER, error=DataError), market, effect="hidden")
     return path
 
 

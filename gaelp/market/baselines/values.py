@@ -4,10 +4,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from gaelp.arrays import Floats
+from gaelp.arrays import Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.forecasts import PriceLevelForecast
 from gaelp.market.baselines.worth import prior_value_log
+from gaelp.market.policy_state import KeptState
 from gaelp.market.view import Brief, Observation
 
 __all__ = ["SignalWeights", "ValueParameters", "Values", "shrunken_rate"]
@@ -34,13 +35,15 @@ class SignalWeights(Frozen):
     price: float = Field(default=0.0, ge=-0.5, le=2, description="log click rate expected per log price level")
 
 
-class Values:
+class Values(KeptState):
     """Log micros an impression is worth, learned from the clicks and conversions of the campaigns it was begun with.
 
     A campaign's rate is drawn towards the market's, a segment's towards its campaign's (gamma-Poisson, two levels).
     With signals, a segment dearer than its campaign's mean is expected to be clicked more, and value follows the hour.
     Where values are known they are passed on.
     """
+
+    _kept = ("levels", "known_sum", "known_weight")
 
     def __init__(self, parameters: ValueParameters, signals: SignalWeights | None = None) -> None:
         self._parameters = parameters
@@ -51,8 +54,8 @@ class Values:
         self._brief = brief
         self._levels = PriceLevelForecast(brief)
         self._worth_log = np.log(brief.conversion_value_micros.astype(np.float64))[:, None]
-        self._known_weight = _KNOWN_PRIOR_SHARE * brief.hours
-        self._known_sum = self._known_weight * np.exp(prior_value_log(brief))
+        self._known_weight = _KNOWN_PRIOR_SHARE * brief.hours[:, None]
+        self._known_sum = np.repeat(self._known_weight * np.exp(prior_value_log(brief)), brief.segments, axis=1)
 
     def log_value(self, obs: Observation, /) -> tuple[Floats, Floats]:
         """Log micros an impression of the coming hour is worth and its standard deviation, (N, S); once an hour."""
@@ -72,7 +75,7 @@ class Values:
             return np.asarray(obs.known_value_log, dtype=np.float64)
         if self._signals.daypart == 0.0:
             return lasting_log
-        factor_log = self.daypart_log()[self._brief.persona, _intent_hour(self._brief, obs.hour)]
+        factor_log = self.daypart_log()[self._brief.persona, _intent_hour(self._brief, obs.hour)[:, None]]
         return np.asarray(lasting_log + factor_log, dtype=np.float64)
 
     def daypart_log(self) -> Floats:
@@ -81,7 +84,7 @@ class Values:
 
     def _mean_known(self, known_log: npt.NDArray[np.floating]) -> Floats:
         self._known_sum = self._known_sum + np.exp(known_log, dtype=np.float64)
-        self._known_weight += 1
+        self._known_weight = self._known_weight + 1
         return np.log(self._known_sum / self._known_weight)
 
     def _estimate(self, obs: Observation) -> tuple[Floats, Floats]:
@@ -133,5 +136,5 @@ def shrunken_rate(
     return np.asarray((events + campaign_weight) / (trials + campaign_weight / prior), dtype=np.float64)
 
 
-def _intent_hour(brief: Brief, hour: int) -> int:
+def _intent_hour(brief: Brief, hour: Ints) -> Ints:
     return hour % brief.hours_per_day * _INTENT_HOURS // brief.hours_per_day

@@ -5,7 +5,9 @@ from typing import Protocol
 import numpy as np
 
 from gaelp.arrays import Floats, Floats32, Ints
+from gaelp.market.policy_state import KeptState
 from gaelp.market.view import Brief, Observation
+from gaelp.types import PolicyState
 
 __all__ = ["AverageValue", "PriorValues", "ValueSource", "bid_for", "mean_price_micros", "prior_value_log"]
 
@@ -25,8 +27,16 @@ class ValueSource(Protocol):
         """Log micros an impression is worth, and the standard deviation of that, both (N, S)."""
         ...
 
+    def state(self) -> PolicyState:
+        """What it has learned, one row a campaign."""
+        ...
 
-class PriorValues:
+    def restore(self, state: PolicyState) -> None:
+        """Put back what `state` returned."""
+        ...
+
+
+class PriorValues(KeptState):
     """Known values where the market gives them, else the market's average for every segment."""
 
     def begin(self, brief: Brief, /) -> None:
@@ -39,7 +49,7 @@ class PriorValues:
         return value_log, np.zeros_like(value_log)
 
 
-class AverageValue:
+class AverageValue(KeptState):
     """What the average impression of each campaign is worth, so that values can be given relative to it.
 
     Fixed, that is the market's average known at launch. Learned, it is the mean over segments by forecast volume, as
@@ -49,12 +59,13 @@ class AverageValue:
     """
 
     _PRIOR_SHARE = 0.05
+    _kept = ("sum", "hours_counted")
 
     def __init__(self, brief: Brief, *, learned: bool) -> None:
         self._learned = learned
         self._prior_log = prior_value_log(brief)
         self._volume = brief.volume_forecast / brief.volume_forecast.sum(axis=1, keepdims=True, dtype=np.float64)
-        self._hours_counted = self._PRIOR_SHARE * brief.hours
+        self._hours_counted = self._PRIOR_SHARE * brief.hours[:, None]
         self._sum = self._hours_counted * np.exp(self._prior_log)
 
     def relative(self, value_log: Real) -> Floats:
@@ -68,7 +79,7 @@ class AverageValue:
         if value.shape[1] > 1:
             return np.asarray((self._volume * value).sum(axis=1, keepdims=True), dtype=np.float64)
         self._sum = self._sum + value
-        self._hours_counted += 1
+        self._hours_counted = self._hours_counted + 1
         return self._sum / self._hours_counted
 
 

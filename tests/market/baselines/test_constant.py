@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 
 from gaelp.market.baselines.bids import LaunchParameters
@@ -34,7 +36,8 @@ def test_random_bids_differ_by_hour_and_come_again_with_the_seed(small_market):
     def two_hours(seed):
         bidder = Random(RandomParameters(), seed)
         bidder.begin(small_market.brief)
-        return [bidder.act(small_market.observe()).bid_micros.tolist() for _ in range(2)]
+        hours = (replace(small_market.observe(), hour=np.full(3, hour)) for hour in (0, 1))
+        return [bidder.act(obs).bid_micros.tolist() for obs in hours]
 
     assert two_hours(1) == two_hours(1)
     assert two_hours(1) != two_hours(2)

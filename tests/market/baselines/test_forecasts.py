@@ -12,7 +12,9 @@ def test_price_levels_leave_the_hour_of_day_out(small_market):
     now_log, usual_log = levels.update(obs)
     np.testing.assert_allclose(now_log, brief.price_forecast_log, atol=1e-5)
     np.testing.assert_allclose(usual_log, brief.price_forecast_log, atol=1e-5)
-    later = replace(obs, hour=5, price_level_log=brief.price_forecast_log + brief.price_profile_log[5] + 1.0)
+    later = replace(
+        obs, hour=np.full(3, 5), price_level_log=brief.price_forecast_log + brief.price_profile_log[5] + 1.0
+    )
     now_log, usual_log = levels.update(later)
     np.testing.assert_allclose(now_log, brief.price_forecast_log + 1.0, atol=1e-5)
     np.testing.assert_allclose(usual_log, brief.price_forecast_log + 0.2, atol=1e-5)  # the fifth hour it has heard of
@@ -26,7 +28,9 @@ def test_the_volume_forecast_moves_to_what_is_seen(small_market):
     counts = np.full((3, 2), 500, dtype=np.int32)
     activity = brief.activity[brief.persona, brief.start_hour_of_week[:, None]]
     expected = (10 * brief.volume_forecast + 500) / (10 + activity)
-    np.testing.assert_allclose(volumes.update(replace(obs, hour=1, opportunities=counts)), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        volumes.update(replace(obs, hour=np.full(3, 1), opportunities=counts)), expected, rtol=1e-6
+    )
 
 
 def test_a_calendar_adds_up_the_activity_of_any_span_by_bin(small_market):
@@ -56,5 +60,5 @@ def test_intent_has_a_bin_for_each_hour_of_the_day(small_market):
 
 def test_auctions_without_hours_of_day_need_one_price_bin(replay):
     calendar = calendar_by_price(replay.brief)
-    assert calendar.cumulative.shape == (1, 1, replay.brief.hours + 1)
+    assert calendar.cumulative.shape == (1, 1, replay.hours + 1)
     assert len(calendar_by_intent(replay.brief).price_log) == 24

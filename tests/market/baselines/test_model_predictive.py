@@ -61,7 +61,8 @@ class Flight:
             best_cost=self.best_cost[None],
         )
         money = tuple(np.array([float(amount)]) for amount in (left, day_left, later))
-        today, flight = budget_prices_log((0, TODAY, END), outlook, money, np.array([guess]))
+        span = tuple(np.array([hour]) for hour in (0, TODAY, END))
+        today, flight = budget_prices_log(span, outlook, money, np.array([guess]))
         return float(today[0]), float(flight[0])
 
     def search(self, money, spend):

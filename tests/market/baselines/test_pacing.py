@@ -21,7 +21,8 @@ def test_spending_ahead_of_plan_lowers_the_bids_and_behind_plan_raises_them(smal
         bidder.act(obs)
         spent = (small_market.brief.budget_micros * spent_share).astype(np.int64)
         cost = np.stack([spent, np.zeros_like(spent)], axis=1)
-        observed = replace(obs, hour=hour, left_micros=small_market.brief.budget_micros - spent, cost_micros=cost)
+        left = small_market.brief.budget_micros - spent
+        observed = replace(obs, hour=np.full(3, hour), left_micros=left, cost_micros=cost)
         return bidder.act(observed).bid_micros
 
     little, some, much = (bid_after(share) for share in shares)

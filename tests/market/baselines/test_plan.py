@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 
 from gaelp.market.baselines.plan import SpendPlan, day_end, day_left_micros
+from gaelp.market.campaign_rows import join, take
 from gaelp.market.market import seeds_from
 
 
@@ -49,22 +50,41 @@ def test_where_caps_forbid_the_budget_the_plan_spends_the_caps(small_market):
 
 
 def test_a_target_leaves_neither_budget_nor_cap_to_run_out_early(small_market):
-    brief, obs = small_market.brief, replace(small_market.observe(), hour=20)
+    hour = np.full(3, 20)
+    brief, obs = small_market.brief, replace(small_market.observe(), hour=hour)
     plan = SpendPlan(brief, 0.0)
     rich = replace(obs, day_left_micros=obs.left_micros)
-    np.testing.assert_allclose(plan.target_micros(rich), obs.left_micros * plan.share(20) / plan.rest(20))
+    np.testing.assert_allclose(plan.target_micros(rich), obs.left_micros * plan.share(hour) / plan.rest(hour))
     nearly = replace(obs, day_left_micros=obs.left_micros // 1000)
-    expected = (obs.left_micros // 1000) * plan.share(20) / plan.rest_of_day(20)
+    expected = (obs.left_micros // 1000) * plan.share(hour) / plan.rest_of_day(hour)
     np.testing.assert_allclose(plan.target_micros(nearly), expected)
 
 
 def test_a_day_ends_at_midnight_or_with_the_flight(small_market):
-    assert [day_end(small_market.brief, hour) for hour in (0, 23, 24, 47)] == [24, 24, 48, 48]
+    brief = replace(small_market.brief, hours=np.array([48, 48, 40]))
+    ends = [day_end(brief, np.full(3, hour)).tolist() for hour in (0, 23, 24, 39)]
+    assert ends == [[24, 24, 24], [24, 24, 24], [48, 48, 40], [48, 48, 40]]
 
 
 def test_a_new_day_has_its_whole_cap(small_market):
     brief = small_market.brief
-    spent_out = replace(small_market.observe(), hour=24, day_left_micros=np.zeros(3, dtype=np.int64))
+    spent_out = replace(small_market.observe(), hour=np.full(3, 24), day_left_micros=np.zeros(3, dtype=np.int64))
     whole = np.minimum(brief.daily_cap_micros, spent_out.left_micros)
     np.testing.assert_array_equal(day_left_micros(brief, spent_out), whole)
-    np.testing.assert_array_equal(day_left_micros(brief, replace(spent_out, hour=25)), np.zeros(3))
+    np.testing.assert_array_equal(day_left_micros(brief, replace(spent_out, hour=np.full(3, 25))), np.zeros(3))
+    ages = replace(spent_out, hour=np.array([24, 25, 48]))
+    np.testing.assert_array_equal(day_left_micros(brief, ages), whole * [1, 0, 1])
+
+
+def test_a_campaign_has_the_same_plan_to_the_bit_alone_and_beside_longer_flights(make_market):
+    budget = {"daily_low": 0.9, "daily_high": 1.3}
+    month, week = (make_market(days=days, segments=5, budget=budget) for days in (30, 7))
+    for market in (month, week):
+        market.reset(seeds_from(3, 40))
+    together = SpendPlan(join([month.brief, week.brief]), -1.2).before
+    for row in range(40):
+        alone = SpendPlan(take(month.brief, [row]), -1.2).before
+        np.testing.assert_array_equal(alone[:, 0], together[:, row])
+        alone = SpendPlan(take(week.brief, [row]), -1.2).before
+        np.testing.assert_array_equal(alone[:, 0], together[: 7 * 24 + 1, 40 + row])
+    assert (together[7 * 24 :, 40:] == together[7 * 24, 40:]).all()

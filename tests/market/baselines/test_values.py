@@ -95,7 +95,9 @@ def test_an_informed_value_follows_the_intent_of_the_hour(small_market, begun):
     brief = small_market.brief
     plain, _ = begun().log_value(small_market.observe())
     for hour in (0, 9, 33):
-        informed, _ = begun(PLAIN, SignalWeights(daypart=0.7)).log_value(replace(small_market.observe(), hour=hour))
+        informed, _ = begun(PLAIN, SignalWeights(daypart=0.7)).log_value(
+            replace(small_market.observe(), hour=np.full(3, hour))
+        )
         np.testing.assert_allclose(informed - plain, 0.7 * brief.intent_log[brief.persona, hour % 24], atol=1e-6)
 
 
@@ -134,5 +136,5 @@ def test_what_lasts_of_known_values_is_their_mean(replay):
         observed.append(np.exp(obs.known_value_log))
         obs = replace(obs, hour=obs.hour + 1, known_value_log=obs.known_value_log + 1.0)
     prior = replay.brief.click_rate * replay.brief.conversion_value_micros[:, None]
-    weight = 0.05 * replay.brief.hours
+    weight = 0.05 * replay.hours
     np.testing.assert_allclose(np.exp(lasting_log), (weight * prior + sum(observed)) / (weight + 3))

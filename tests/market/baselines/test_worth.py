@@ -56,7 +56,7 @@ def test_the_learned_average_of_several_segments_is_their_mean_by_volume(replay:
 
 
 def test_the_learned_average_of_one_segment_is_its_mean_so_far(replay: AuctionReplay) -> None:
-    average = AverageValue(replace(replay.brief, hours=20), learned=True)
+    average = AverageValue(replace(replay.brief, hours=np.full(4, 20)), learned=True)
     assert average.relative(np.log([[300.0]])) == pytest.approx(300 / ((100 + 300) / 2))
     assert average.relative(np.log([[50.0]])) == pytest.approx(50 / ((100 + 300 + 50) / 3))
 
