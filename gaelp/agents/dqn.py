@@ -7,7 +7,7 @@ from torch.nn.functional import huber_loss
 
 from gaelp.agents.learner import Spaces
 from gaelp.agents.replay_config import ValueBasedConfig
-from gaelp.agents.value_based import Objective, RowLosses, ValueLearner
+from gaelp.agents.value_based import RowLosses, ValueLearner, ValueLoss
 
 __all__ = ["DqnConfig", "build_dqn", "td_losses"]
 
@@ -19,7 +19,7 @@ class DqnConfig(ValueBasedConfig):
 def build_dqn(spaces: Spaces, config: DqnConfig, *, seed: int) -> ValueLearner:
     """A learner with one number per action: its expected return."""
     losses = partial(td_losses, threshold=config.huber_threshold)
-    return ValueLearner(spaces, config, Objective(name="dqn", numbers=1, losses=losses), seed=seed)
+    return ValueLearner(spaces, config, ValueLoss(name="dqn", numbers=1, losses=losses), seed=seed)
 
 
 def td_losses(predicted: Tensor, target: Tensor, *, threshold: float) -> RowLosses:

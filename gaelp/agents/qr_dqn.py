@@ -9,7 +9,7 @@ from torch.nn.functional import huber_loss
 
 from gaelp.agents.learner import Spaces
 from gaelp.agents.replay_config import ValueBasedConfig
-from gaelp.agents.value_based import Objective, RowLosses, ValueLearner
+from gaelp.agents.value_based import RowLosses, ValueLearner, ValueLoss
 
 __all__ = ["QrDqnConfig", "build_qr_dqn", "quantile_losses", "quantile_midpoints"]
 
@@ -23,7 +23,7 @@ class QrDqnConfig(ValueBasedConfig):
 def build_qr_dqn(spaces: Spaces, config: QrDqnConfig, *, seed: int) -> ValueLearner:
     """A learner with `quantiles` numbers per action: equally likely values of its return."""
     losses = partial(quantile_losses, midpoints=quantile_midpoints(config.quantiles), threshold=config.huber_threshold)
-    return ValueLearner(spaces, config, Objective(name="qr_dqn", numbers=config.quantiles, losses=losses), seed=seed)
+    return ValueLearner(spaces, config, ValueLoss(name="qr_dqn", numbers=config.quantiles, losses=losses), seed=seed)
 
 
 def quantile_midpoints(count: int) -> Tensor:

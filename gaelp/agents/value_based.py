@@ -23,7 +23,7 @@ from gaelp.experience.normalise import ObservationNormaliser, RewardScaler
 from gaelp.experience.replay import ReplaySource
 from gaelp.experience.saved import copies, integer_of, number_of, tensors_of
 
-__all__ = ["Objective", "RowLosses", "ValueLearner"]
+__all__ = ["RowLosses", "ValueLearner", "ValueLoss"]
 
 
 _ALWAYS_SAVED = ("name", "online", "target", "counters", "generators")
@@ -37,7 +37,7 @@ class RowLosses(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Objective:
+class ValueLoss:
     """What differs between value-based algorithms."""
 
     name: str
@@ -56,7 +56,7 @@ class _Learned(NamedTuple):
 class ValueLearner:
     """Acts epsilon-greedily, replays transitions and moves its values towards Bellman targets."""
 
-    def __init__(self, spaces: Spaces, config: ValueBasedConfig, objective: Objective, *, seed: int) -> None:
+    def __init__(self, spaces: Spaces, config: ValueBasedConfig, objective: ValueLoss, *, seed: int) -> None:
         if not isinstance(spaces.actions, DiscreteActions):
             raise BadInput(
                 f"{objective.name} needs discrete actions, but the actions are {spaces.actions}:"

@@ -18,8 +18,7 @@ def show_comparison(comparison: Comparison) -> None:
     """Print every bidder on the same held-out episodes."""
     show_text(comparison_title(comparison))
     show_table(COMPARISON_COLUMNS, comparison_rows(comparison))
+    show_text("\nMoney, mean of a campaign")
+    show_table(MONEY_COLUMNS, money_rows(comparison))
     show_text("`gaelp market list` says how each bidder bids.")
     show_text(comparison_meaning(comparison) + "\n")
-    show_text("Money, mean of a campaign")
-    show_table(MONEY_COLUMNS, money_rows(comparison))
-    show_text("")

@@ -27,9 +27,16 @@ class AdMarketEnv(gym.Env[Floats32, npt.NDArray[Any]]):
         actions: Literal["continuous", "discrete"] = "continuous",
         groups: int = 0,
         truncate_hours: int | None = None,
+        objective: str | None = None,
     ) -> None:
         self._batch = AdMarketVectorEnv(
-            1, market=market, personas=personas, actions=actions, groups=groups, truncate_hours=truncate_hours
+            1,
+            market=market,
+            personas=personas,
+            actions=actions,
+            groups=groups,
+            truncate_hours=truncate_hours,
+            objective=objective,
         )
         self._over = False
         self.observation_space = self._batch.single_observation_space

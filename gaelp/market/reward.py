@@ -18,7 +18,9 @@ from gaelp.market.objective import achieved_micros, target_return
 
 __all__ = ["RewardMeter", "headroom_share", "optimum_share", "reward", "reward_scale"]
 
-_LEAST_SCALE = 1e-3  # of the mean budget, where hardly any campaign should spend anything
+# What rewards are divided by at least, as a share of the mean budget: in an evaluation, where hardly any campaign
+# should spend; and in a batch, which may be one campaign, whose losses would otherwise drown all other rewards.
+_LEAST_SCALE, _LEAST_SCALE_IN_A_BATCH = 1e-3, 0.1
 
 
 def reward(achieved_micros: Floats, optimum_micros: Floats) -> Floats:
@@ -27,11 +29,13 @@ def reward(achieved_micros: Floats, optimum_micros: Floats) -> Floats:
     return np.divide(achieved_micros, optimum_micros, out=share, where=optimum_micros > 0)
 
 
-def reward_scale(objective: Objective, optimum_micros: Floats, budget_micros: Ints) -> Floats:
+def reward_scale(
+    objective: Objective, optimum_micros: Floats, budget_micros: Ints, least: float = _LEAST_SCALE
+) -> Floats:
     """What the objective of each campaign is divided by, (N,)."""
     if is_value(objective):
         return optimum_micros
-    return np.full(len(optimum_micros), max(optimum_micros.mean(), _LEAST_SCALE * budget_micros.mean()))
+    return np.full(len(optimum_micros), max(optimum_micros.mean(), least * budget_micros.mean()))
 
 
 def optimum_share(objective: Objective, optimum_micros: Floats, budget_micros: Ints) -> Floats | None:
@@ -49,7 +53,7 @@ class RewardMeter:
     ) -> None:
         self.objective = objective
         self.optimum_micros = optimum_micros
-        self.scale_micros = reward_scale(objective, optimum_micros, budget_micros)
+        self.scale_micros = reward_scale(objective, optimum_micros, budget_micros, _LEAST_SCALE_IN_A_BATCH)
         self.target = target_return(objective, conversion_value_micros)
         self._is_value = is_value(objective)
         self._budget_micros = budget_micros

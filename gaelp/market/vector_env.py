@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from gaelp.arrays import Bools, Floats32, Uints
+from gaelp.config.objective import VALUE, objective_from_text
 from gaelp.errors import BadInput, ConfigError
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.features import FeatureMaker
@@ -64,11 +65,16 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDA
         actions: Literal["continuous", "discrete"] = "continuous",
         groups: int = 0,
         truncate_hours: int | None = None,
+        objective: str | None = None,
     ) -> None:
+        """`objective` is one in words, such as profit or target_roas=2.5; a market that is given has its own."""
         if num_envs < 1:
             raise ConfigError(f"num_envs={num_envs} is too few; allowed: 1 and more. Give at least one campaign.")
         if not isinstance(market, Market):
-            market = build_market(load_market_spec(market), load_persona_table(personas))
+            wish = objective_from_text(objective) if objective else VALUE
+            market = build_market(load_market_spec(market), load_persona_table(personas), wish)
+        elif objective is not None:
+            raise ConfigError(f"objective={objective!r} with a market that is built: give its name, or only the market")
         if truncate_hours is not None and not 0 < truncate_hours <= market.hours:
             raise ConfigError(f"truncate_hours={truncate_hours} must lie in 1..{market.hours}, the flight's length")
         self.market = market

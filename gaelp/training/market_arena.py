@@ -10,14 +10,16 @@ import torch
 from pydantic import Field, PositiveInt
 
 from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
+from gaelp.arrays import Floats
 from gaelp.config.base import Frozen
 from gaelp.errors import ConfigError
 from gaelp.experience.collect import Act, Collector
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.compare import headroom, lead, success_rate
-from gaelp.market.baselines.episodes import join_played, play, validation_seeds
+from gaelp.market.baselines.episodes import Played, join_played, play, validation_seeds
 from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
+from gaelp.market.reward import optimum_share
 from gaelp.training import curriculum as progress_of
 from gaelp.training.arena import Rewards, Round, round_seed
 from gaelp.training.curriculum_spec import CurriculumSpec
@@ -65,7 +67,7 @@ class MarketArena:
         self._spec, self._target, self._seed = spec, target, seed
         self._validation_seed = validation_seed
         self._tasks = dict(tasks or {})
-        self._rule_rewards: Rewards | None = None
+        self._rule_played: Played | None = None
         self._constant_rewards: Rewards | None = None
         self._curriculum = curriculum
         self._reached = progress_of.start(curriculum) if curriculum else None
@@ -98,14 +100,15 @@ class MarketArena:
 
     def validate(self, act: Act) -> Rewards:
         """Rewards on the validation episodes of the target."""
-        return self._play(self._learned(self._target, act), self._target.market)
+        return self._play(self._learned(self._target, act), self._target.market).reward
 
     def figures(self, rewards: Rewards) -> Mapping[str, float]:
         """The figures of the first gate: headroom and leads with lower bounds, success rate, steadiness."""
         estimates = {"lead_over_rule": lead(rewards, self.reference())}
         constant = self._constant()
         if constant is not None:
-            estimates |= {"lead_over_constant": lead(rewards, constant), "headroom_share": headroom(rewards, constant)}
+            estimates["lead_over_constant"] = lead(rewards, constant)
+            estimates["headroom_share"] = headroom(rewards, constant, self._optimum_shares())
         values = {name: estimate.value for name, estimate in estimates.items()}
         if constant is not None:
             values["success_rate"] = success_rate(rewards, constant)
@@ -115,13 +118,20 @@ class MarketArena:
 
     def reference(self) -> Rewards:
         """Rewards of the rule on the validation episodes, without a residual."""
-        if self._rule_rewards is None:
-            self._rule_rewards = self._play(self._target.rule(), self._target.market)
-        return self._rule_rewards
+        return self._unchanged_rule().reward
+
+    def _unchanged_rule(self) -> Played:
+        if self._rule_played is None:
+            self._rule_played = self._play(self._target.rule(), self._target.market)
+        return self._rule_played
+
+    def _optimum_shares(self) -> Floats | None:
+        played = self._unchanged_rule()
+        return optimum_share(self._target.market.objective, played.optimum_micros, played.budget_micros)
 
     def _constant(self) -> Rewards | None:
         if self._constant_rewards is None and self._target.constant is not None:
-            self._constant_rewards = self._play(self._target.constant(), self._target.market)
+            self._constant_rewards = self._play(self._target.constant(), self._target.market).reward
         return self._constant_rewards
 
     def policy(self, name: str, act: Act) -> SegmentPolicy:
@@ -160,16 +170,16 @@ class MarketArena:
             self._reached = progress_of.load(self._curriculum, state)
 
     def _task_reward(self, ground: Ground, act: Act) -> float:
-        return float(self._play(self._learned(ground, act), ground.market, _TASK_EPISODES).mean())
+        return float(self._play(self._learned(ground, act), ground.market, _TASK_EPISODES).reward.mean())
 
     def _learned(self, ground: Ground, act: Act) -> SegmentPolicy:
         return SegmentPolicy("in training", ground.rule(), self._spec.residual, act)
 
-    def _play(self, policy: Bidder, market: Market, episodes: int | None = None) -> Rewards:
+    def _play(self, policy: Bidder, market: Market, episodes: int | None = None) -> Played:
         episodes = episodes or self._spec.validation_episodes
         seeds = validation_seeds(self._validation_seed, episodes)
         parts = [seeds[start : start + _BATCH_EPISODES] for start in range(0, episodes, _BATCH_EPISODES)]
-        return join_played([play(market, policy, part) for part in parts], market.objective).reward
+        return join_played([play(market, policy, part) for part in parts], market.objective)
 
 
 def _mean(rewards: Sequence[float]) -> float:

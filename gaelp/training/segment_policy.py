@@ -14,7 +14,7 @@ from gaelp.types import PolicyState, SegmentBelief
 
 __all__ = ["BLOCK_ROWS", "SegmentPolicy", "act_in_blocks"]
 
-BLOCK_ROWS = 256  # rows of a network's call: a campaign of ten segments takes 0.1 ms, a large batch loses no speed
+BLOCK_ROWS = 512  # of one network call: 0.1 ms for a single campaign; 2,048 rows take 0.5 ms rather than 0.3
 
 
 class SegmentPolicy:
@@ -40,7 +40,7 @@ class SegmentPolicy:
 
     def state(self) -> PolicyState:
         """The rule's state and the last residuals."""
-        return {"last_residual": self._last} | prefixed("rule", self._rule.state())
+        return {"last_residual": self._last, **prefixed("rule", self._rule.state())}
 
     def load_state(self, brief: Brief, state: PolicyState, /) -> None:
         """Resume these campaigns."""
@@ -71,4 +71,4 @@ def act_in_blocks(act_on: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
     """
     missing = -len(rows) % BLOCK_ROWS
     blocks = torch.cat([rows, rows.new_zeros(missing, rows.shape[1])]) if missing else rows
-    return torch.cat([act_on(block) for block in blocks.split(BLOCK_ROWS)])[: len(rows)]
+    return torch.cat([act_on(block) for block in torch.split(blocks, BLOCK_ROWS)])[: len(rows)]

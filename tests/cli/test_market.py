@@ -101,6 +101,15 @@ def test_a_place_that_cannot_take_the_result_is_refused_before_the_search(here, 
     assert (here / "small.yaml").read_text(encoding="utf-8") == SMALL
 
 
+def test_an_objective_without_tuned_bidders_is_told_how_and_a_wrong_one_what_is_allowed(gaelp):
+    never = gaelp("market", "compare", "--market", "calm", "--objective", "target_roas=7")
+    assert never.exit_code == 2
+    assert "gaelp market tune calm --objective target_roas=7" in never.stderr.replace("\n", " ")
+    wrong = gaelp("market", "compare", "--objective", "reach")
+    assert wrong.exit_code == 2
+    assert "allowed: value, profit" in wrong.stderr
+
+
 def test_one_file_of_tuned_bidders_is_for_one_market(gaelp):
     result = gaelp("market", "compare", "--all", "--tuned", "tuned.yaml")
     assert result.exit_code == 2

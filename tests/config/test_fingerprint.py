@@ -46,6 +46,7 @@ VALUES = {
     "run": {"name": "n", "seed": 1},
     "logging": {"level": "info", "format": "auto"},
     "market": {"name": "cal"},
+    "objective": {"kind": "target_roas", "target_roas": 2.0, "target_cpa_micros": None},
     "personas": {
         "set": "s",
         "llm": {
@@ -103,6 +104,9 @@ ALLOWED = {
     "logging.level": st.sampled_from(["debug", "info", "warning", "error"]),
     "logging.format": st.sampled_from(["auto", "human", "json"]),
     "market.name": WORDS,
+    "objective.kind": st.just("target_roas"),  # another kind goes with another target
+    "objective.target_roas": st.floats(0.01, 1e6),
+    "objective.target_cpa_micros": st.none(),
     "personas.set": WORDS,
     "personas.llm.endpoint": WORDS.map("http://h/{}".format),
     "personas.llm.model": WORDS,

@@ -48,11 +48,8 @@ def test_global_features_say_what_they_are_called(everything):
     to_come = volume[:, 30:].sum(axis=1) / volume.sum(axis=1)
     plan = np.log(np.maximum(obs.left_micros / brief.budget_micros, 1e-3) / to_come)
     assert np.allclose(top[:, GLOBALS["ahead_of_plan"]], plan, atol=1e-3)
-    last = (
-        obs.cost_micros.sum(axis=1)
-        / (volume[:, 29 - brief.report_lag_hours] / volume.sum(axis=1) * brief.budget_micros)
-        - 1
-    )
+    planned = volume[:, 29 - brief.report_lag_hours] / volume.sum(axis=1)
+    last = obs.cost_micros.sum(axis=1) / (planned * brief.budget_micros) - 1
     assert np.allclose(top[:, GLOBALS["spend_last_hour"]], np.minimum(last, 3), atol=1e-3)
     assert np.allclose(top[:, GLOBALS["clicks"]], 0.3 * np.log1p(obs.total_clicks.sum(axis=1)), atol=1e-3)
 

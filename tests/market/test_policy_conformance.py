@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from gaelp.config.objective import Objective
 from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.baselines.constant import Constant, ConstantParameters
 from gaelp.market.policy_conformance import check_policy, state_from_bytes, state_to_bytes
@@ -92,3 +93,9 @@ def test_a_saved_state_is_the_same_state():
     assert restored.keys() == state.keys()
     for name, array in state.items():
         np.testing.assert_array_equal(restored[name], array, strict=True)
+
+
+@pytest.mark.parametrize("kind", CATALOG, ids=lambda kind: kind.key)
+def test_the_same_holds_with_a_target_return(kind, make_market):
+    objective = Objective(kind="target_roas", target_roas=3)
+    check_policy(kind.build, [make_market(objective, days=days, segments=3) for days in (1, 2)], restores=30)

@@ -188,3 +188,21 @@ def test_seeds_that_fit_no_campaign_are_refused(short, seed):
 def test_an_environment_without_campaigns_is_refused(short, count):
     with pytest.raises(ConfigError, match=f"num_envs={count} is too few"):
         AdMarketVectorEnv(count, market=short)
+
+
+def test_an_environment_pays_the_objective_it_is_named_and_shows_its_slack():
+    value, profit = (AdMarketVectorEnv(3, market="calm", objective=text) for text in (None, "profit"))
+    assert profit.single_observation_space.shape[0] == value.single_observation_space.shape[0] + 2
+    assert profit.market.objective.kind == "profit"
+    profit.reset(seed=3)
+    rng = np.random.default_rng(0)
+    total, ended = np.zeros(3), False
+    while not ended:
+        _, reward, terminated, _, info = profit.step(rng.uniform(-1, 1, profit.action_space.shape))
+        total += reward
+        ended = terminated.all()
+    final = info["final_info"]
+    assert final["achieved_micros"] == pytest.approx(final["value_micros"] - final["spend_micros"])
+    assert total == pytest.approx(final["achieved_micros"] / final["optimum_micros"].mean(), rel=1e-4, abs=1e-5)
+    with pytest.raises(ConfigError, match="give its name, or only the market"):
+        AdMarketVectorEnv(3, market=profit.market, objective="value")

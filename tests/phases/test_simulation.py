@@ -7,11 +7,15 @@ import sqlite3
 
 import pytest
 
+from gaelp.config.objective import Objective
+from gaelp.config.write import write_models
 from gaelp.errors import BadInput, ConfigError, DataError, Refused
 from gaelp.gates import load_gate
 from gaelp.market.baselines.episodes import held_out_seeds, play
+from gaelp.market.baselines.tuned import market_fingerprint
+from gaelp.market.build import build_market, load_persona_table
 from gaelp.observability.tracking import MLFLOW_ENVIRONMENT
-from gaelp.phases.simulation_result import SimulationResult
+from gaelp.phases.simulation_result import SimulationResult, as_phase_result
 from gaelp.training.manifest import read_manifest
 from gaelp.training.price_level_rule import PriceLevelRule
 from gaelp.training.reports import Resumed, RoundDone, TrainingStopped, Validated
@@ -330,3 +334,23 @@ def test_mlflow_shows_whether_a_run_was_broken_off_refused_or_finished(place, mo
     with pytest.raises(Refused):
         place.run("one", *tracked, "run.seed=8")
     assert status() == "FINISHED"
+
+
+def test_a_run_for_profit_is_another_run_and_one_for_value_has_the_identity_it_always_had(place):
+    assert "objective" not in place.plan().identity.model_dump(mode="json")
+    with pytest.raises(DataError, match="fingerprint"):  # its rules were tuned for value
+        place.plan("objective.kind=profit")
+
+
+def test_phase_1_trains_and_judges_for_profit_as_it_does_for_value(place, tiny_spec, tiny_rules):
+    market = build_market(tiny_spec, load_persona_table("personas"), Objective(kind="profit"))
+    rules = tiny_rules.model_copy(update={"objective": market.objective, "fingerprint": market_fingerprint(market)})
+    write_models({place.folder / "tuned.yaml": rules})
+    result = place.run("profit", "objective.kind=profit")
+    assert result.comparison.objective.kind == "profit"
+    assert 0 < result.metrics["reward"] < 1.05
+    money = result.comparison.of(result.agent).money
+    assert money.profit_micros == pytest.approx(money.value_micros - money.spend_micros, abs=1)
+    tables = as_phase_result(result, place.run_folder("profit")).tables
+    assert tables[-1].columns[-1] == "profit"
+    assert len(tables[-1].rows) == len(result.comparison.results)

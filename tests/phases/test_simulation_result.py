@@ -10,8 +10,8 @@ def test_the_common_form_has_the_model_the_verdict_and_the_tables(whole):
     result = as_phase_result(whole.result, whole.folder)
     assert (result.phase, result.run_id, result.attempt) == (Phase.SIMULATION, "whole", 1)
     assert (result.verdict, result.model_hash) == (whole.result.verdict, whole.result.model_hash)
-    comparison, intervals = result.tables
-    assert len(comparison.rows) == len(whole.result.comparison.results)
+    comparison, intervals, money = result.tables
+    assert len(comparison.rows) == len(money.rows) == len(whole.result.comparison.results)
     assert [row[0] for row in intervals.rows] == [
         "reward",
         "headroom_share",

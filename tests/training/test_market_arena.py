@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from gaelp.agents.learner import BoxActions, DiscreteActions
+from gaelp.config.objective import Objective
 from gaelp.errors import ConfigError, DataError
-from gaelp.market.baselines.catalog import CONSTANT
+from gaelp.market.baselines.catalog import CATALOG, CONSTANT
 from gaelp.market.baselines.episodes import held_out_seeds, play, training_seeds, validation_seeds
+from gaelp.market.build import build_market
 from gaelp.training.arena import round_seed
 from gaelp.training.assemble import task_grounds
 from gaelp.training.curriculum_spec import load_curriculum
@@ -132,6 +134,22 @@ def test_figures_measure_rewards_against_the_rule_and_the_constant_bid_in_the_sa
         assert figures[f"{name}_lower_95"] < figures[name]
     assert arena.figures(rule * 1.1)["lead_over_rule"] == pytest.approx(0.1)
     assert arena_of(ground).figures(rule).keys() == {"lead_over_rule", "lead_over_rule_lower_95"}
+
+
+def test_headroom_for_profit_is_not_blurred_by_campaigns_of_different_size(make_ground):
+    value = make_ground().market
+    market = build_market(value.spec, value.personas, Objective(kind="profit"))
+    kinds = {kind.key: kind for kind in CATALOG}
+    arena = arena_of(Ground(market, kinds["mpc"].build, CONSTANT.build), validation_episodes=120)
+    figures = arena.figures(arena.reference())
+    played = [play(market, kinds[key].build(), validation_seeds(9, 120)) for key in ("mpc", "constant")]
+    columns = [played[0].achieved_micros, played[1].achieved_micros, played[0].optimum_micros]
+    agent, constant, optimum = (column.sum() for column in columns)
+    assert figures["headroom_share"] == pytest.approx((agent - constant) / (optimum - constant))
+    draws = np.random.default_rng(0).integers(0, 120, (2000, 120))
+    agent, constant, optimum = (column[draws].sum(axis=1) for column in columns)
+    half = figures["headroom_share"] - figures["headroom_share_lower_95"]
+    assert half == pytest.approx(1.96 * ((agent - constant) / (optimum - constant)).std(), rel=0.25)
 
 
 def test_more_validation_episodes_than_fit_at_once_are_played_in_parts(ground):

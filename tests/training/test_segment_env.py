@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from gaelp.config.objective import Objective
 from gaelp.experience.collect import Collector
-from gaelp.market.baselines import held_out_seeds, load_tuned, play, training_seeds
+from gaelp.market.baselines import CATALOG, held_out_seeds, load_tuned, play, training_seeds
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.training.segment_env import EXTRA_FEATURES, ResidualSpec, SegmentEnv, SegmentFeatures, residuals
 from gaelp.training.segment_policy import SegmentPolicy
@@ -113,3 +114,19 @@ def test_the_collector_drives_it_like_any_vector_environment(market, rule):
     assert step.terminated.all()
     assert len(step.finished_returns) == 4 * market.spec.segments
     assert (step.next_obs[:, 0] == 1).all()
+
+
+@pytest.mark.parametrize("text", ["profit", "target_roas"])
+def test_other_objectives_charge_at_least_their_own_price_and_share_one_denominator(text):
+    objective = Objective(kind=text, target_roas=6 if text == "target_roas" else None)
+    market = build_market(load_market_spec("calm"), load_persona_table("personas"), objective)
+    env = SegmentEnv(market, CATALOG[-2].build(), ResidualSpec(budget_price="flight"), campaigns=8)
+    obs, _ = env.reset(seed=1)
+    assert obs.shape == (env.num_envs, SegmentFeatures.size() + 2) == env.observation_space.shape
+    asked = np.exp(market.world.objective_price_log)
+    assert (asked > 0).any()
+    price = np.maximum(0.9 * np.exp(market.world.budget_price_log[:, 0]), asked)[:, None]
+    scale = market.world.optimum_micros.mean()
+    _, rewards, *_ = env.step(nothing(env))
+    surplus = (market.state.value_micros - price * market.state.cost_micros) / scale
+    assert rewards.reshape(8, -1) == pytest.approx(20 * surplus, rel=1e-4, abs=1e-6)

@@ -31,7 +31,7 @@ def flights(market):
 
 def network(outputs):
     spec = NetworkSpec(hidden=(64, 64))
-    return mlp(SegmentFeatures.size, outputs, spec, generator=torch.Generator().manual_seed(1))
+    return mlp(SegmentFeatures.size(), outputs, spec, generator=torch.Generator().manual_seed(1))
 
 
 def act_of(spec):
@@ -61,7 +61,7 @@ def test_campaigns_of_a_learned_policy_can_be_split_joined_and_restored_at_any_h
 def test_a_row_gets_the_same_network_outputs_in_any_company(outputs, count):
     act = torch.no_grad()(network(outputs))
     rng = np.random.default_rng(count)
-    rows = torch.from_numpy(rng.normal(size=(2000, SegmentFeatures.size)).astype(np.float32))
+    rows = torch.from_numpy(rng.normal(size=(2000, SegmentFeatures.size())).astype(np.float32))
     every = act_in_blocks(act, rows)
     for _ in range(10):
         some = torch.from_numpy(rng.permutation(len(rows))[:count])

@@ -15,7 +15,7 @@ from gaelp.market.baselines.steadiness import LAST_EPISODES, last_episodes_z
 from gaelp.market.market import Market
 from gaelp.market.reward import headroom_share, optimum_share
 
-__all__ = ["Comparison", "Estimate", "MoneyFigures", "PolicyResult", "compare", "headroom", "lead", "success_rate"]
+__all__ = ["CampaignMoney", "Comparison", "Estimate", "PolicyResult", "compare", "headroom", "lead", "success_rate"]
 
 CompareProgress = Callable[[str, int, int], None]  # policy, episodes done, episodes in all
 
@@ -34,7 +34,7 @@ class Estimate(Frozen):
     upper_95: float
 
 
-class MoneyFigures(Frozen):
+class CampaignMoney(Frozen):
     """What a policy did with the money: means of a campaign, ratios of sums; values and conversions are expected."""
 
     spend_micros: int
@@ -60,7 +60,7 @@ class PolicyResult(Frozen):
     reward_p10: float
     success_rate: float  # share of episodes with at least the constant bid's reward
     last_50_z: float | None = None  # standard errors between the last 50 episodes and those before; None below 100
-    money: MoneyFigures | None = None  # None in results from before it was reported
+    money: CampaignMoney | None = None  # None in results from before it was reported
 
 
 class Comparison(Frozen):
@@ -178,10 +178,10 @@ def _result(
     )
 
 
-def _money(played: Played) -> MoneyFigures:
+def _money(played: Played) -> CampaignMoney:
     spend, value = float(played.cost_micros.sum()), float(played.value_micros.sum())
     conversions, campaigns = float(played.conversions.sum()), len(played.reward)
-    return MoneyFigures(
+    return CampaignMoney(
         spend_micros=round(spend / campaigns),
         spend_share=spend / float(played.budget_micros.sum()),
         value_micros=round(value / campaigns),
@@ -214,7 +214,7 @@ def headroom(reward: Floats, constant: Floats, optimum_shares: Floats | None = N
 def lead(reward: Floats, reference: Floats) -> Estimate:
     """How far ahead of a reference in the same episodes: reward / reference - 1.
 
-    A reference that earns nothing, or loses, counts as one hundredth of the optimum below the line.
+    A reference that earns less than a hundredth of the optimum is taken to earn that much when the lead is divided.
     """
     mean, base = float(reward.mean()), float(reference.mean())
     if base < _LEAST_BASE:

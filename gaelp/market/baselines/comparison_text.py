@@ -1,7 +1,7 @@
 """A comparison of bidders as rows of at most 80 characters, and what it says in one sentence."""
 
 from gaelp.config.objective import is_value
-from gaelp.market.baselines.compare import Comparison, Estimate, MoneyFigures, PolicyResult
+from gaelp.market.baselines.compare import CampaignMoney, Comparison, Estimate, PolicyResult
 from gaelp.money import MICROS_PER_UNIT
 
 __all__ = [
@@ -35,7 +35,7 @@ def money_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
     return tuple(_money_row(result.policy, result.money) for result in comparison.results if result.money)
 
 
-def money_sentence(money: MoneyFigures) -> str:
+def money_sentence(money: CampaignMoney) -> str:
     """The same for one bidder, as a sentence."""
     roas = "" if money.roas is None else f" at a ROAS of {money.roas:.2f}"
     cpa = "" if money.cpa_micros is None else f" and a CPA of {_units(money.cpa_micros)}"
@@ -44,7 +44,7 @@ def money_sentence(money: MoneyFigures) -> str:
     )
 
 
-def _money_row(policy: str, money: MoneyFigures) -> tuple[str, ...]:
+def _money_row(policy: str, money: CampaignMoney) -> tuple[str, ...]:
     return (
         policy,
         _units(money.spend_micros),

@@ -7,6 +7,7 @@ from gaelp.arrays import Floats, Ints, Uints
 from gaelp.config.base import Frozen
 from gaelp.market.baselines.bids import LaunchParameters, launch_bid_log, whole_micros
 from gaelp.market.compiled import compiled
+from gaelp.market.market import seeds_from
 from gaelp.market.policy_state import KeptState
 from gaelp.market.random import keyed, keys_of, uniform
 from gaelp.market.view import Action, Brief, Observation
@@ -61,7 +62,7 @@ class Random(KeptState):
 
     def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Set the middle of every campaign's bids."""
-        self._key = keys_of(np.random.SeedSequence(self._seed).generate_state(brief.campaigns, np.uint64))
+        self._key = keys_of(seeds_from(self._seed, brief.campaigns))
         self._middle_log = np.repeat(launch_bid_log(brief, self._parameters.launch)[:, None], brief.segments, axis=1)
 
     def act(self, obs: Observation, /) -> Action:

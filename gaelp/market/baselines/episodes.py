@@ -68,7 +68,7 @@ def play(market: Market, policy: Bidder, seeds: Uints) -> Played:
 
 
 def join_played(parts: Sequence[Played], objective: Objective) -> Played:
-    """Batches as one, with rewards relative to the optima of all of them where a single optimum can be 0."""
+    """Join batches, with rewards relative to the optima of all of them where a single optimum can be 0."""
     played = Played(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
     if is_value(objective):
         return played

@@ -85,7 +85,7 @@ class Values(KeptState):
     def _mean_known(self, known_log: npt.NDArray[np.floating]) -> Floats:
         self._known_sum = self._known_sum + np.exp(known_log, dtype=np.float64)
         self._known_weight = self._known_weight + 1
-        return np.log(self._known_sum / self._known_weight)
+        return np.asarray(np.log(self._known_sum / self._known_weight), dtype=np.float64)
 
     def _estimate(self, obs: Observation) -> tuple[Floats, Floats]:
         brief, given = self._brief, self._parameters

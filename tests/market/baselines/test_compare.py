@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
+from gaelp.config.objective import Objective
 from gaelp.errors import BadInput
 from gaelp.market.baselines import compare as compare_module
 from gaelp.market.baselines.catalog import CATALOG, CONSTANT
-from gaelp.market.baselines.compare import Comparison, compare
+from gaelp.market.baselines.compare import Comparison, compare, headroom, lead
 
 KINDS = {kind.key: kind for kind in CATALOG}
 
@@ -110,3 +111,58 @@ def test_more_episodes_than_memory_holds_are_refused(market):
 def test_one_episode_is_too_few(market):
     with pytest.raises(BadInput, match="episodes=1 seen, 2 or more allowed"):
         compare(market, [], constant=CONSTANT.build(), episodes=1)
+
+
+def test_every_result_is_also_shown_in_money(comparison):
+    for result in comparison.results:
+        money = result.money
+        assert money.profit_micros == pytest.approx(money.value_micros - money.spend_micros, abs=1)
+        assert money.roas == pytest.approx(money.value_micros / money.spend_micros, rel=1e-4)
+        assert money.spend_share == pytest.approx(result.budget_used, abs=0.1)
+        assert money.cpa_micros > 0
+
+
+@pytest.fixture(scope="module")
+def profit(make_market):
+    """Campaigns with more money than there is profit to buy, in batches of two sizes."""
+    market = make_market(Objective(kind="profit"), days=1, segments=2, budget={"share_low": 0.3, "share_high": 0.9})
+    return market, compare(market, named("mpc", "lin"), constant=CONSTANT.build(), episodes=300, seed=3)
+
+
+def test_with_profit_the_reward_is_the_sum_of_profits_over_the_sum_of_optima(profit):
+    market, comparison = profit
+    assert comparison.objective == market.objective
+    seeds = compare_module.held_out_seeds(3, 300)
+    achieved, optimum = 0.0, 0.0
+    for part in (seeds[:100], seeds[100:]):
+        played = compare_module.play(market, named("mpc")[0], part)
+        achieved += played.achieved_micros.sum()
+        optimum += played.optimum_micros.sum()
+    assert comparison.of("mpc").reward.value == pytest.approx(achieved / optimum)
+    assert comparison.of("mpc").money.profit_micros == pytest.approx(achieved / 300, rel=1e-6)
+
+
+def test_intervals_of_ratios_to_a_common_optimum_are_those_of_a_bootstrap():
+    rng = np.random.default_rng(0)
+    optimum = rng.lognormal(0, 1, 400) * (rng.random(400) < 0.8)
+    agent, constant = (optimum * rng.normal(share, 0.1, 400) - 0.05 for share in (0.9, 0.6))
+    draws = rng.integers(0, 400, (4000, 400))
+    share = optimum / optimum.mean()
+    rewards = [values / optimum.mean() for values in (agent, constant)]
+    sums = [values[draws].sum(axis=1) for values in (agent, constant, optimum)]
+    cases = [
+        (compare_module._mean_over_optima(rewards[0], share), sums[0] / sums[2]),
+        (headroom(*rewards, share), (sums[0] - sums[1]) / (sums[2] - sums[1])),
+        (lead(*rewards), sums[0] / sums[1] - 1),
+    ]
+    for estimate, resampled in cases:
+        width = estimate.upper_95 - estimate.lower_95
+        assert width == pytest.approx(np.subtract(*np.quantile(resampled, [0.975, 0.025])), rel=0.12)
+        assert estimate.value == pytest.approx(resampled.mean(), abs=0.1 * width)
+
+
+def test_a_lead_over_a_rule_that_loses_money_is_finite_and_has_the_right_sign():
+    losing, earning = np.array([-0.3, -0.1, 0.0]), np.array([0.5, 0.4, 0.6])
+    assert lead(earning, losing).value == pytest.approx((0.5 + 0.4 / 3) / 0.01)
+    assert lead(losing, losing).value == 0
+    assert lead(losing - 0.1, losing).value < 0

@@ -1,5 +1,13 @@
-from gaelp.market.baselines.compare import Comparison, Estimate, PolicyResult
-from gaelp.market.baselines.comparison_text import COMPARISON_COLUMNS, comparison_rows, comparison_title
+from gaelp.config.objective import Objective
+from gaelp.market.baselines.compare import CampaignMoney, Comparison, Estimate, PolicyResult
+from gaelp.market.baselines.comparison_text import (
+    COMPARISON_COLUMNS,
+    MONEY_COLUMNS,
+    comparison_rows,
+    comparison_title,
+    money_rows,
+    money_sentence,
+)
 
 
 def exactly(value):
@@ -26,3 +34,25 @@ def test_a_figure_that_rounds_to_zero_has_no_minus():
     assert row == ("constant", "0.500 ± 0.000", "0.00 ± 0.00", "+0.0 ± 0.0", "100.0%", "0.250")
     assert len(row) == len(COMPARISON_COLUMNS)
     assert comparison_title(comparison) == "Market cal, 2 held-out episodes"
+    assert money_rows(comparison) == ()  # a result from before money was reported
+    profit = comparison.model_copy(update={"objective": Objective(kind="profit")})
+    assert comparison_title(profit) == "Market cal, objective profit, 2 held-out episodes"
+    paid = comparison.model_copy(update={"results": (result.model_copy(update={"money": SPENT}),)})
+    assert money_rows(paid) == (("constant", "1,200.50", "80.0%", "3,001.25", "2.50", "12.01", "1,800.75"),)
+    assert len(money_rows(paid)[0]) == len(MONEY_COLUMNS)
+
+
+SPENT = CampaignMoney(
+    spend_micros=1_200_500_000,
+    spend_share=0.8,
+    value_micros=3_001_250_000,
+    profit_micros=1_800_750_000,
+    roas=2.5,
+    cpa_micros=12_005_000,
+)
+
+
+def test_a_bidder_that_bought_nothing_has_neither_roas_nor_cpa():
+    nothing = CampaignMoney(spend_micros=0, spend_share=0, value_micros=0, profit_micros=0, roas=None, cpa_micros=None)
+    assert money_sentence(nothing) == "It spends 0.0% of the budgets: a profit of 0.00 each."
+    assert "80.0% of the budgets at a ROAS of 2.50 and a CPA of 12.01" in money_sentence(SPENT)

@@ -81,14 +81,14 @@ def outcomes(make_market):
 
 
 @pytest.mark.parametrize("key", CAREFUL)
-def test_a_rule_told_the_objective_makes_more_profit_with_less_money(outcomes, key):
+def test_a_rule_given_the_objective_makes_more_profit_with_less_money(outcomes, key):
     blind, aware = outcomes["value", key], outcomes["profit", key]
     assert (aware.value_micros - aware.cost_micros).sum() >= (blind.value_micros - blind.cost_micros).sum()
     assert aware.cost_micros.sum() < blind.cost_micros.sum()
 
 
 @pytest.mark.parametrize("key", CAREFUL)
-def test_a_rule_told_a_target_return_comes_nearer_to_it(outcomes, key):
+def test_a_rule_given_a_target_return_comes_nearer_to_it(outcomes, key):
     blind, aware = outcomes["value", key], outcomes["roas-4", key]
     missing = [np.maximum(4 * played.cost_micros - played.value_micros, 0).sum() for played in (blind, aware)]
     assert missing[1] < 0.5 * missing[0]

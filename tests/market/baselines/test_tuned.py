@@ -1,9 +1,10 @@
 import pytest
 
+from gaelp.config.objective import Objective
 from gaelp.config.write import write_models
 from gaelp.errors import DataError
 from gaelp.market.baselines.catalog import CATALOG
-from gaelp.market.baselines.tuned import TunedBidder, TunedRules, load_tuned, market_fingerprint
+from gaelp.market.baselines.tuned import TunedBidder, TunedRules, load_tuned, market_fingerprint, tuned_name
 from gaelp.market.market import Market
 from gaelp.market.personas import neutral_table
 
@@ -107,3 +108,20 @@ def test_every_bidder_is_built_in_the_order_of_the_catalog(tuned):
 def test_a_bidder_that_was_not_tuned_is_refused(tuned):
     with pytest.raises(DataError, match="no tuned bidder 'oracle'"):
         tuned.build("oracle")
+
+
+def test_each_objective_has_its_own_fingerprint_and_file_and_value_has_those_of_before(make_market, tuned):
+    small = {"days": 2, "segments": 2, "delay": {"mean_hours": 2}}
+    objectives = [Objective(), Objective(kind="profit"), Objective(kind="target_roas", target_roas=2)]
+    markets = [make_market(objective, **small) for objective in objectives]
+    assert [tuned_name(market) for market in markets] == ["test", "test-profit", "test-roas-2"]
+    assert len({market_fingerprint(market) for market in markets}) == 3
+    assert market_fingerprint(markets[0]) == tuned.fingerprint
+    assert "objective" not in tuned.model_dump(mode="json")  # old files and the hashes of them stay valid
+    assert TunedRules.model_validate({**tuned.model_dump(), "objective": {"kind": "profit"}}).objective.kind == "profit"
+
+
+def test_bidders_tuned_for_value_are_refused_for_another_objective(make_market, written):
+    market = make_market(Objective(kind="profit"), days=2, segments=2, delay={"mean_hours": 2})
+    with pytest.raises(DataError, match=r"gaelp market tune test --objective profit --out tuned-test-profit\.yaml"):
+        load_tuned(market, written)
