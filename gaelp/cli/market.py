@@ -31,7 +31,7 @@ __all__ = ["app", "compare_rules", "compare_with_public_data", "list_markets", "
 
 app = typer.Typer(no_args_is_help=True)
 
-_SUITE = ("calm", "cal", "cal-first", "signals")
+_SUITE = ("calm", "cal", "cal-first", "signals", "search", "display")
 _TRIALS_MAX = 10_000  # ten hours of search
 
 
