@@ -26,7 +26,6 @@ _INVALID = 12  # random stream
 _REPORTED = (
     "left_micros",
     "day_left_micros",
-    "opportunities",
     "impressions",
     "clicks",
     "conversions",
@@ -74,6 +73,7 @@ class Reports:
         self._lag, self._world, self._profile_log = spec.lag_hours, world, price_profile_log
         self._rows = {name: np.repeat(getattr(state, name)[None], spec.lag_hours + 1, axis=0) for name in _REPORTED}
         self._excess = spec.invalid_share / (1.0 - spec.invalid_share)  # invalid clicks for each valid one
+        self._no_opportunities = np.zeros_like(state.opportunities)
         pair = state.clicks.shape
         revised = (spec.revised_after_hours if spec.invalid_share else 0, *pair)
         self._invalid = _Invalid(
@@ -112,8 +112,11 @@ class Reports:
 
     def visible(self, hours_run: int) -> Mapping[str, npt.NDArray[np.generic]]:
         """The arrays published by now, by their name in an observation."""
-        slot = (hours_run - self._lag) % (self._lag + 1)
-        return {name: rows[slot] for name, rows in self._rows.items()}
+        published = hours_run - self._lag
+        opportunities = self._world.volume[published - 1] if published > 0 else self._no_opportunities
+        return {name: rows[published % (self._lag + 1)] for name, rows in self._rows.items()} | {
+            "opportunities": opportunities
+        }
 
     def save(self) -> dict[str, npt.NDArray[np.generic]]:
         """Everything needed to continue."""
@@ -139,20 +142,20 @@ def _overstate(hour: int, key: Uints, excess: float, invalid: _Invalid, report: 
     for n in range(campaigns):
         came, still_open = 0, 0
         for s in range(segments):
-            more_clicks, more_cost = 0, 0
-            if clicks[n, s] > 0:
+            if clicks[n, s] > 0 or came_clicks[place, n, s] > 0:
+                more_clicks, more_cost = 0, 0
                 mean, draw = excess * clicks[n, s], keyed(key[n], _INVALID, hour, s)
                 if uniform(draw) > 1.0 - mean:  # never more than the chance of none, and most draws end here
                     more_clicks = poisson(mean, draw)
                     more_cost = int(cost_micros[n, s] * (more_clicks / clicks[n, s]))
-            open_clicks[n, s] += more_clicks - came_clicks[place, n, s]
-            open_cost[n, s] += more_cost - came_cost[place, n, s]
-            came_clicks[place, n, s], came_cost[place, n, s] = more_clicks, more_cost
-            clicks[n, s] += more_clicks
-            cost_micros[n, s] += more_cost
+                open_clicks[n, s] += more_clicks - came_clicks[place, n, s]
+                open_cost[n, s] += more_cost - came_cost[place, n, s]
+                came_clicks[place, n, s], came_cost[place, n, s] = more_clicks, more_cost
+                clicks[n, s] += more_clicks
+                cost_micros[n, s] += more_cost
+                came += more_cost
             total_clicks[n, s] += open_clicks[n, s]
             total_cost_micros[n, s] += open_cost[n, s]
-            came += more_cost
             still_open += open_cost[n, s]
         day_cost[n] = 0 if (hour + 1) % DAY_HOURS == 0 else day_cost[n] + came
         left_micros[n] = max(left_micros[n] - still_open, 0)

@@ -137,17 +137,17 @@ def remember(hour: int, world: World, tables: MarketTables, state: MarketState) 
             total_impressions[n, s] += impressions[n, s]
             total_clicks[n, s] += clicks[n, s]
             total_cost_micros[n, s] += cost_micros[n, s]
-        if len(parts) == 0:
+        if parts.shape[1] == 0:
             for s in range(segments):
                 opened = np.float32(maturing[n, s] + float(clicks[n, s]) * float(open_share))
-                maturing[n, s] = opened * maturing_kept[0, n, s]
+                maturing[n, s] = opened * maturing_kept[n, 0, s]
         else:
             maturing[n] = 0.0
-            for k in range(len(parts)):
+            for k in range(parts.shape[1]):
                 share = open_share * np.float32(tables.delay_share[k])
                 for s in range(segments):
-                    parts[k, n, s] = (parts[k, n, s] + share * clicks[n, s]) * maturing_kept[k, n, s]
-                    maturing[n, s] += parts[k, n, s]
+                    parts[n, k, s] = (parts[n, k, s] + share * np.float32(clicks[n, s])) * maturing_kept[n, k, s]
+                    maturing[n, s] += parts[n, k, s]
         for s in range(segments):
             faded = exposure[n, s] * kept
             exposure[n, s] = float(faded) + float(impressions[n, s]) / float(audience[n, s])

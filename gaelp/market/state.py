@@ -53,7 +53,7 @@ class MarketState(NamedTuple):
     arriving: npt.NDArray[np.int16]  # (hours, N, S) conversions by the hour they will be reported
     pending: Ints32  # (N, S) conversions that happened and are not reported yet, some of them after the flight
     lost_to_window: Ints32  # (N, S) conversions too late to be attributed
-    maturing_parts: Floats32  # (K, N, S) maturing clicks by part of the delay; empty where there is one part
+    maturing_parts: Floats32  # (N, K, S) maturing clicks by part of the delay; empty where there is one part
 
 
 def empty_state(
@@ -69,7 +69,7 @@ def empty_state(
         "creative_clicks": (*pair, creatives),
     }
     shapes["arriving"] = (waiting_hours + 1, *pair)
-    shapes["maturing_parts"] = (delay_parts if delay_parts > 1 else 0, *pair)
+    shapes["maturing_parts"] = (campaigns, delay_parts if delay_parts > 1 else 0, segments)
     kinds = {Ints: np.int64, Ints32: np.int32, Floats32: np.float32}
     special = {"value_micros": np.float64, "creative": np.int8, "arriving": np.int16}
     single = {"left_micros", "day_left_micros", "in_market", "pace"}

@@ -52,7 +52,7 @@ class World(NamedTuple):
     landscape: Ints32  # (N, S)
     audience: Floats32  # (N, S) people within reach on an average day
     delay_hours: Floats32  # (N, S) mean time from click to report
-    maturing_kept: Floats32  # (K, N, S) share of unreported clicks of each delay part still open an hour later
+    maturing_kept: Floats32  # (N, K, S) share of unreported clicks of each delay part still open an hour later
     exposure_kept: Floats32  # (N,) share of exposure remembered an hour later
     volume_forecast: Floats32  # (N, S)
     price_forecast_log: Floats32  # (N, S)
@@ -176,7 +176,7 @@ def _empty_world(spec: MarketSpec, seeds: Uints) -> World:
         landscape=np.empty(pair, np.int32),
         audience=np.empty(pair, np.float32),
         delay_hours=np.empty(pair, np.float32),
-        maturing_kept=np.empty((len(delay_parts(spec.delay).length), *pair), np.float32),
+        maturing_kept=np.empty((campaigns, len(delay_parts(spec.delay).length), spec.segments), np.float32),
         exposure_kept=np.exp2(-1 / parameters["fatigue_half_life_hours"]).astype(np.float32),
         volume_forecast=np.empty(pair, np.float32),
         price_forecast_log=np.empty(pair, np.float32),
@@ -282,7 +282,7 @@ def _draw_segment(
     delay = p.delay_mean_hours * people.delay_index[kind]
     world.delay_hours[n, s] = delay
     for k in range(len(people.delay_length)):
-        world.maturing_kept[k, n, s] = math.exp(-1.0 / (delay * people.delay_length[k])) if delay > 0.0 else 0.0
+        world.maturing_kept[n, k, s] = math.exp(-1.0 / (delay * people.delay_length[k])) if delay > 0.0 else 0.0
     world.volume_forecast[n, s] = volume * math.exp(p.volume_prior_log_error * normal(keyed(key, _SEGMENT, 6, s)))
     world.price_forecast_log[n, s] = price + p.price_prior_log_error * normal(keyed(key, _SEGMENT, 7, s))
     rows.segment_volume[s], rows.segment_price_log[s], rows.segment_value_log[s] = volume, price, value
