@@ -1,4 +1,4 @@
-"""`gaelp market`: tune rule-based bidders on a market, compare them, and replay published results."""
+"""`gaelp market`: tune and compare rule-based bidders, replay published results, compare markets with public data."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -24,12 +24,14 @@ from gaelp.market.baselines.tuned_target import target_file
 from gaelp.market.build import build_market, configured_personas, load_market_spec
 from gaelp.market.market import Market
 from gaelp.market.personas import PersonaTable
+from gaelp.market.realism import CHANNELS, measure_realism
+from gaelp.market.realism_text import realism_cells, realism_json, source_lines
 
-__all__ = ["app", "compare_rules", "list_markets", "replay_published", "tune_rules"]
+__all__ = ["app", "compare_rules", "compare_with_public_data", "list_markets", "replay_published", "tune_rules"]
 
 app = typer.Typer(no_args_is_help=True)
 
-_SUITE = ("calm", "cal", "cal-first", "signals")
+_SUITE = ("calm", "cal", "cal-first", "signals", "search", "display")
 _TRIALS_MAX = 10_000  # ten hours of search
 
 
@@ -203,6 +205,37 @@ def replay_published(
         _explain_bidders({row.bidder for row in rows})
     if not same:
         raise typer.Exit(1)
+
+
+@app.command("realism")
+def compare_with_public_data(
+    name: Annotated[str, typer.Argument(metavar="MARKET", help="A name from configs/markets or a path.")],
+    config: ConfigOption = None,
+    campaigns: Annotated[
+        int, typer.Option("--campaigns", min=50, max=100_000, help="How many campaigns are drawn and played.")
+    ] = 400,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare what a market's campaigns look like with ranges in public data, each with its source.
+
+    - `gaelp market realism search`
+
+    - `gaelp market realism my-market.yaml --json`
+
+    Campaigns are played at the bids of the hindsight optimum, so no tuned bidder is needed. **fits** names the channels
+    whose range holds the market's figure. The ranges are data: configs/library/public-figures.yaml.
+    """
+    market = _market(name, prepare(config, overrides).settings)
+    rows = measure_realism(market, campaigns=campaigns)
+    if as_json:
+        show_json({"market": market.spec.name, "statistics": [realism_json(row) for row in rows]})
+        return
+    columns = ("statistic", market.spec.name, *CHANNELS, "fits")
+    show_table(columns, (realism_cells(row) for row in rows))
+    for row in rows:
+        for line in source_lines(row):
+            show_text(line)
 
 
 @app.command("list")

@@ -96,16 +96,19 @@ def draw_volume(
 
 
 @compiled
-def draw_common(key: np.uint64, p: Record, wave: float, common_log: Floats) -> None:
-    """Price movement all segments share: daily wave, AR(1) drift, and rivals who stop bidding in the evening."""
+def draw_common(key: np.uint64, p: Record, start: int, wave: float, common_log: Floats) -> None:
+    """Price movement all segments share: daily wave, AR(1) drift, and rivals who stop bidding in the evening.
+
+    `start` is the hour of day or of week at launch.
+    """
     kept = p.price_drift_persistence
     fresh = math.sqrt(1.0 - kept * kept)
     drift = 0.0
     stop_hour = 0.0
     depth = 0.0
     for t in range(len(common_log)):
-        hour = t % DAY_HOURS
-        if hour == 0:
+        hour = (start + t) % DAY_HOURS
+        if t == 0 or hour == 0:
             state = keyed(key, _RIVALS, t, 0)
             random = p.rivals_randomness
             stop_hour = p.rivals_around_hour + 2.0 * random * normal(state)
@@ -169,7 +172,7 @@ def _draw_jumps(rows: EpisodeRows, size: float) -> None:
 
 
 @compiled
-def draw_value(key: np.uint64, p: Record, rows: EpisodeRows, kinds: Ints32, intent_log: Floats32) -> None:
+def draw_value(key: np.uint64, p: Record, rows: EpisodeRows, kinds: Ints32, intent_log: Floats32, start: int) -> None:
     """Log expected value of an impression by hour: fixed + daypart intent + drift."""
     kept, drift_sd, daypart = p.price_drift_persistence, p.response_value_drift_sd, p.response_daypart_amplitude
     shocks, value, out, segments = rows.draws, rows.segment_value_log, rows.value_log, len(kinds)
@@ -179,7 +182,7 @@ def draw_value(key: np.uint64, p: Record, rows: EpisodeRows, kinds: Ints32, inte
         _move(shocks, kept, drift_sd, rows.drift)
     else:
         shocks[:] = 0.0
-    hour, i = 0, 0
+    hour, i = start % DAY_HOURS, 0
     for _ in range(len(rows.common_log)):
         for s in range(segments):
             out[i] = value[s] + daypart * intent_log[kinds[s], hour] + shocks[i]

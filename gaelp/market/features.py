@@ -67,11 +67,12 @@ class FeatureMaker:
     def _globals(self, obs: Observation, hour: Ints) -> list[npt.NDArray[np.floating]]:
         """One array of shape (N,) for each entry of GLOBAL_FEATURES and OBJECTIVE_FEATURES, in their order."""
         brief, flight = self._brief, self._flight
-        now, before = (self._rows, hour), (self._rows, np.maximum(hour - 1, 0))
-        day = 2 * np.pi * (hour % brief.hours_per_day) / brief.hours_per_day
+        reported = hour - 1 - brief.report_lag_hours
+        now, before = (self._rows, hour), (self._rows, np.maximum(reported, 0))
+        day = 2 * np.pi * brief.hour_of_day(hour) / brief.hours_per_day
         week = 2 * np.pi * ((brief.start_hour_of_week + hour) % _WEEK_HOURS) / _WEEK_HOURS
         share = obs.left_micros / self._budget
-        started, planned = hour > 0, flight.plan[before]
+        started, planned = reported >= 0, flight.plan[before]
         sums = _sums(obs.cost_micros, obs.total_cost_micros, obs.opportunities, obs.total_clicks, obs.total_conversions)
         cost, total_cost, opportunities, clicks, bought = sums.T
         # Not by a matrix product, which rounds by a campaign's place in the batch.
@@ -119,7 +120,8 @@ class FeatureMaker:
             total.astype(np.float32) for total in (obs.total_impressions, obs.total_clicks, obs.total_conversions)
         )
         entered = obs.opportunities * np.maximum(obs.in_market * obs.pace, _SMALLEST_PRESENCE)[:, None]
-        expected = brief.volume_forecast * brief.activity[brief.persona, now - 1]
+        reported = now - 1 - brief.report_lag_hours
+        expected = brief.volume_forecast * brief.activity[brief.persona, reported]
         click_log, conversion_log, value_log, log_sd = self._values(obs, won, clicks, bought)
         features = (
             click_log,
@@ -132,7 +134,8 @@ class FeatureMaker:
             obs.bid_log - level,
             np.minimum(obs.impressions / np.maximum(entered, 1), 1),
             self._volume_share_log,
-            np.log((obs.opportunities + 1) / (expected + 1), dtype=np.float32) * (hour > 0)[:, None],
+            np.log((obs.opportunities + 1) / (expected + 1), dtype=np.float32)
+            * (hour > brief.report_lag_hours)[:, None],
             self._activity_log[brief.persona, now],
             np.float32(0.2) * np.log1p(won),
             np.float32(0.3) * np.log1p(clicks),
@@ -150,7 +153,7 @@ class FeatureMaker:
 
     def _rhythm(self, hour: Ints) -> tuple[Floats32, Floats32]:
         """Where the coming hour lies in the day of each segment's persona, whose peak is at an angle of 0."""
-        angle = 2 * np.pi * (hour % self._brief.hours_per_day) / self._brief.hours_per_day
+        angle = 2 * np.pi * self._brief.hour_of_day(hour) / self._brief.hours_per_day
         sine, cosine = (wave.astype(np.float32)[:, None] for wave in (np.sin(angle), np.cos(angle)))
         peak_sine, peak_cosine = self._traits[0], self._traits[1]
         return cosine * peak_cosine + sine * peak_sine, sine * peak_cosine - cosine * peak_sine
@@ -210,15 +213,16 @@ def _flights_of_length(brief: Brief, hours: int) -> _Flights:
 def _by_hour(brief: Brief, hours: int) -> tuple[Floats, Floats]:
     """Forecast volume of each hour of a flight, and that volume times how near each persona is to its peak, (N, T)."""
     index = (brief.start_hour_of_week[:, None] + np.arange(hours)) % _WEEK_HOURS
-    angle = 2 * np.pi * (np.arange(hours) % brief.hours_per_day) / brief.hours_per_day
+    angle = 2 * np.pi * np.arange(brief.hours_per_day) / brief.hours_per_day
     circle = np.stack([np.sin(angle), np.cos(angle)])
-    near_peak = (brief.persona_traits[:, :2] @ circle).astype(np.float32)  # (P, T)
+    near_peak = (brief.persona_traits[:, :2] @ circle).astype(np.float32)  # (P, hours_per_day)
+    hour_of_day = brief.hour_of_day(np.arange(hours)[:, None]).T  # (N, T)
     volume, near = np.zeros((2, brief.campaigns, hours))
     for s in range(brief.segments):
         persona = brief.persona[:, s]
         weight = brief.volume_forecast[:, s, None] * brief.activity[persona[:, None], index]
         volume += weight
-        near += weight * near_peak[persona]
+        near += weight * near_peak[persona[:, None], hour_of_day]
     return volume, near
 
 

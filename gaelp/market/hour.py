@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gaelp.arrays import Ints
+from gaelp.arrays import Ints, Ints32
 from gaelp.market.auction import hold_auctions
 from gaelp.market.compiled import compiled
 from gaelp.market.response import answer, remember
@@ -22,10 +22,10 @@ def run_hour(hour: int, world: World, tables: MarketTables, state: MarketState, 
     state.opportunities[:] = world.volume[hour]
     hold_auctions(hour, world, tables, state, bid_micros)
     answer(hour, world, tables, state)
-    remember(hour, world, state)
+    remember(hour, world, tables, state)
     if state.creative_clicks.shape[2] > 1:
         _count_creatives(state)
-    _track_prices(hour, tables, state)
+    _track_prices(hour, world.start_hour_of_week, tables, state)
     if (hour + 1) % DAY_HOURS == 0:
         np.minimum(world.daily_cap_micros, state.left_micros, out=state.day_left_micros)
 
@@ -42,14 +42,15 @@ def _count_creatives(state: MarketState) -> None:
 
 
 @compiled
-def _track_prices(hour: int, tables: MarketTables, state: MarketState) -> None:
+def _track_prices(hour: int, start: Ints32, tables: MarketTables, state: MarketState) -> None:
     """Read each price level off the win rate through the pooled landscape, as a bidder can."""
     price_at_rate, profile = tables.price_at_win_rate, tables.price_profile_log
     opportunities, impressions, bid_log = state.opportunities, state.impressions, state.bid_log
     level_log, signal_log, pace, in_market = state.price_level_log, state.price_signal_log, state.pace, state.in_market
     campaigns, segments = impressions.shape
-    to_next_hour = profile[(hour + 1) % len(profile)] - profile[hour % len(profile)]
     for n in range(campaigns):
+        hour_of_day = (start[n] + hour) % len(profile)
+        to_next_hour = profile[(hour_of_day + 1) % len(profile)] - profile[hour_of_day]
         presence = pace[n] * in_market[n]
         for s in range(segments):
             entered = opportunities[n, s] * presence if bid_log[n, s] > 0.0 else 0.0

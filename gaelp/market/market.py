@@ -7,9 +7,11 @@ import numpy as np
 from gaelp.arrays import Floats32, Ints, Ints8, Uints
 from gaelp.config.objective import VALUE, Objective
 from gaelp.errors import ActionError, DataError
+from gaelp.market.delay_families import delay_parts
 from gaelp.market.hour import run_hour
 from gaelp.market.landscape import GRID, Landscapes, build_landscapes
 from gaelp.market.personas import PersonaTable
+from gaelp.market.reports import Reports
 from gaelp.market.reward import RewardMeter
 from gaelp.market.spec import LandscapeSpec, MarketSpec
 from gaelp.market.state import MarketState, MarketTables, empty_state
@@ -21,6 +23,7 @@ __all__ = ["Market", "seeds_from"]
 _WIN_RATE_CELLS = 256
 _STATE_VERSION = 1
 _HIGHEST_BID_MICROS = 10**12
+_WAITING_HOURS = 72  # at least so many hours of late conversions are stored, as in states of earlier releases
 
 
 def seeds_from(seed: int, campaigns: int, episode: int = 0) -> Uints:
@@ -79,6 +82,7 @@ class Market:
         self._seeds = np.asarray(seeds, dtype=np.uint64)
         self.world = draw_world(self.spec, self.personas, self.landscapes, self._seeds, self.objective)
         self.state = self._launch_state()
+        self._reports = self._first_reports()
         self.brief = self._make_brief()
         world = self.world
         self.meter = RewardMeter(
@@ -91,20 +95,39 @@ class Market:
 
     def _launch_state(self) -> MarketState:
         spec, world = self.spec, self.world
-        state = empty_state(self.campaigns, spec.segments, spec.creatives.count, spec.delay.window_hours)
+        state = empty_state(
+            self.campaigns,
+            spec.segments,
+            spec.creatives.count,
+            waiting_hours=min(spec.delay.window_hours, max(self.hours, _WAITING_HOURS)),
+            delay_parts=len(self._tables.delay_share),
+        )
         state.left_micros[:] = world.budget_micros
         state.day_left_micros[:] = np.minimum(world.daily_cap_micros, world.budget_micros)
-        state.price_level_log[:] = world.price_forecast_log + self._tables.price_profile_log[0]
+        state.price_level_log[:] = world.price_forecast_log + self._launch_profile_log()
         state.price_signal_log[:] = state.price_level_log
         state.bid_log[:] = state.price_level_log
         state.in_market[:] = 1.0
         state.pace[:] = 1.0
         return state
 
+    def _launch_profile_log(self) -> Floats32:
+        """Mean log price of the hour of day at launch, (N, 1)."""
+        return self._tables.price_profile_log[self.world.start_hour_of_week % DAY_HOURS][:, None]
+
+    def _first_reports(self) -> Reports | None:
+        """Reports that differ from the state, where they are late or revised."""
+        spec = self.spec.reports
+        if not spec.lag_hours and not spec.invalid_share:
+            return None
+        return Reports(spec, self.world, self.state, self._tables.price_profile_log)
+
     def observe(self) -> Observation:
-        """What a bidder sees now; arrays are views that the next step changes."""
+        """What a bidder sees now; arrays are views that later steps change."""
         shared = Observation.__slots__
         arrays = {name: getattr(self.state, name) for name in shared if name not in ("hour", "known_value_log")}
+        if self._reports is not None:
+            arrays.update(self._reports.visible(self.hour))
         return Observation(hour=self._hours_run, known_value_log=self._known_values(), **arrays)
 
     def _known_values(self) -> Floats32 | None:
@@ -119,6 +142,8 @@ class Market:
         clipped = self._apply(action)
         bids = np.clip(action.bid_micros, 0, _HIGHEST_BID_MICROS) if clipped else action.bid_micros
         run_hour(self.hour, self.world, self._tables, self.state, np.ascontiguousarray(bids))
+        if self._reports is not None:
+            self._reports.file(self.hour, self.state)
         self.hour += 1
         self._hours_run += 1
         won = self.state.value_micros @ np.ones(self.spec.segments)
@@ -144,7 +169,8 @@ class Market:
         """Everything needed to continue bit for bit: seeds, hour and what has changed since launch."""
         header = {"version": np.array(_STATE_VERSION), "hour": np.array(self.hour), "seeds": self._seeds.copy()}
         won = {"won_value_micros": self.meter.value_micros.copy()}
-        return header | won | {name: array.copy() for name, array in self.state._asdict().items()}
+        reported = {} if self._reports is None else self._reports.save()
+        return header | won | {name: array.copy() for name, array in self.state._asdict().items()} | reported
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> Observation:
         """Continue from `save`; the world is drawn again from its seeds."""
@@ -152,6 +178,8 @@ class Market:
             raise DataError(f"market state has version {int(saved['version'])}, this release reads {_STATE_VERSION}")
         self.reset(saved["seeds"])
         for name, array in self.state._asdict().items():
+            if not array.size:  # states of earlier releases lack what only some markets need
+                continue
             if saved[name].shape != array.shape:
                 raise DataError(
                     f"market state {name} has shape {saved[name].shape}, market {self.spec.name!r} "
@@ -161,6 +189,8 @@ class Market:
         self.hour = int(saved["hour"])
         self._hours_run[:] = self.hour
         self._restore_meter(saved)
+        if self._reports is not None:
+            self._reports.restore(saved)
         return self.observe()
 
     def _restore_meter(self, saved: Mapping[str, np.ndarray]) -> None:
@@ -195,6 +225,7 @@ class Market:
             creatives=spec.creatives.count,
             values_known=spec.response.values_known,
             objective=self.objective,
+            report_lag_hours=spec.reports.lag_hours,
         )
 
 
@@ -210,6 +241,7 @@ def _landscapes(spec: MarketSpec, built_in: tuple[LandscapeSpec, ...]) -> Landsc
 
 def _tables(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) -> MarketTables:
     rates = np.arange(_WIN_RATE_CELLS + 2) / _WIN_RATE_CELLS
+    delays = delay_parts(spec.delay)
     pooled = np.maximum.accumulate(landscapes.win[landscapes.pooled] + 1e-9 * np.arange(len(GRID)))
     return MarketTables(
         win=landscapes.win,
@@ -218,6 +250,9 @@ def _tables(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) ->
         price_profile_log=price_profile_log(spec),
         affinity=np.exp(personas.affinity_log[:, : spec.creatives.count]),
         fatigue=personas.fatigue.astype(np.float32),
+        delay_share=delays.share,
+        delay_length=delays.length,
+        window_hours=spec.delay.window_hours,
         tiring=max(spec.fatigue.strength, *spec.randomise.get("fatigue.strength", (0.0,))) > 0,
     )
 

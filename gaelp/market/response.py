@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.arrays import Floats32, Ints8, Ints32
+from gaelp.arrays import Floats, Floats32, Ints8, Ints32
 from gaelp.market.auction import BLOCK, fill_hour_states
 from gaelp.market.compiled import compiled, inlined
 from gaelp.market.random import advance, binomial, keyed, scramble, uniform, uniform_of
@@ -32,6 +32,7 @@ def answer(hour: int, world: World, tables: MarketTables, state: MarketState) ->
     key, worth_micros = world.key, world.conversion_value_micros
     arriving, pending, lost = state.arriving, state.pending, state.lost_to_window
     delay_hours, at_once = world.delay_hours, world.parameters
+    parts = (tables.delay_share, tables.delay_length)
     liking = (tables.affinity, world.persona, state.creative)
     tiring = (tables.fatigue, state.exposure, tables.tiring)
     room = BLOCK * segments
@@ -56,12 +57,13 @@ def answer(hour: int, world: World, tables: MarketTables, state: MarketState) ->
                 draw = keyed(key[n], _CONVERT, hour, s)
                 for _ in range(binomial(clicks[i], chance, draw)):
                     draw = advance(advance(draw))
-                    wait = _wait_hours(delay_hours[n, s], at_once[n].delay_immediate_share, draw)
-                    if wait < len(arriving):
-                        arriving[(hour + wait) % len(arriving), n, s] += 1
-                        pending[n, s] += 1
-                    else:
+                    wait = _wait_hours(delay_hours[n, s], at_once[n].delay_immediate_share, parts, draw)
+                    if wait > tables.window_hours:
                         lost[n, s] += 1
+                        continue
+                    pending[n, s] += 1
+                    if wait < len(arriving):  # else it is reported after the flight
+                        arriving[(hour + wait) % len(arriving), n, s] += 1
 
 
 @inlined
@@ -94,15 +96,21 @@ def _fill_appeal(
 
 
 @compiled
-def _wait_hours(mean_hours: float, immediate_share: float, key: np.uint64) -> int:
-    """Whole hours from click to report: at once for a share, exponential for the rest."""
-    if mean_hours <= 0.0 or uniform(key) < immediate_share:
+def _wait_hours(mean_hours: float, immediate_share: float, parts: tuple[Floats, Floats], key: np.uint64) -> int:
+    """Whole hours from click to report: at once for a share, one of the exponential parts for the rest."""
+    u = uniform(key)
+    if mean_hours <= 0.0 or u < immediate_share:
         return 0
-    return int(-mean_hours * math.log(uniform(advance(key))))
+    share, length = parts
+    part, beyond = 0, (u - immediate_share) / (1.0 - immediate_share) - share[0]
+    while part < len(share) - 1 and beyond >= 0.0:
+        part += 1
+        beyond -= share[part]
+    return int(-mean_hours * length[part] * math.log(uniform(advance(key))))
 
 
 @compiled
-def remember(hour: int, world: World, state: MarketState) -> None:
+def remember(hour: int, world: World, tables: MarketTables, state: MarketState) -> None:
     """Report the conversions due, add the hour to the totals, and let exposure and open clicks fade."""
     campaigns, segments = state.impressions.shape
     due = state.arriving[hour % len(state.arriving)]
@@ -114,7 +122,7 @@ def remember(hour: int, world: World, state: MarketState) -> None:
         state.total_clicks,
     )
     cost_micros, total_cost_micros = state.cost_micros, state.total_cost_micros
-    maturing, maturing_kept = state.maturing_clicks, world.maturing_kept
+    maturing, maturing_kept, parts = state.maturing_clicks, world.maturing_kept, state.maturing_parts
     exposure, exposure_kept, audience = state.exposure, world.exposure_kept, world.audience
     parameters = world.parameters
     for n in range(campaigns):
@@ -129,7 +137,17 @@ def remember(hour: int, world: World, state: MarketState) -> None:
             total_impressions[n, s] += impressions[n, s]
             total_clicks[n, s] += clicks[n, s]
             total_cost_micros[n, s] += cost_micros[n, s]
+        if parts.shape[1] == 0:
+            for s in range(segments):
+                opened = np.float32(maturing[n, s] + float(clicks[n, s]) * float(open_share))
+                maturing[n, s] = opened * maturing_kept[n, 0, s]
+        else:
+            maturing[n] = 0.0
+            for k in range(parts.shape[1]):
+                share = open_share * np.float32(tables.delay_share[k])
+                for s in range(segments):
+                    parts[n, k, s] = (parts[n, k, s] + share * np.float32(clicks[n, s])) * maturing_kept[n, k, s]
+                    maturing[n, s] += parts[n, k, s]
         for s in range(segments):
-            maturing[n, s] = np.float32(maturing[n, s] + float(clicks[n, s]) * float(open_share)) * maturing_kept[n, s]
             faded = exposure[n, s] * kept
             exposure[n, s] = float(faded) + float(impressions[n, s]) / float(audience[n, s])

@@ -4,7 +4,9 @@ Every number has a range wide enough for any campaign we have seen, within which
 arrays can hold; what several numbers could do together is bounded by `spec_extremes`.
 """
 
-from typing import Annotated, Literal, Self
+import math
+from functools import partial
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
@@ -26,6 +28,7 @@ __all__ = [
     "MarketSpec",
     "PriceComponent",
     "PriceSpec",
+    "ReportSpec",
     "ResponseSpec",
     "RivalSpec",
     "VolumeSpec",
@@ -38,6 +41,8 @@ ForecastLogError = Annotated[float, Field(ge=0, le=1.5)]
 LogSwing = Annotated[float, Field(ge=0, le=2)]
 Rate = Annotated[float, Field(ge=1e-6, lt=1)]
 BudgetShare = Annotated[float, Field(ge=1e-6, le=10)]
+DelayShare = Annotated[float, Field(ge=1e-6, le=1e6)]
+DelayLength = Annotated[float, Field(ge=1e-4, le=1e4)]
 CapOverEven = Annotated[float, Field(ge=0.01, le=100)]
 # The market tabulates prices from a ten-thousandth to a thousand times their level.
 PriceRatio = Annotated[float, Field(ge=1e-4, le=1e3)]
@@ -78,10 +83,22 @@ RANDOMISABLE: tuple[str, ...] = (
     "budget.share_high",
     "budget.daily_low",
     "budget.daily_high",
+    "response.return_ratio",
 )
 
+_DAY_HOURS, _WEEK_HOURS = 24, 168
+_PARTS_MAX = 6
 _LOWEST_RATIO = 1e-4
 _LEAST_SHARE = 1e-3
+
+
+def _later(default: Any, **limits: Any) -> Any:
+    """A field added after markets were first tuned: at its default it is not written, so older fingerprints hold."""
+    return Field(default=default, exclude_if=partial(_equal, default), **limits)
+
+
+def _equal(default: object, value: object) -> bool:
+    return value == default
 
 
 class PriceComponent(Frozen):
@@ -186,14 +203,48 @@ class ResponseSpec(Frozen):
     )
     value_drift_sd: HourlyLogSd = 0.0
     values_known: bool = False
+    return_ratio: float = _later(
+        1.0, ge=0.01, le=100, description="worth of a typical impression over its price level; below 1: a loss"
+    )
 
 
 class DelaySpec(Frozen):
-    """From click to reported conversion: a share at once, the rest exponential, all inside the window."""
+    """From click to reported conversion: a share at once, the rest by a family of delays, all inside the window.
+
+    A conversion after the window is never reported; its value counts all the same, at the time of the click.
+    """
 
     mean_hours: float = Field(default=0.0, ge=0, le=2160)
     immediate_share: float = Field(default=0.0, ge=0, le=1)
     window_hours: PositiveInt = Field(default=72, le=720)
+    family: Literal["exponential", "lognormal", "weibull", "mixture"] = _later("exponential")
+    shape: float = _later(
+        1.0, ge=0.3, le=3, description="lognormal: sd of the log, 1.2 at least; weibull: exponent, 1 at most"
+    )
+    parts: tuple[tuple[DelayShare, DelayLength], ...] = _later(
+        (), max_length=_PARTS_MAX, description="mixture: share and length of each exponential, scaled to mean_hours"
+    )
+
+    @model_validator(mode="after")
+    def _family_is_possible(self) -> Self:
+        if bool(self.parts) != (self.family == "mixture"):
+            parts = f"{len(self.parts)} parts with family {self.family!r}"
+            raise ValueError(f"saw {parts}: a mixture needs parts, the other families take none")
+        low, high = {"lognormal": (1.2, 3.0), "weibull": (0.3, 1.0)}.get(self.family, (0.0, math.inf))
+        if not low <= self.shape <= high:
+            raise ValueError(f"saw shape={self.shape:g} with family {self.family!r}; allowed: {low:g} to {high:g}")
+        return self
+
+
+class ReportSpec(Frozen):
+    """When the numbers of an hour are reported, and how much of its clicks and cost is taken back as invalid later.
+
+    Budgets and objectives count what is valid; only what the bidder sees is late and too high at first.
+    """
+
+    lag_hours: int = Field(default=0, ge=0, le=48)
+    invalid_share: float = Field(default=0.0, ge=0, le=0.5, description="of reported clicks and cost")
+    revised_after_hours: PositiveInt = Field(default=24, le=168)
 
 
 class FatigueSpec(Frozen):
@@ -248,6 +299,10 @@ class MarketSpec(Frozen):
     hour_of_week: tuple[Annotated[float, Field(ge=1e-6, le=1e9)], ...] = Field(
         default=(), description="168 measured volume factors; empty: personas'"
     )
+    reports: ReportSpec = _later(ReportSpec())
+    launch_hours: tuple[Annotated[float, Field(ge=0, le=1e9)], ...] = _later(
+        (), description="24 weights of the hours of day at which flights begin; empty: midnight"
+    )
 
     randomise: dict[str, tuple[float, float]] = Field(
         default={}, description="ranges drawn for each campaign, by key path; one of RANDOMISABLE"
@@ -269,8 +324,14 @@ class MarketSpec(Frozen):
 
     @model_validator(mode="after")
     def _week_is_whole(self) -> Self:
-        if len(self.hour_of_week) not in (0, 168):
+        if len(self.hour_of_week) not in (0, _WEEK_HOURS):
             raise ValueError(f"hour_of_week needs 168 factors, Monday 00h first, seen {len(self.hour_of_week)}")
+        return self
+
+    @model_validator(mode="after")
+    def _launches_are_possible(self) -> Self:
+        if self.launch_hours and (len(self.launch_hours) != _DAY_HOURS or not sum(self.launch_hours)):
+            raise ValueError(f"launch_hours needs 24 weights, one above 0, seen {len(self.launch_hours)}")
         return self
 
     @property

@@ -110,7 +110,9 @@ def _value(least: Numbers, most: Numbers) -> Iterator[tuple[KeyPath, str]]:
     spread_log = most["response.conversion_value_log_sd"]
     rates = ("response.click_rate", "response.conversion_rate")
     high_log = math.log(most["price.level_micros"] / (least[rates[0]] * least[rates[1]])) + _FARTHEST * spread_log
+    high_log += math.log(most["response.return_ratio"])
     low_log = math.log(least["price.level_micros"] / (most[rates[0]] * most[rates[1]])) - _RARE * spread_log
+    low_log += math.log(least["response.return_ratio"])
     subject = "a conversion, worth the price over both rates, could be worth"
     others = (*rates, "response.conversion_value_log_sd")
     if high_log > math.log(_VALUE_MOST_MICROS):

@@ -20,6 +20,9 @@ class MarketTables(NamedTuple):
     affinity: Floats32  # (P, C) factor on the click rate
     fatigue: Floats32  # (P,) sensitivity
     tiring: bool  # whether fatigue is on at all
+    delay_share: Floats  # (K,) of the parts of a conversion delay
+    delay_length: Floats  # (K,) mean of each part over the mean of all
+    window_hours: int  # conversions that take longer are not attributed
 
 
 class MarketState(NamedTuple):
@@ -47,16 +50,26 @@ class MarketState(NamedTuple):
     creative: Ints8  # (N, S)
     creative_impressions: Ints32  # (N, S, C)
     creative_clicks: Ints32  # (N, S, C)
-    arriving: npt.NDArray[np.int16]  # (window + 1, N, S) conversions by the hour they will be reported
-    pending: Ints32  # (N, S) conversions that happened and are not reported yet
+    arriving: npt.NDArray[np.int16]  # (hours, N, S) conversions by the hour they will be reported
+    pending: Ints32  # (N, S) conversions that happened and are not reported yet, some of them after the flight
     lost_to_window: Ints32  # (N, S) conversions too late to be attributed
+    maturing_parts: Floats32  # (N, K, S) maturing clicks by part of the delay; empty where there is one part
 
 
-def empty_state(campaigns: int, segments: int, creatives: int, window_hours: int) -> MarketState:
-    """The state before launch; budgets and price estimates are set by the market."""
+def empty_state(
+    campaigns: int, segments: int, creatives: int, *, waiting_hours: int, delay_parts: int = 1
+) -> MarketState:
+    """The state before launch; budgets and price estimates are set by the market.
+
+    `waiting_hours` is the longest time from click to report that can still be seen.
+    """
     pair = (campaigns, segments)
-    shapes = {"creative_impressions": (*pair, creatives), "creative_clicks": (*pair, creatives)}
-    shapes["arriving"] = (window_hours + 1, *pair)
+    shapes: dict[str, tuple[int, ...]] = {
+        "creative_impressions": (*pair, creatives),
+        "creative_clicks": (*pair, creatives),
+    }
+    shapes["arriving"] = (waiting_hours + 1, *pair)
+    shapes["maturing_parts"] = (campaigns, delay_parts if delay_parts > 1 else 0, segments)
     kinds = {Ints: np.int64, Ints32: np.int32, Floats32: np.float32}
     special = {"value_micros": np.float64, "creative": np.int8, "arriving": np.int16}
     single = {"left_micros", "day_left_micros", "in_market", "pace"}

@@ -10,10 +10,13 @@
 | click and conversion rates           | market averages  | clicks, late conversions   | each segment's own  |
 | how value moves with hour and price  | personas' traits | by learning                | how strongly        |
 | personas' activity by hour of week   | exactly          |                            |                     |
+| lag of reports, mean delay           | exactly          |                            | share taken back    |
 | what the personas make of a creative |                  | clicks by creative         | their affinities    |
 """
 
 from dataclasses import dataclass
+
+import numpy as np
 
 from gaelp.arrays import Bools, Floats, Floats32, Ints, Ints8, Ints32
 from gaelp.config.objective import VALUE, Objective
@@ -48,11 +51,16 @@ class Brief:
     creatives: int
     values_known: bool
     objective: Objective = VALUE
+    report_lag_hours: int = 0  # an hour is reported so many hours after its end
 
     @property
     def campaigns(self) -> int:
         """How many campaigns run side by side."""
         return len(self.budget_micros)
+
+    def hour_of_day(self, hour: Ints | int) -> Ints:
+        """Hour of day, (N,) or (..., N), so many hours after launch."""
+        return np.asarray((self.start_hour_of_week + hour) % self.hours_per_day, dtype=np.int64)
 
     @property
     def segments(self) -> int:

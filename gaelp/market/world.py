@@ -9,6 +9,7 @@ import numpy.typing as npt
 from gaelp.arrays import Floats, Floats32, Ints, Ints32, Uints
 from gaelp.config.objective import VALUE, Objective
 from gaelp.market.compiled import compiled, inlined
+from gaelp.market.delay_families import delay_parts
 from gaelp.market.episode_rows import (
     DAY_HOURS,
     WAVE_HOUR,
@@ -51,7 +52,7 @@ class World(NamedTuple):
     landscape: Ints32  # (N, S)
     audience: Floats32  # (N, S) people within reach on an average day
     delay_hours: Floats32  # (N, S) mean time from click to report
-    maturing_kept: Floats32  # (N, S) share of unreported clicks still open an hour later
+    maturing_kept: Floats32  # (N, K, S) share of unreported clicks of each delay part still open an hour later
     exposure_kept: Floats32  # (N,) share of exposure remembered an hour later
     volume_forecast: Floats32  # (N, S)
     price_forecast_log: Floats32  # (N, S)
@@ -79,6 +80,8 @@ class _People(NamedTuple):
     intent_log: Floats32  # (P, 24)
     delay_index: Floats32  # (P,)
     best_affinity_log: Floats32  # (P,) of the creatives on offer
+    delay_length: Floats  # (K,) of each delay part, over the mean
+    launch_share: Floats  # (24,) cumulative, of the hours of day at which flights begin
 
 
 class _Block(NamedTuple):
@@ -150,6 +153,8 @@ def _people(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) ->
         intent_log=personas.intent_log,
         delay_index=personas.delay_index,
         best_affinity_log=offered.max(axis=1) if spec.creatives.count > 1 else np.zeros(len(offered), np.float32),
+        delay_length=delay_parts(spec.delay).length,
+        launch_share=np.cumsum(spec.launch_hours or (1.0,), dtype=np.float64),
     )
 
 
@@ -171,7 +176,7 @@ def _empty_world(spec: MarketSpec, seeds: Uints) -> World:
         landscape=np.empty(pair, np.int32),
         audience=np.empty(pair, np.float32),
         delay_hours=np.empty(pair, np.float32),
-        maturing_kept=np.empty(pair, np.float32),
+        maturing_kept=np.empty((campaigns, len(delay_parts(spec.delay).length), spec.segments), np.float32),
         exposure_kept=np.exp2(-1 / parameters["fatigue_half_life_hours"]).astype(np.float32),
         volume_forecast=np.empty(pair, np.float32),
         price_forecast_log=np.empty(pair, np.float32),
@@ -202,15 +207,17 @@ def _draw_all(
     for n in range(len(world.key)):
         key = world.key[n]
         p = world.parameters[n]
-        world.start_hour_of_week[n] = int(7 * uniform(keyed(key, _CAMPAIGN, 0, 0))) * DAY_HOURS
+        start = int(7 * uniform(keyed(key, _CAMPAIGN, 0, 0))) * DAY_HOURS
+        start += _pick(people.launch_share, uniform(keyed(key, _CAMPAIGN, 8, 0)))
+        world.start_hour_of_week[n] = start
         effects = _campaign_effects(key, p)
-        draw_common(key, p, effects.wave, rows.common_log)
+        draw_common(key, p, start, effects.wave, rows.common_log)
         hourly_cost = 0.0
         for s in range(segments):
             hourly_cost += _draw_segment(key, p, n, s, effects, world, people, rows)
-        draw_volume(key, rows, world.persona[n], people.activity, world.start_hour_of_week[n], gamma)
+        draw_volume(key, rows, world.persona[n], people.activity, start, gamma)
         draw_price(key, p, rows)
-        draw_value(key, p, rows, world.persona[n], people.intent_log)
+        draw_value(key, p, rows, world.persona[n], people.intent_log, start)
         _set_money(p, n, effects, hourly_cost, world)
         _write(p, n, world, people, rows, case, block)
         if n % _BLOCK == _BLOCK - 1 or n == len(world.key) - 1:
@@ -225,7 +232,7 @@ def _draw_all(
 
 @compiled
 def _campaign_effects(key: np.uint64, p: Record) -> _Effects:
-    mean_worth = p.price_level_micros / (p.response_click_rate * p.response_conversion_rate)
+    mean_worth = p.price_level_micros / (p.response_click_rate * p.response_conversion_rate) * p.response_return_ratio
     return _Effects(
         p.price_campaign_log_sd * normal(keyed(key, _CAMPAIGN, 1, 0)),
         p.response_campaign_log_sd * normal(keyed(key, _CAMPAIGN, 2, 0)),
@@ -274,7 +281,8 @@ def _draw_segment(
     world.audience[n, s] = volume * DAY_HOURS
     delay = p.delay_mean_hours * people.delay_index[kind]
     world.delay_hours[n, s] = delay
-    world.maturing_kept[n, s] = math.exp(-1.0 / delay) if delay > 0.0 else 0.0
+    for k in range(len(people.delay_length)):
+        world.maturing_kept[n, k, s] = math.exp(-1.0 / (delay * people.delay_length[k])) if delay > 0.0 else 0.0
     world.volume_forecast[n, s] = volume * math.exp(p.volume_prior_log_error * normal(keyed(key, _SEGMENT, 6, s)))
     world.price_forecast_log[n, s] = price + p.price_prior_log_error * normal(keyed(key, _SEGMENT, 7, s))
     rows.segment_volume[s], rows.segment_price_log[s], rows.segment_value_log[s] = volume, price, value
@@ -283,6 +291,7 @@ def _draw_segment(
 
 @inlined
 def _pick(cumulative_share: Floats, u: float) -> int:
+    """The first entry whose cumulative share reaches this much of the whole."""
     kind = 0
     while kind < len(cumulative_share) - 1 and cumulative_share[kind] < u * cumulative_share[-1]:
         kind += 1

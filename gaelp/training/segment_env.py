@@ -150,7 +150,7 @@ class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[An
         base, price_log = self._base, self._price_log()
         self._last = residuals(self.residual, actions, base.bid_micros.shape)
         obs, outcome = self.market.step(moved(base, self._last))
-        reward = self._row_rewards(outcome.value_micros, obs.cost_micros, price_log)
+        reward = self._row_rewards(outcome.value_micros, self.market.state.cost_micros, price_log)
         self.episode_reward += outcome.reward
         ended = self.market.done
         info: dict[str, Any] = {}

@@ -211,3 +211,15 @@ def test_a_folder_without_the_released_files_exits_2(gaelp, here):
     assert (result.exit_code, result.stdout) == (2, "")
     assert "2997_test.theta.txt" in result.stderr
     assert "rlb-dp" in result.stderr
+
+
+def test_the_realism_of_a_market_is_a_table_with_sources(gaelp):
+    shown = gaelp("market", "realism", "cal", "--campaigns", 50)
+    assert shown.exit_code == 0
+    assert re.search(r"click rate, median campaign +0\.01\d? +0\.0003 to 0\.0044 +0\.015 to 0\.11 +none", shown.stdout)
+    assert "click_rate, search: Google Ads reports" in shown.stdout
+    written = json.loads(gaelp("market", "realism", "cal", "--campaigns", 50, "--json").stdout)
+    assert written["market"] == "cal"
+    statistics = {entry["statistic"]: entry for entry in written["statistics"]}
+    assert statistics["launch_hour_share"]["value"] == 1
+    assert statistics["launch_hour_share"]["public"]["display"]["fits"] is False

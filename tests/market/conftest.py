@@ -13,7 +13,9 @@ EVERYTHING = {
     "name": "everything",
     "price": {"payment": "first", "jump_log_size": 0.4, "common_drift_sd": 0.15},
     "response": {"daypart_amplitude": 0.3, "persona_strength": 0.5, "value_drift_sd": 0.1, "click_rate": 0.05},
-    "delay": {"mean_hours": 10, "immediate_share": 0.2, "window_hours": 24},
+    "delay": {"mean_hours": 10, "immediate_share": 0.2, "window_hours": 24, "family": "lognormal", "shape": 2.0},
+    "reports": {"lag_hours": 2, "invalid_share": 0.1, "revised_after_hours": 5},
+    "launch_hours": [1] * 24,
     "fatigue": {"strength": 0.5},
     "creatives": {"count": 3},
 }

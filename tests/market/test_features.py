@@ -39,7 +39,8 @@ def test_global_features_say_what_they_are_called(everything):
     brief = everything.brief
     top, _ = split(vectors, 8)
     assert np.allclose(top[:, GLOBALS["time_elapsed"]], 30 / 72)
-    assert np.allclose(top[:, GLOBALS["hour_sin"]], np.sin(2 * np.pi * 6 / 24), atol=1e-6)
+    hour_of_day = (everything.brief.start_hour_of_week + 30) % 24
+    assert np.allclose(top[:, GLOBALS["hour_sin"]], np.sin(2 * np.pi * hour_of_day / 24), atol=1e-6)
     assert np.allclose(top[:, GLOBALS["budget_left"]], obs.left_micros / brief.budget_micros)
     assert np.allclose(top[:, GLOBALS["day_left"]], obs.day_left_micros / brief.daily_cap_micros)
     hours = (brief.start_hour_of_week[:, None] + np.arange(72)) % 168
@@ -47,7 +48,8 @@ def test_global_features_say_what_they_are_called(everything):
     to_come = volume[:, 30:].sum(axis=1) / volume.sum(axis=1)
     plan = np.log(np.maximum(obs.left_micros / brief.budget_micros, 1e-3) / to_come)
     assert np.allclose(top[:, GLOBALS["ahead_of_plan"]], plan, atol=1e-3)
-    last = obs.cost_micros.sum(axis=1) / (volume[:, 29] / volume.sum(axis=1) * brief.budget_micros) - 1
+    planned = volume[:, 29 - brief.report_lag_hours] / volume.sum(axis=1)
+    last = obs.cost_micros.sum(axis=1) / (planned * brief.budget_micros) - 1
     assert np.allclose(top[:, GLOBALS["spend_last_hour"]], np.minimum(last, 3), atol=1e-3)
     assert np.allclose(top[:, GLOBALS["clicks"]], 0.3 * np.log1p(obs.total_clicks.sum(axis=1)), atol=1e-3)
 
@@ -66,7 +68,7 @@ def test_segment_features_say_what_they_are_called(everything):
     entered = np.maximum(obs.opportunities * np.maximum(obs.in_market, 0.02)[:, None], 1)
     assert np.allclose(local[..., LOCALS["win_rate"]], np.minimum(obs.impressions / entered, 1), atol=1e-5)
     peak_sine, peak_cosine = (brief.persona_traits[brief.persona, i].astype(float) for i in (0, 1))
-    angle = 2 * np.pi * (obs.hour % 24)[:, None] / 24 - np.arctan2(peak_sine, peak_cosine)
+    angle = 2 * np.pi * brief.hour_of_day(obs.hour)[:, None] / 24 - np.arctan2(peak_sine, peak_cosine)
     assert np.allclose(local[..., LOCALS["rhythm_now"]], np.cos(angle), atol=1e-5)
     assert np.allclose(local[..., LOCALS["rhythm_past"]], np.sin(angle), atol=1e-5)
     assert np.allclose(local[..., LOCALS["mobile"]], brief.persona_traits[brief.persona, 4])

@@ -261,6 +261,30 @@ def test_volume_follows_the_personas_week(make_market, personas):
     assert np.abs(ratio - 1).max() < 0.04
 
 
+def test_flights_begin_at_the_hours_that_are_weighted(make_market):
+    market = make_market(launch_hours=[0] * 9 + [3, 1] + [0] * 13)
+    market.reset(seeds_from(8, 4000))
+    hours = np.bincount(market.world.start_hour_of_week % 24, minlength=24)
+    assert hours[[9, 10]].sum() == 4000
+    assert hours[9] == pytest.approx(3000, rel=0.04)
+    assert len(np.unique(market.world.start_hour_of_week // 24)) == 7
+
+
+def test_prices_follow_the_clock_whatever_the_hour_of_launch(make_market):
+    price = {"diurnal_amplitude": 0.4, "common_drift_sd": 0, "segment_drift_sd": 0, "hourly_noise_sd": 0}
+    price |= {"segment_log_sd": 0, "campaign_log_sd": 0}
+    market = make_market(price=price, rivals={"depth": 0.5, "randomness": 0}, launch_hours=[1] * 24)
+    obs = market.reset(seeds_from(8, 200))
+    brief = market.brief
+    clock = brief.hour_of_day(np.arange(72)[:, None])
+    level_log = market.world.level_log.mean(axis=2)
+    by_hour = np.array([level_log[clock == hour].mean() for hour in range(24)])
+    expected = brief.price_profile_log + np.log(market.spec.price.level_micros)
+    assert by_hour == pytest.approx(expected, abs=0.04)
+    launch = brief.price_forecast_log + brief.price_profile_log[brief.hour_of_day(0)][:, None]
+    assert obs.price_level_log == pytest.approx(launch)
+
+
 def test_opportunities_are_overdispersed_as_specified(make_market):
     market = make_market(volume={"overdispersion": 0.3, "segment_log_sd": 0.0, "per_hour": 200}, segments=4)
     market.reset(seeds_from(8, 500))

@@ -8,6 +8,7 @@ from gaelp.config.objective import Objective
 from gaelp.experience.collect import Collector
 from gaelp.market.baselines import CATALOG, held_out_seeds, load_tuned, play, training_seeds
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
+from gaelp.market.spec import ReportSpec
 from gaelp.training.segment_env import EXTRA_FEATURES, ResidualSpec, SegmentEnv, SegmentFeatures, residuals
 from gaelp.training.segment_policy import SegmentPolicy
 
@@ -65,6 +66,19 @@ def test_row_rewards_are_value_less_the_price_of_what_was_spent(market, rule):
     price = np.exp(world.budget_price_log[:, 0])[:, None]
     surplus = (state.value_micros - 0.5 * price * state.cost_micros) / world.optimum_micros[:, None]
     assert np.allclose(reward, 20 * surplus.reshape(-1), rtol=1e-5)
+
+
+def test_row_rewards_count_what_was_spent_and_not_what_is_reported_yet(market, rule):
+    late = market.spec.model_copy(update={"reports": ReportSpec(lag_hours=6, invalid_share=0.1)})
+    prompt, late = (
+        SegmentEnv(build_market(spec, market.personas), rule, ResidualSpec(budget_price="flight"), campaigns=4)
+        for spec in (market.spec, late)
+    )
+    rewards = []
+    for env in (prompt, late):
+        env.reset(seed=3)
+        rewards.append(env.step(nothing(env))[1])
+    assert np.array_equal(*rewards)
 
 
 def test_centred_residuals_leave_the_mean_bid_alone():

@@ -182,7 +182,7 @@ class _ScaledCourse:
 
     def standing(self, obs: Observation) -> _Standing:
         brief, now = self._brief, (obs.hour, np.arange(len(obs.hour)))
-        profile_log = brief.price_profile_log[obs.hour % brief.hours_per_day][:, None]
+        profile_log = brief.price_profile_log[brief.hour_of_day(obs.hour)][:, None]
         price_now = mean_price_micros(brief, obs.price_level_log - profile_log)
         cost_micros = np.maximum(price_now * self._weighted_volume[now], 1e-9)  # of everything still to come
         auctions_left = self._auctions * self._volume[now] / self._volume[0]
@@ -217,12 +217,13 @@ def _still_to_come(brief: Brief) -> tuple[Floats, Floats]:
     longest = int(brief.hours.max())
     volume = np.zeros((longest + 1, brief.campaigns))
     weighted = np.zeros_like(volume)
+    price = np.array([math.exp(level_log) for level_log in brief.price_profile_log])
     for hour in reversed(range(longest)):
         hour_of_week = (brief.start_hour_of_week[:, None] + hour) % _WEEK_HOURS
         coming = (brief.volume_forecast * brief.activity[brief.persona, hour_of_week]).sum(axis=1)
         coming *= hour < brief.hours
         volume[hour] = volume[hour + 1] + coming
-        weighted[hour] = weighted[hour + 1] + coming * math.exp(brief.price_profile_log[hour % brief.hours_per_day])
+        weighted[hour] = weighted[hour + 1] + coming * price[brief.hour_of_day(hour)]
     return volume, weighted
 
 

@@ -23,13 +23,14 @@ class PriceLevelForecast(KeptState):
     _kept = ("usual_log", "weight")
 
     def __init__(self, brief: Brief) -> None:
-        self._profile_log = brief.price_profile_log
+        self._brief = brief
         self._usual_log = brief.price_forecast_log.astype(np.float64)
         self._weight = np.full(brief.campaigns, _FIRST_WEIGHT)
 
     def update(self, obs: Observation) -> tuple[Floats, Floats]:
         """Take in the newest estimates; returns them and the usual levels. Call it once an hour."""
-        now_log = obs.price_level_log.astype(np.float64) - self._profile_log[obs.hour % len(self._profile_log)][:, None]
+        profile_log = self._brief.price_profile_log[self._brief.hour_of_day(obs.hour)]
+        now_log = obs.price_level_log.astype(np.float64) - profile_log[:, None]
         started = obs.hour > 0
         self._weight = np.where(started, np.minimum(self._weight + 1.0, _LAST_WEIGHT), self._weight)
         moved_log = self._usual_log + (now_log - self._usual_log) / self._weight[:, None]
@@ -50,8 +51,9 @@ class VolumeForecast(KeptState):
 
     def update(self, obs: Observation) -> Floats:
         """Take in the last hour's opportunities; returns the corrected forecast. Call it once an hour."""
-        hour_of_week = (self._brief.start_hour_of_week + obs.hour - 1) % _WEEK_HOURS
-        started = (obs.hour > 0)[:, None]
+        reported = obs.hour - 1 - self._brief.report_lag_hours
+        hour_of_week = (self._brief.start_hour_of_week + reported) % _WEEK_HOURS
+        started = (reported >= 0)[:, None]
         self._activity = self._activity + self._brief.activity[self._brief.persona, hour_of_week[:, None]] * started
         self._seen = self._seen + obs.opportunities * started
         return np.asarray(self._seen / self._activity, dtype=np.float64)
@@ -61,7 +63,7 @@ class VolumeForecast(KeptState):
 class Calendar:
     """Activity summed over time, so that what any span of hours holds is one subtraction.
 
-    Time runs from the Monday before launch, so that campaigns which start on different days share the table. Hours of
+    Time runs from the Monday before launch, so that campaigns which start at different hours share the table. Hours of
     day that are alike fall into one of J bins, each with its log price.
     """
 

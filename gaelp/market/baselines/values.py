@@ -137,4 +137,4 @@ def shrunken_rate(
 
 
 def _intent_hour(brief: Brief, hour: Ints) -> Ints:
-    return hour % brief.hours_per_day * _INTENT_HOURS // brief.hours_per_day
+    return brief.hour_of_day(hour) * _INTENT_HOURS // brief.hours_per_day

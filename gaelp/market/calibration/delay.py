@@ -12,6 +12,7 @@ from gaelp.market.calibration.evidence import weighed
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.likelihood import Likelihood, Maximum, maximise, profile_interval
 from gaelp.market.calibration.log_frame import BidLog
+from gaelp.market.delay_families import delay_parts
 from gaelp.market.spec import DelaySpec
 
 __all__ = ["DelayFit", "fit_delay", "matured_share"]
@@ -63,7 +64,9 @@ def matured_share(delay: DelaySpec, age_hours: Floats) -> Floats:
     age = np.clip(age_hours, 0.0, delay.window_hours)
     if delay.mean_hours == 0:
         return np.ones_like(age)
-    return np.asarray(1 - (1 - delay.immediate_share) * np.exp(-age / delay.mean_hours))
+    parts = delay_parts(delay)
+    open_share = np.exp(-age[..., None] / (delay.mean_hours * parts.length)) @ parts.share
+    return np.asarray(1 - (1 - delay.immediate_share) * open_share)
 
 
 def _sorted_clicks(log: BidLog, click: Bools, delay_hours: Floats, window_hours: int) -> _Clicks:

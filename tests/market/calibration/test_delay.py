@@ -99,3 +99,9 @@ def test_the_matured_share_rises_from_the_share_at_once_and_stops_at_the_window(
     assert matured_share(DelaySpec(), np.array([0.0, 5])).tolist() == [1, 1]
     assert isinstance(fit_delay(clicks(seed=1), BASE).used, DelaySpec)
     assert isinstance(fit_delay(clicks(seed=1), BASE).mean_hours, Fitted)
+
+
+def test_the_matured_share_follows_the_family_of_delays():
+    delay = DelaySpec(mean_hours=10, immediate_share=0.2, family="mixture", parts=[(3, 1), (1, 37)])
+    shares = 0.75 * np.exp(-np.array([1.0, 20])) + 0.25 * np.exp(-np.array([1.0, 20]) / 37)
+    assert matured_share(delay, np.array([1.0, 20])) == pytest.approx(1 - 0.8 * shares)
