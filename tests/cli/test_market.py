@@ -113,7 +113,7 @@ def test_an_objective_without_tuned_bidders_is_told_how_and_a_wrong_one_what_is_
 def test_one_file_of_tuned_bidders_is_for_one_market(gaelp):
     result = gaelp("market", "compare", "--all", "--tuned", "tuned.yaml")
     assert result.exit_code == 2
-    assert "4 markets seen, 1 allowed" in result.stderr
+    assert "6 markets seen, 1 allowed" in result.stderr
 
 
 def test_more_episodes_than_memory_holds_exit_2(gaelp):
