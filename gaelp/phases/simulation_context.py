@@ -97,7 +97,8 @@ def _progress(details: SimulationResult, rule: str) -> str:
 
 
 def _percent(value: float, lower: float, upper: float) -> str:
-    return f"{100 * value:+.2f}% ({100 * lower:+.2f}% .. {100 * upper:+.2f}%)"
+    value, lower, upper = (round(100 * figure, 2) + 0.0 for figure in (value, lower, upper))  # + 0.0: no minus before 0
+    return f"{value:+.2f}% ({lower:+.2f}% .. {upper:+.2f}%)"
 
 
 def _bidders(comparison: Comparison) -> tuple[ComparedBidder, ...]:
