@@ -31,6 +31,7 @@ class PriceMoves:
     hourly_noise_sd: Fitted | TooLittle
     diurnal_amplitude: Fitted | TooLittle
     peak_hour: float | None  # of the daily wave
+    mean_log_rise: float  # of the mean price, by moves of the level: busy hours may be dear, and exp is convex
 
 
 def fit_price_moves(log: BidLog, prices: SegmentPrices, rivals: RivalSpec) -> PriceMoves:
@@ -47,7 +48,7 @@ def fit_price_moves(log: BidLog, prices: SegmentPrices, rivals: RivalSpec) -> Pr
         few = TooLittle(
             observations=seen_hours, reason=f"{counted(seen_hours, 'hour')} with prices seen, {HOURS_MIN} needed"
         )
-        return PriceMoves(few, few, few, few, few, few, None)
+        return PriceMoves(few, few, few, few, few, few, None, 0.0)
     hour = (covered % 24).astype(float)
     pause = -rivals.depth / (1 + np.exp(rivals.around_hour - hour))
     common = np.where(total > 0, (weight * moved).sum(axis=0) / np.maximum(total, 1e-12), 0.0) - pause
@@ -122,7 +123,15 @@ def _moves(drift: DriftFit, has_own: bool, common: Floats, total: Floats, hour: 
         hourly_noise_sd=_statistic(drift.noise_sd, hours, goodness, method),
         diurnal_amplitude=_diurnal(wave, common, total, hour),
         peak_hour=wave.peak_hour,
+        mean_log_rise=_mean_log_rise(drift, wave, total, hour),
     )
+
+
+def _mean_log_rise(drift: DriftFit, wave: Wave, total: Floats, hour: Floats) -> float:
+    shape = day_wave(hour)[:, 1:] @ np.array([wave.cosine, wave.sine])
+    rise = float((total * np.exp(shape)).sum() / total.sum())
+    spread = drift.common_sd[0] ** 2 + drift.own_sd[0] ** 2 + drift.noise_sd[0] ** 2
+    return float(np.log(rise)) + spread / 2
 
 
 def _statistic(ends: tuple[float, float, float], observations: int, goodness: float, method: str) -> Fitted:

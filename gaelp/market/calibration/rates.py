@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from gaelp.arrays import Bools, Floats
 from gaelp.market.calibration.fitted import CONFIDENCE, Fitted, TooLittle
-from gaelp.market.calibration.likelihood import maximise, profile_interval
+from gaelp.market.calibration.likelihood import few_units_drop, maximise, profile_interval
 
 __all__ = ["RateFit", "fit_correlation", "fit_rates"]
 
@@ -66,7 +66,7 @@ def fit_correlation(successes: Floats, trials: Floats, standardised: Floats, wha
     if _sd(profile_interval(likelihood, best, 1, bounds)[0]) == 0:
         reason = f"rates of {what} differ by no more than chance between {len(trials)} units"
         return TooLittle(observations=total, reason=reason)
-    low, high = profile_interval(likelihood, best, 2, bounds)
+    low, high = profile_interval(likelihood, best, 2, bounds, drop=few_units_drop(len(trials)))
     without = maximise(lambda point: likelihood(np.append(point, 0.0)), best.point[:2], bounds[:2])
     return Fitted(
         value=float(best.point[2]),
