@@ -28,7 +28,7 @@ def known_log(truth: LogTruth, seed: int) -> BidLog:
 
 
 def coverage_trial(seeds: Iterable[int], kinds: Mapping[str, LogTruth] = KINDS) -> dict[str, dict[str, object]]:
-    """For each statistic the share of logs whose interval holds the truth; kinds take turns over the seeds.
+    """For each statistic the share of logs whose interval holds the truth; kinds alternate over the seeds.
 
     Intervals that were not taken over count too: those that exclude 0 alone would not be a fair sample.
     """

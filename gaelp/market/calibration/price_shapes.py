@@ -56,12 +56,12 @@ def fit_shape(distance: Floats, known: Bools) -> PriceShape:
     low, high = float(distance.min()), float(distance.max())
     edges = np.linspace(low, max(high, low + 1e-6), _BINS + 1)
     points = 0.5 * (edges[1:] + edges[:-1])
-    seen, _ = np.histogram(distance[known], edges)
+    priced, _ = np.histogram(distance[known], edges)
     lost, _ = np.histogram(distance[~known], edges)
     floor = max(float(edges[1] - edges[0]), 1e-3)
     best, best_criterion = PriceShape(np.ones(1), points[:1], np.ones(1)), math.inf
     for parts in range(1, PARTS_MAX + 1):
-        shape, log_likelihood = _climb(points, seen.astype(float), lost.astype(float), parts, floor)
+        shape, log_likelihood = _climb(points, priced.astype(float), lost.astype(float), parts, floor)
         criterion = -2 * log_likelihood + (3 * parts - 1) * math.log(len(distance))
         if criterion >= best_criterion:
             break
@@ -69,16 +69,16 @@ def fit_shape(distance: Floats, known: Bools) -> PriceShape:
     return best
 
 
-def _climb(points: Floats, seen: Floats, lost: Floats, parts: int, floor: float) -> tuple[PriceShape, float]:
+def _climb(points: Floats, priced: Floats, lost: Floats, parts: int, floor: float) -> tuple[PriceShape, float]:
     """Expectation-maximisation over binned auctions, from parts spread over the quantiles of seen prices."""
-    share = np.cumsum(seen) / seen.sum()
+    share = np.cumsum(priced) / priced.sum()
     start = np.interp((np.arange(parts) + 0.5) / parts, share, points)
-    middle = float((seen * points).sum() / seen.sum())
-    spread = max(math.sqrt(float((seen * (points - middle) ** 2).sum() / seen.sum())), floor)
+    middle = float((priced * points).sum() / priced.sum())
+    spread = max(math.sqrt(float((priced * (points - middle) ** 2).sum() / priced.sum())), floor)
     shape = PriceShape(np.full(parts, 1 / parts), start, np.full(parts, spread / parts))
-    some, gone = seen > 0, lost > 0
-    x, c, x_count, c_count = points[some], points[gone], seen[some], lost[gone]
-    before, total = -math.inf, float(seen.sum() + lost.sum())
+    some, gone = priced > 0, lost > 0
+    x, c, x_count, c_count = points[some], points[gone], priced[some], lost[gone]
+    before, total = -math.inf, float(priced.sum() + lost.sum())
     for _ in range(_ROUNDS):
         density, above = shape.log_density(x), shape.log_above(c)
         x_log, c_log = (np.logaddexp.reduce(logs, axis=1) for logs in (density, above))
@@ -92,9 +92,9 @@ def _climb(points: Floats, seen: Floats, lost: Floats, parts: int, floor: float)
     return shape, before
 
 
-def _updated(shape: PriceShape, seen: tuple[Floats, Floats], lost: tuple[Floats, Floats], floor: float) -> PriceShape:
+def _updated(shape: PriceShape, priced: tuple[Floats, Floats], lost: tuple[Floats, Floats], floor: float) -> PriceShape:
     """One maximisation; a lost bid's price is replaced by its expected value and square above the bid."""
-    (x, x_part), (c, c_part) = seen, lost
+    (x, x_part), (c, c_part) = priced, lost
     a = (c[:, None] - shape.mean) / shape.sd
     hazard = np.exp(-0.5 * (a**2 + _LOG_2PI) - log_ndtr(-a))
     count = np.maximum(x_part.sum(axis=0) + c_part.sum(axis=0), 1e-9)

@@ -47,13 +47,13 @@ def shifted_levels(rows: HourlyPrices, level: Floats, precision: Floats) -> tupl
 
 def _groups(rows: HourlyPrices, precision: Floats) -> list[Ints]:
     """Segments that share a shape: each large one alone, the others together."""
-    seen = np.bincount(rows.segment[rows.known], minlength=len(precision))
+    prices_seen = np.bincount(rows.segment[rows.known], minlength=len(precision))
     usable = np.flatnonzero((precision > 0).any(axis=1))
-    usable = usable[np.argsort(-seen[usable], kind="stable")]
-    own = [index for index in usable[:OWN_SHAPES_MAX].tolist() if seen[index] >= SHAPE_PRICES_MIN]
+    usable = usable[np.argsort(-prices_seen[usable], kind="stable")]
+    own = [index for index in usable[:OWN_SHAPES_MAX].tolist() if prices_seen[index] >= SHAPE_PRICES_MIN]
     others = np.setdiff1d(usable, own)
     groups = [np.array([index]) for index in own]
-    return [*groups, others] if seen[others].sum() >= SHAPE_PRICES_MIN else groups
+    return [*groups, others] if prices_seen[others].sum() >= SHAPE_PRICES_MIN else groups
 
 
 def _close_levels(level: Floats, precision: Floats) -> Floats:
