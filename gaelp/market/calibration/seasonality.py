@@ -162,11 +162,14 @@ def _own_habit(hours: _Hours, plain: Floats, dispersion: float) -> _Effects:
 
 
 def _swing_error(log_factor: Floats, effects: tuple[_Effects, ...]) -> float:
-    """Standard error of the factors' spread, times that spread: an hour of day's error is shared by all days."""
+    """Standard error of the factors' spread, times that spread: an hour of day's error is shared by all days.
+
+    Counts vary in proportion to their mean, so the error of a small effect is not larger in its logarithm.
+    """
     by_hour, by_day, own = effects
     week = log_factor.reshape(7, 24)
-    squares = float((week.sum(axis=0) ** 2 * by_hour.variance).sum())
-    squares += float((week.sum(axis=1) ** 2 * by_day.variance).sum())
+    squares = float((week.sum(axis=0) ** 2 * by_hour.variance * by_hour.effect**2).sum())
+    squares += float((week.sum(axis=1) ** 2 * by_day.variance * by_day.effect**2).sum())
     return math.sqrt(squares + float((log_factor**2 * own.variance).sum())) / 168
 
 
