@@ -24,7 +24,18 @@ _BASE = MarketSpec.model_validate({"name": "base", "rivals": {"depth": 0.0}})
 
 def known_log(truth: LogTruth, seed: int) -> BidLog:
     """A log drawn from a known truth, ready for calibration."""
-    return make_log(source="simulated", **draw_columns(truth, seed))
+    columns = draw_columns(truth, seed)
+    return make_log(
+        source="simulated",
+        time_hours=columns["time_hours"],
+        bid_micros=columns["bid_micros"],
+        price_micros=columns["price_micros"],
+        won=columns["won"],
+        segment=columns["segment"],
+        click=columns["click"],
+        conversion=columns["conversion"],
+        conversion_time_hours=columns["conversion_time_hours"],
+    )
 
 
 def coverage_trial(seeds: Iterable[int], kinds: Mapping[str, LogTruth] = KINDS) -> dict[str, dict[str, object]]:

@@ -21,10 +21,10 @@ from gaelp.market.calibration import (
     BidLog,
     CalibrationReport,
     CheckReport,
+    CheckVerdict,
     PriceComparison,
     PriceJudgement,
     TimeSplitReport,
-    Verdict,
     calibrate,
     check_report,
     check_target,
@@ -40,7 +40,7 @@ app = typer.Typer(no_args_is_help=True)
 
 AuctionLogFormat = Literal["columns", "ipinyou"]
 
-_VERDICTS: Mapping[Verdict, str] = {
+_VERDICTS: Mapping[CheckVerdict, str] = {
     "fits": "A market fitted to this log describes the hours and the days it was not fitted on.",
     "drifts": "A fit holds for other hours of the same days, but later days differ from the first ones: calibrate on"
     " recent days, and again regularly.",

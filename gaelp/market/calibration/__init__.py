@@ -12,20 +12,26 @@ from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.log_readers import read_ipinyou, read_log
 from gaelp.market.calibration.log_table import log_from_table
 from gaelp.market.calibration.report import Calibration, CalibrationReport
-from gaelp.market.calibration.time_split import CheckReport, TimeSplitReport, Verdict, check_report, time_split_report
+from gaelp.market.calibration.time_split import (
+    CheckReport,
+    CheckVerdict,
+    TimeSplitReport,
+    check_report,
+    time_split_report,
+)
 
 __all__ = [
     "BidLog",
     "Calibration",
     "CalibrationReport",
     "CheckReport",
+    "CheckVerdict",
     "Fitted",
     "HalfSplitReport",
     "PriceComparison",
     "PriceCurve",
     "PriceJudgement",
     "TimeSplitReport",
-    "Verdict",
     "calibrate",
     "check_report",
     "check_target",

@@ -47,8 +47,8 @@ class ScoreTable:
 
     def pull(self, distance: Floats, known: Bools) -> Floats:
         """Of each auction, shape (n,)."""
-        seen, lost = (np.interp(distance, self.at, table) for table in (self.price_pull, self.lost_pull))
-        return np.where(known, seen, lost)
+        priced, lost = (np.interp(distance, self.at, table) for table in (self.price_pull, self.lost_pull))
+        return np.where(known, priced, lost)
 
 
 def fit_shape(distance: Floats, known: Bools) -> PriceShape:

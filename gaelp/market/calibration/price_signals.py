@@ -43,8 +43,8 @@ def fit_segment_prices(log: BidLog) -> SegmentPrices:
         levels = price_levels(value[rows], known[rows], hour[rows], hours)
         hourly[:, index] = levels.level, levels.precision
     log_bid = np.log(np.maximum(log.bid_micros, 1).astype(float))
-    rows = HourlyPrices(value, known, log_bid, log.segment, hour)
-    hourly_level, hourly_precision = shifted_levels(rows, hourly[0], hourly[1])
+    auctions = HourlyPrices(value, known, log_bid, log.segment, hour)
+    hourly_level, hourly_precision = shifted_levels(auctions, hourly[0], hourly[1])
     total = hourly_precision.sum(axis=1)
     mean = (hourly_precision * hourly_level).sum(axis=1) / np.maximum(total, 1e-12)
     level = _filled(np.where(total > 0, mean, segment.level), segment.precision > 0)

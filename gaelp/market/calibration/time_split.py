@@ -26,9 +26,9 @@ from gaelp.market.calibration.landscapes import ratio_curve
 from gaelp.market.calibration.log_frame import BidLog, keep_hours
 from gaelp.market.spec import MarketSpec
 
-__all__ = ["CheckReport", "StatisticChange", "TimeSplitReport", "Verdict", "check_report", "time_split_report"]
+__all__ = ["CheckReport", "CheckVerdict", "StatisticChange", "TimeSplitReport", "check_report", "time_split_report"]
 
-Verdict = Literal["fits", "drifts", "does not fit", "too few prices"]
+CheckVerdict = Literal["fits", "drifts", "does not fit", "too few prices"]
 
 _DAY_HOURS = 24
 _SHIFT_MEASURED = 0.2
@@ -70,7 +70,7 @@ class CheckReport(HalfSplitReport):
     """Both splits of a log, and the verdict."""
 
     time_split: TimeSplitReport
-    verdict: Verdict
+    verdict: CheckVerdict
 
 
 def check_report(log: BidLog, base: MarketSpec, rng: np.random.Generator) -> CheckReport:
@@ -80,7 +80,7 @@ def check_report(log: BidLog, base: MarketSpec, rng: np.random.Generator) -> Che
     return CheckReport(**dict(half), time_split=by_time, verdict=_verdict(half, by_time))
 
 
-def _verdict(half: HalfSplitReport, by_time: TimeSplitReport) -> Verdict:
+def _verdict(half: HalfSplitReport, by_time: TimeSplitReport) -> CheckVerdict:
     if half.price_judgement is None:
         return "too few prices"
     if not half.price_judgement.fits:
