@@ -145,8 +145,8 @@ def test_the_sample_log_is_small_and_drawn_again_by_its_script(tmp_path):
 
 def test_the_sample_log_says_what_the_tutorial_says_of_it():
     report = calibrate(read_log(SAMPLE), name="shop", base=load_market_spec("cal")).report
-    for line in re.findall(r"^(?:\w+\.\w+) +\S+ +\S+ \.\. \S+ +\S+$", text_of("docs/tutorial.md"), re.MULTILINE):
-        key, value, low, _, high, _ = line.split()
+    for line in re.findall(r"^\w+\.\w+ +\S+ +\S+ \.\. \S+ +log \(\S+\)$", text_of("docs/tutorial.md"), re.MULTILINE):
+        key, value, low, _, high, *_ = line.split()
         fitted = report.statistics[key]
         assert [f"{figure:.4g}" for figure in (fitted.value, fitted.interval_low, fitted.interval_high)] == [
             value,

@@ -96,10 +96,12 @@ def _finished_state(
 
 
 def _say_how_to_resume(settings: Settings, run_id: str | None, begun_at: datetime) -> None:
-    """Name the run that was interrupted; one that was not named is the newest, if it has begun at all."""
-    begun = [record.run_id for record in all_runs(settings.home) if record.begun_at >= begun_at]
-    if known := run_id or (begun[-1] if begun else None):
-        say(f"`gaelp resume {known}` resumes the run")
+    """Name the run that was interrupted; where others began in the same home meanwhile, it may be any of them."""
+    begun = [run_id] if run_id else [run.run_id for run in all_runs(settings.home) if run.begun_at >= begun_at]
+    if len(begun) == 1:
+        say(f"`gaelp resume {begun[0]}` resumes the run")
+    elif begun:
+        say("`gaelp runs` lists the runs of this home; `gaelp resume RUN` resumes the one that was interrupted")
 
 
 def _check_can_run(settings: Settings, approve: Approve, run_id: str | None) -> None:

@@ -55,9 +55,14 @@ class BatchLearner(ABC, Generic[OwnConfig]):
         self.action_size = spaces.actions.size if isinstance(spaces.actions, BoxActions) else spaces.actions.count
         _, self.generator, _ = random_streams(seed)
         with self._failure("start"):
-            self.parameters = self.start()
+            self.parameters = self._checked(self.start())
         self._steps: list[Step] = []
         self._drawn: Tensor | None = None
+
+    def _checked(self, parameters: object) -> dict[str, Tensor]:
+        if not isinstance(parameters, dict) or not all(isinstance(value, Tensor) for value in parameters.values()):
+            raise TypeError(f"start returned {parameters!r:.80}; allowed: a dict of tensors by name")
+        return parameters
 
     @abstractmethod
     def start(self) -> dict[str, Tensor]:

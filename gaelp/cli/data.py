@@ -20,10 +20,14 @@ from gaelp.market.build import load_market_spec
 from gaelp.market.calibration import (
     BidLog,
     CalibrationReport,
-    HalfSplitReport,
+    CheckReport,
+    CheckVerdict,
+    PriceComparison,
+    PriceJudgement,
+    TimeSplitReport,
     calibrate,
+    check_report,
     check_target,
-    half_split_report,
     read_ipinyou,
     read_log,
     write_calibration,
@@ -35,6 +39,15 @@ __all__ = ["app", "calibrate_market"]
 app = typer.Typer(no_args_is_help=True)
 
 AuctionLogFormat = Literal["columns", "ipinyou"]
+
+_VERDICTS: Mapping[CheckVerdict, str] = {
+    "fits": "A market fitted to this log describes the hours and the days it was not fitted on.",
+    "drifts": "A fit holds for other hours of the same days, but later days differ from the first ones: calibrate on"
+    " recent days, and again regularly.",
+    "does not fit": "A fit does not even hold for other hours of the same days: split the segments, or look for hours"
+    " that are unlike the rest.",
+    "too few prices": "Use a longer log.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +98,7 @@ def calibrate_market(
     ] = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Fit on half of the hours, compare on the others, write no market."),
+        typer.Option("--check", help="Compare halves of the hours, and later days with first ones; write no market."),
     ] = False,
     config: ConfigOption = None,
     overrides: SetOption = None,
@@ -107,7 +120,7 @@ def calibrate_market(
     if check:
         _check_bad_rows_target(options, force=force)
         bids = _read(options)
-        report = half_split_report(bids, np.random.default_rng(settings.run.seed))
+        report = check_report(bids, load_market_spec(base), np.random.default_rng(settings.run.seed))
         write_texts(_bad_rows_text(options, bids))
         _show_check(report, _bad_rows_json(options, bids), as_json=as_json)
         return
@@ -124,7 +137,9 @@ def calibrate_market(
     )
     if as_json:
         files = {"market_path": str(target.market_path), "report_path": str(target.report_path)}
-        show_json({**files, **_bad_rows_json(options, bids), **calibration.report.model_dump(mode="json")})
+        results = [result.model_dump(mode="json") for result in calibration.report.results]
+        report_json = calibration.report.model_dump(mode="json")
+        show_json({**files, **_bad_rows_json(options, bids), **report_json, "results": results})
         return
     _show_report(calibration.report)
     _say_how_to_use(target)
@@ -217,24 +232,48 @@ def _bad_rows_json(options: _LogOptions, bids: BidLog) -> dict[str, object]:
     return {"bad_rows": {"path": path, "rows": len(bids.skipped.rows), "by_reason": by_reason}}
 
 
-def _show_check(report: HalfSplitReport, bad_rows: Mapping[str, object], *, as_json: bool) -> None:
+def _show_check(report: CheckReport, bad_rows: Mapping[str, object], *, as_json: bool) -> None:
     if as_json:
         show_json({**bad_rows, **report.model_dump(mode="json")})
         return
     show_table(("compared on the held-out half", "figure", "value"), _check_rows(report))
     if report.price is not None and report.price_judgement is not None:
-        price, limit = report.price, report.price_judgement
-        verdict = "fit" if limit.fits else "do not fit"
-        show_text(
-            f"Held-out prices {verdict}: kl {price.kl:.3f} of {limit.kl_limit:.3f} allowed"
-            f" ({limit.kl_by_chance:.3f} for chance), ks {price.ks:.3f} of {limit.ks_limit:.3f}"
-            f" ({limit.ks_by_chance:.3f} for chance)."
-        )
-    for part, reason in report.missing.items():
+        verdict = "fit" if report.price_judgement.fits else "do not fit"
+        show_text(f"Held-out prices {verdict}: {_price_limits(report.price, report.price_judgement)}.")
+    _show_time_split(report.time_split)
+    show_text(f"Verdict: {report.verdict}. {_VERDICTS[report.verdict]}")
+    for part, reason in (report.missing | report.time_split.missing).items():
         say(f"{part}: {reason}")
 
 
-def _check_rows(report: HalfSplitReport) -> list[tuple[str, str, str]]:
+def _show_time_split(split: TimeSplitReport) -> None:
+    rows = [
+        (
+            change.statistic,
+            short_number(change.first),
+            short_number(change.later),
+            short_number(change.change),
+            f"{short_number(change.interval_low)} .. {short_number(change.interval_high)}",
+            "yes" if change.changed else "no",
+        )
+        for change in split.changes
+    ]
+    show_table((f"before and after {split.cut_at}", "first", "later", "change", "interval", "changed"), rows)
+    if split.price is not None and split.price_judgement is not None:
+        verdict = "are as the first days say" if split.price_judgement.fits else "differ from the first days"
+        show_text(f"Later prices {verdict}: {_price_limits(split.price, split.price_judgement)}.")
+
+
+def _price_limits(price: PriceComparison, limit: PriceJudgement) -> str:
+    def part(name: str, value: float, highest: float, by_chance: float, by_drift: float) -> str:
+        excused = f"{by_chance:.3f} for chance" + (f", {by_drift:.3f} for drift" if by_drift > 0 else "")
+        return f"{name} {value:.3f} of {highest:.3f} allowed ({excused})"
+
+    kl = part("kl", price.kl, limit.kl_limit, limit.kl_by_chance, limit.kl_by_drift)
+    return f"{kl}, {part('ks', price.ks, limit.ks_limit, limit.ks_by_chance, limit.ks_by_drift)}"
+
+
+def _check_rows(report: CheckReport) -> list[tuple[str, str, str]]:
     parts = {"price": report.price, "volume": report.volume, "clicks": report.clicks}
     return [
         (name, key, short_number(value) if isinstance(value, float) else str(value))
@@ -247,16 +286,20 @@ def _check_rows(report: HalfSplitReport) -> list[tuple[str, str, str]]:
 def _show_report(report: CalibrationReport) -> None:
     rows = [
         (
-            path,
-            short_number(fitted.value),
-            f"{short_number(fitted.interval_low)} .. {short_number(fitted.interval_high)}",
-            f"{fitted.observations:,}",
+            result.statistic,
+            "-" if result.value is None else short_number(result.value),
+            _interval(result.interval_low, result.interval_high),
+            f"log ({result.observations:,})" if result.source == "log" else "base market",
         )
-        for path, fitted in report.statistics.items()
+        for result in report.results
     ]
-    show_table(("fitted", "value", "95% interval", "observations"), rows)
+    show_table(("statistic", "value", "95% interval", "source (observations)"), rows)
     for kept in report.kept:
         value = "" if kept.default is None else f" at the base market's {short_number(kept.default, 6)}"
         show_text(f"kept {kept.statistic}{value}: {kept.reason}")
     for note in report.notes:
         show_text(f"note: {note}")
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"{short_number(low)} .. {short_number(high)}"

@@ -45,14 +45,15 @@ def test_a_market_is_written_beside_its_report_and_said_with_whole_paths_and_how
     assert load_market_spec("mine") == load_market_spec(market)
 
 
-def test_what_the_log_does_not_support_is_not_in_the_table_and_its_reason_is_printed(gaelp, log):
+def test_all_results_are_in_one_table_with_their_source_and_reasons_below(gaelp, log):
     result = gaelp("data", "calibrate", log, "--name", "mine")
-    fitted, _, kept = result.stdout.partition("kept ")
-    assert "price.level_micros" in fitted
+    table, _, kept = result.stdout.partition("kept ")
+    rows = {line.split()[0]: line for line in table.splitlines() if line}
+    assert "log (" in rows["price.level_micros"]
+    assert " .. " in rows["price.level_micros"]
     for path in ("response.price_value_correlation", "price.common_drift_sd", "price.drift_persistence"):
-        assert path not in fitted
+        assert rows[path].rstrip().endswith("base market")
         assert f"{path} at the base market's" in kept
-    assert "0 .. 0 " not in fitted
 
 
 def test_a_market_outside_of_configs_is_taken_by_its_path(gaelp, here, log):
@@ -73,6 +74,13 @@ def test_json_names_the_market_and_both_files(gaelp, here, log):
     assert report["market_path"] == str(here / "configs" / "markets" / "mine.yaml")
     assert report["report_path"] == str(here / "configs" / "markets" / "mine.report.json")
     assert report["kept"][0]["reason"]
+    rows = {row["statistic"]: row for row in report["results"]}
+    assert rows.keys() == report["statistics"].keys() | {part["statistic"] for part in report["kept"]}
+    level, drift = rows["price.level_micros"], rows["price.common_drift_sd"]
+    assert (level["source"], level["reason"]) == ("log", None)
+    assert level["interval_low"] < level["value"] < level["interval_high"]
+    assert (drift["source"], drift["value"]) == ("base market", load_market_spec("cal").price.common_drift_sd)
+    assert drift["reason"]
 
 
 @pytest.mark.parametrize("name", ["mine", "cal"])
@@ -158,10 +166,25 @@ def test_a_check_says_whether_held_out_prices_fit_and_writes_nothing(gaelp, here
         assert result.exit_code == 0, result.stderr
         assert "Held-out prices fit: kl 0." in result.stdout
         assert "for chance" in result.stdout
+        assert "Later prices are as the first days say" in result.stdout
+        assert "Verdict: fits." in result.stdout
     report = json.loads(gaelp("data", "calibrate", log, "--check", "--json").stdout)
     assert report["price_judgement"]["fits"] is True
     assert report["price_judgement"]["kl_limit"] > 0.05
+    assert report["verdict"] == "fits"
+    assert report["time_split"]["price_judgement"]["fits"] is True
     assert files(here) == ["bids.csv"]
+
+
+def test_a_check_notices_prices_that_change_after_the_first_days(gaelp, here, rows):
+    cells = [row.split(",") for row in rows]
+    cut = 1_704_067_200 + 24 * 3600
+    for row in cells:
+        row[2] = str(int(row[2]) * 2) if int(row[0]) >= cut else row[2]
+    result = gaelp("data", "calibrate", written(here / "bids.csv", [",".join(row) for row in cells]), "--check")
+    assert result.exit_code == 0, result.stderr
+    assert "Later prices differ from the first days" in result.stdout
+    assert "Verdict: drifts." in result.stdout
 
 
 BAD = ["never,1000000,900,1,0", "1704067200,-5,900,1,0", "1704067200,cheap,900,1,0"]

@@ -1,5 +1,6 @@
 """Calibration: fit a market to a log of auctions, with interval and goodness of fit of every statistic."""
 
+from gaelp.market.calibration.chance import PriceJudgement
 from gaelp.market.calibration.files import check_target, write_calibration
 from gaelp.market.calibration.fit import calibrate
 from gaelp.market.calibration.fitted import Fitted
@@ -11,16 +12,28 @@ from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.log_readers import read_ipinyou, read_log
 from gaelp.market.calibration.log_table import log_from_table
 from gaelp.market.calibration.report import Calibration, CalibrationReport
+from gaelp.market.calibration.time_split import (
+    CheckReport,
+    CheckVerdict,
+    TimeSplitReport,
+    check_report,
+    time_split_report,
+)
 
 __all__ = [
     "BidLog",
     "Calibration",
     "CalibrationReport",
+    "CheckReport",
+    "CheckVerdict",
     "Fitted",
     "HalfSplitReport",
     "PriceComparison",
     "PriceCurve",
+    "PriceJudgement",
+    "TimeSplitReport",
     "calibrate",
+    "check_report",
     "check_target",
     "compare",
     "half_split_report",
@@ -30,5 +43,6 @@ __all__ = [
     "read_ipinyou",
     "read_log",
     "split_half",
+    "time_split_report",
     "write_calibration",
 ]

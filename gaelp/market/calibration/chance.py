@@ -26,22 +26,35 @@ class PriceJudgement(Frozen):
 
     kl_by_chance: float  # mean over random splits of the log's auctions, plus four deviations
     ks_by_chance: float
+    kl_by_drift: float = 0.0  # between parts of different time: what the fitted drift of prices explains
+    ks_by_drift: float = 0.0
     kl_limit: float
     ks_limit: float
     fits: bool
 
 
-def judge_price(comparison: PriceComparison, log: BidLog, fitted_rows: int, rng: np.random.Generator) -> PriceJudgement:
-    """Judge a comparison of two halves of a log, with an allowance for the size of the log.
+def judge_price(
+    comparison: PriceComparison,
+    log: BidLog,
+    fitted_rows: int,
+    rng: np.random.Generator,
+    *,
+    drift: PriceComparison | None = None,
+) -> PriceJudgement:
+    """Judge a comparison of two parts of a log, with an allowance for the size of the log.
 
     The allowance comes from the log itself: its auctions, split one by one at random, differ by nothing but chance.
-    Hours that differ from each other are not excused by it.
+    Hours that differ from each other are not excused by it, except by `drift`: how far apart the prices of two parts
+    are if their levels differ as the fitted drift makes them differ.
     """
     kl_by_chance, ks_by_chance = _by_chance(log, fitted_rows, rng)
-    kl_limit, ks_limit = KL_BAR + kl_by_chance, KS_BAR + ks_by_chance
+    kl_by_drift, ks_by_drift = (0.0, 0.0) if drift is None else (drift.kl, drift.ks)
+    kl_limit, ks_limit = KL_BAR + kl_by_chance + kl_by_drift, KS_BAR + ks_by_chance + ks_by_drift
     return PriceJudgement(
         kl_by_chance=kl_by_chance,
         ks_by_chance=ks_by_chance,
+        kl_by_drift=kl_by_drift,
+        ks_by_drift=ks_by_drift,
         kl_limit=kl_limit,
         ks_limit=ks_limit,
         fits=comparison.kl <= kl_limit and comparison.ks <= ks_limit,

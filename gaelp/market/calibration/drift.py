@@ -1,76 +1,140 @@
-"""AR(1) drift plus hourly noise in series with known sampling error, by restricted likelihood; gaps are allowed."""
+"""Drift and hourly noise in series with known sampling error, by restricted likelihood; gaps are allowed.
+
+Each segment-hour is its segment's mean plus a daily wave, an AR(1) drift common to all segments, an AR(1) drift of the
+segment's own with the same persistence, and noise. The mean over segments and the distances from it are two sets of
+series with the same parameters, so their likelihoods are added.
+"""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
 from gaelp.arrays import Floats
-from gaelp.market.calibration.likelihood import maximise, profile_interval
+from gaelp.market.calibration.likelihood import Likelihood, Maximum, maximise, profile_interval
 
-__all__ = ["DriftFit", "fit_drift"]
+__all__ = ["DriftFit", "LevelSeries", "fit_drift"]
 
+_LOG_SD = (math.log(1e-3), math.log(3.0))
 # Up to a persistence of 0.995: drift with a half-life beyond six days looks like a trend.
-_BOUNDS = ((-4.0, 5.293), (math.log(1e-3), math.log(3.0)), (math.log(1e-3), math.log(3.0)))
+_BOUNDS = ((-4.0, 5.293), _LOG_SD, _LOG_SD, _LOG_SD)
+_FIRST_PERSISTENCE_LOGITS = (1.0, 3.5)
+_NONE_AT_ALL = 1e-6  # this close to its lower bound, a deviation is 0
+
+Ends = tuple[float, float, float]  # value and both ends of its interval
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSeries:
+    """R series of T hours, and which part of each variance they hold."""
+
+    value: Floats  # (R, T)
+    precision: Floats  # (R, T) of the value's sampling error; 0 where the hour is missing
+    design: Floats  # (T, p), regressed out of each series by weights of its own
+    common: bool  # whether the common drift is in it
+    own_share: Floats  # (R,) of the variance of the segments' own drift
+    noise_share: Floats  # (R, T) of the variance of hourly noise
+    weight: float = 1.0  # independent values as a share of all
 
 
 @dataclass(frozen=True, slots=True)
 class DriftFit:
-    """Persistence an hour, stationary deviation and hourly noise, each (value, low, high); and the regression."""
+    """Persistence an hour, stationary deviations and hourly noise; and the regression of the first series."""
 
-    persistence: tuple[float, float, float]
-    sd: tuple[float, float, float]
-    noise_sd: tuple[float, float, float]
+    persistence: Ends
+    common_sd: Ends
+    innovation_sd: Ends  # of the common drift, an hour
+    own_sd: Ends
+    noise_sd: Ends
     weights: Floats  # (R, p) of the regressors
     covariance: Floats  # (R, p, p)
     innovation_correlation: float  # of one hour's surprise with the next: 0 if the model holds
 
 
-def fit_drift(series: Floats, precision: Floats, design: Floats, *, persistence: float | None = None) -> DriftFit:
-    """Fit R series (R, T) that share parameters; precision (R, T) of each value, 0 where it is missing.
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """One point of the search in plain units."""
 
-    `design` (T, p) is regressed out of each series by weights of its own. A given `persistence` is kept fixed.
-    """
+    persistence: float
+    common_sd: float
+    own_sd: float
+    noise_sd: float
+
+    @classmethod
+    def at(cls, point: Floats) -> "_Scale":
+        return cls(_expit(point[0]), math.exp(point[1]), math.exp(point[2]), math.exp(point[3]))
+
+    def variances(self, series: LevelSeries) -> tuple[Floats, Floats]:
+        """Of drift (R,) and of hourly noise (R, T)."""
+        drift = series.common * self.common_sd**2 + self.own_sd**2 * series.own_share
+        return np.maximum(drift, 1e-9), self.noise_sd**2 * series.noise_share
+
+
+def fit_drift(parts: Sequence[LevelSeries]) -> DriftFit:
+    """Fit all parts with the same parameters; the first is the common one, whose regression is returned."""
     bounds = list(_BOUNDS)
-    if persistence is not None:
-        fixed = _logit(persistence)
-        bounds[0] = (fixed, fixed)
+    if not any(part.own_share.any() for part in parts):
+        bounds[2] = (_LOG_SD[0], _LOG_SD[0])
 
     def likelihood(point: Floats) -> float:
-        return _solve(series, precision, design, point)[0]
+        scale = _Scale.at(point)
+        return sum(part.weight * _solve(part, scale)[0] for part in parts)
 
-    start_sd = math.log(max(_plain_sd(series, precision), 2e-3))
-    starts = [maximise(likelihood, (at, start_sd, start_sd - 0.7), bounds) for at in (1.0, 3.5)]
-    best = max(starts, key=lambda maximum: maximum.value)
-    _, weights, covariance = _solve(series, precision, design, best.point)
-    ranges = [profile_interval(likelihood, best, index, bounds) for index in range(3)]
+    start = math.log(max(_plain_sd(parts[0]), 2e-3))
+    tries = [maximise(likelihood, (at, start, start, start - 0.7), bounds) for at in _FIRST_PERSISTENCE_LOGITS]
+    best = max(tries, key=lambda maximum: maximum.value)
+    _, weights, covariance = _solve(parts[0], _Scale.at(best.point))
+    ends = [(best.point[index], *profile_interval(likelihood, best, index, bounds)) for index in range(4)]
     return DriftFit(
-        persistence=(_expit(best.point[0]), _expit(ranges[0][0]), _expit(ranges[0][1])),
-        sd=(_sd(best.point[1]), _sd(ranges[1][0]), _sd(ranges[1][1])),
-        noise_sd=(_sd(best.point[2]), _sd(ranges[2][0]), _sd(ranges[2][1])),
+        persistence=_each(_expit, ends[0]),
+        common_sd=_each(_sd, ends[1]),
+        innovation_sd=_each(_sd, _innovation(likelihood, best, bounds)),
+        own_sd=_each(_sd, ends[2]),
+        noise_sd=_each(_sd, ends[3]),
         weights=weights,
         covariance=covariance,
-        innovation_correlation=_innovation_correlation(series - weights @ design.T, precision, best.point),
+        innovation_correlation=_innovation_correlation(parts[0], weights, _Scale.at(best.point)),
     )
 
 
-def _solve(series: Floats, precision: Floats, columns: Floats, point: Floats) -> tuple[float, Floats, Floats]:
+def _innovation(likelihood: Likelihood, best: Maximum, bounds: Sequence[tuple[float, float]]) -> Ends:
+    """Log of the common drift's fresh part an hour, with an interval that allows for unknown persistence."""
+
+    def shifted(point: Floats, sign: float) -> Floats:
+        moved = np.array(point, float)
+        moved[1] += sign * 0.5 * math.log(1 - _expit(point[0]) ** 2)
+        return moved
+
+    def by_innovation(point: Floats) -> float:
+        return likelihood(np.clip(shifted(point, -1.0), *np.array(bounds).T))
+
+    centre = shifted(best.point, 1.0)
+    lowest = bounds[1][0] - 2.5  # the innovation of the least drift at the highest persistence
+    low, high = profile_interval(
+        by_innovation, Maximum(centre, best.value), 1, [bounds[0], (lowest, bounds[1][1]), *bounds[2:]]
+    )
+    return float(centre[1]), low, high
+
+
+def _solve(part: LevelSeries, scale: _Scale) -> tuple[float, Floats, Floats]:
     """Restricted log-likelihood (regression weights integrated out), their best values and their covariance.
 
     Covariance = drift + noise; the drift's inverse is tridiagonal, so Woodbury's identity makes this linear in T.
     """
-    persistence, sd, noise_sd = _expit(point[0]), math.exp(point[1]), math.exp(point[2])
-    chain, chain_log_det = _chain(series.shape, persistence, sd)
-    known = precision.ravel() > 0
-    weight = np.where(known, 1 / (1 / np.maximum(precision.ravel(), 1e-12) + noise_sd**2), 0.0)
+    drift_variance, noise_variance = scale.variances(part)
+    chain, chain_log_det = _chain(part.value.shape, scale.persistence, drift_variance)
+    precision = part.precision.ravel()
+    known = precision > 0
+    weight = np.where(known, 1 / (1 / np.maximum(precision, 1e-12) + noise_variance.ravel()), 0.0)
     factor = cholesky_banded(chain + np.stack([np.zeros_like(weight), weight]), check_finite=False)
-    plain = np.concatenate([np.where(known, series.ravel(), 0.0)[:, None], np.tile(columns, (len(series), 1))], axis=1)
+    value = np.where(known, part.value.ravel(), 0.0)[:, None]
+    plain = np.concatenate([value, np.tile(part.design, (len(part.value), 1))], axis=1)
     block = plain * weight[:, None]
     inner = cho_solve_banded((factor, False), block, check_finite=False)
-    apart = (*series.shape, plain.shape[1])
-    left, right = block.reshape(apart), (plain - inner).reshape(apart)
-    gram = np.einsum("rti,rtj->rij", left, right)
+    apart = (*part.value.shape, plain.shape[1])
+    gram = np.einsum("rti,rtj->rij", block.reshape(apart), (plain - inner).reshape(apart))
     log_det = 2 * float(np.log(factor[1]).sum()) - chain_log_det - float(np.log(weight[known]).sum())
     covariance = np.linalg.inv(gram[:, 1:, 1:])
     weights = np.einsum("rij,rj->ri", covariance, gram[:, 1:, 0])
@@ -79,58 +143,62 @@ def _solve(series: Floats, precision: Floats, columns: Floats, point: Floats) ->
     return log_likelihood, weights, covariance
 
 
-def _chain(shape: tuple[int, ...], persistence: float, sd: float) -> tuple[Floats, float]:
+def _chain(shape: tuple[int, ...], persistence: float, variance: Floats) -> tuple[Floats, float]:
     """Inverse covariance of R independent AR(1) chains of T hours, laid end to end, and its log determinant.
 
-    The form is LAPACK's upper band, shape (2, R * T); chains do not touch, so the link before each is 0.
+    `variance` (R,) is stationary. The form is LAPACK's upper band, shape (2, R * T); chains do not touch, so the link
+    before each is 0.
     """
     chains, hours = shape
-    innovation = sd**2 * (1 - persistence**2)
+    innovation = 1 - persistence**2
     diagonal = np.full(hours, (1 + persistence**2) / innovation)
-    diagonal[[0, -1]] = 1 / innovation if hours > 1 else 1 / sd**2
+    diagonal[[0, -1]] = 1 / innovation if hours > 1 else 1.0
     beside = np.full(hours, -persistence / innovation)
     beside[0] = 0.0
-    log_det = -chains * ((hours - 1) * math.log(innovation) + 2 * math.log(sd))
-    return np.stack([np.tile(beside, chains), np.tile(diagonal, chains)]), log_det
+    log_det = -chains * (hours - 1) * math.log(innovation) - hours * float(np.log(variance).sum())
+    return np.stack([np.outer(1 / variance, band).ravel() for band in (beside, diagonal)]), log_det
 
 
-def _plain_sd(series: Floats, precision: Floats) -> float:
+def _plain_sd(part: LevelSeries) -> float:
+    value, precision = part.value, part.precision
     known = precision > 0
-    centre = (series * precision).sum(axis=1, keepdims=True) / np.maximum(precision.sum(axis=1, keepdims=True), 1e-12)
-    excess = (((series - centre) ** 2)[known]).mean() - (1 / precision[known]).mean()
+    centre = (value * precision).sum(axis=1, keepdims=True) / np.maximum(precision.sum(axis=1, keepdims=True), 1e-12)
+    excess = (((value - centre) ** 2)[known]).mean() - (1 / precision[known]).mean()
     return math.sqrt(max(float(excess), 1e-5))
 
 
-def _innovation_correlation(residual: Floats, precision: Floats, point: Floats) -> float:
+def _innovation_correlation(part: LevelSeries, weights: Floats, scale: _Scale) -> float:
     """Correlation of successive one-step surprises, from a Kalman filter run once per series."""
-    persistence, sd, noise_sd = _expit(point[0]), math.exp(point[1]), math.exp(point[2])
+    persistence = scale.persistence
+    drift_variance, noise_variance = scale.variances(part)
+    residual = part.value - weights @ part.design.T
     pairs: list[tuple[float, float]] = []
-    for values, known in zip(residual, precision, strict=True):
-        state, variance, before = 0.0, sd**2, None
-        for value, weight in zip(values.tolist(), known.tolist(), strict=True):
+    for values, known, noise, whole in zip(residual, part.precision, noise_variance, drift_variance, strict=True):
+        state, variance, before = 0.0, float(whole), None
+        for value, weight, hourly in zip(values.tolist(), known.tolist(), noise.tolist(), strict=True):
             surprise = None
             if weight > 0:
-                total = variance + noise_sd**2 + 1 / weight
+                total = variance + hourly + 1 / weight
                 surprise = (value - state) / math.sqrt(total)
                 gain = variance / total
                 state, variance = state + gain * (value - state), variance * (1 - gain)
                 if before is not None:
                     pairs.append((before, surprise))
             before = surprise
-            state, variance = persistence * state, persistence**2 * variance + sd**2 * (1 - persistence**2)
+            state, variance = persistence * state, persistence**2 * variance + float(whole) * (1 - persistence**2)
     if len(pairs) < 3:
         return 0.0
     return float(np.corrcoef(np.array(pairs).T)[0, 1])
 
 
+def _each(back: Callable[[float], float], ends: Ends) -> Ends:
+    return back(ends[0]), back(ends[1]), back(ends[2])
+
+
 def _sd(log_sd: float) -> float:
     """The lower bound of the search means none at all."""
-    return 0.0 if log_sd <= _BOUNDS[1][0] + 1e-6 else math.exp(log_sd)
+    return 0.0 if log_sd <= _LOG_SD[0] + _NONE_AT_ALL else math.exp(log_sd)
 
 
 def _expit(x: float) -> float:
     return 1 / (1 + math.exp(-x))
-
-
-def _logit(p: float) -> float:
-    return math.log(p / (1 - p))

@@ -89,7 +89,7 @@ def _statistics(estimates: _Estimates) -> Statistics:
     }
     prices: Statistics = {
         "response.price_value_correlation": estimates.correlation,
-        "price.level_micros": _level(estimates.prices, estimates.landscapes),
+        "price.level_micros": _level(estimates.prices, estimates.landscapes, estimates.moves),
         "price.segment_log_sd": estimates.prices.log_sd,
         "price.common_drift_sd": estimates.moves.common_drift_sd,
         "price.segment_drift_sd": estimates.moves.segment_drift_sd,
@@ -148,8 +148,11 @@ def _refuse_empty(statistics: Statistics, estimates: _Estimates) -> None:
     )
 
 
-def _level(prices: SegmentPrices, landscapes: LandscapeFit | TooLittle) -> Fitted | TooLittle:
-    """Mean price of the typical segment: exp of the mean log level, times the mean of price over exp(level)."""
+def _level(prices: SegmentPrices, landscapes: LandscapeFit | TooLittle, moves: PriceMoves) -> Fitted | TooLittle:
+    """Mean price of the typical segment: exp of the mean log level, times the mean of price over exp(level).
+
+    The market adds wave, drift and noise to the level, so what they add to the log's mean price is taken out.
+    """
     if isinstance(landscapes, TooLittle):
         return landscapes
     used = prices.precision > 0
@@ -157,15 +160,15 @@ def _level(prices: SegmentPrices, landscapes: LandscapeFit | TooLittle) -> Fitte
         reason = "no segment has enough prices for a level of its own: name fewer, larger segments"
         return TooLittle(observations=0, reason=reason)
     level, noise = prices.level[used], 1 / prices.precision[used]
-    centre, error = float(level[0]), math.sqrt(float(noise[0]))
+    centre, half = float(level[0]), _Z * math.sqrt(float(noise[0]))
     if len(level) > 1:
         spread = spread_net_of_noise(level, noise)
-        centre, error = spread.mean, spread.mean_std_error
-    mean = landscapes.pooled.mean_price
+        centre, half = spread.mean, spread.mean_half_width
+    mean = landscapes.pooled.mean_price * math.exp(-moves.mean_log_rise)
     return Fitted(
         value=mean * math.exp(centre),
-        interval_low=mean * math.exp(centre - _Z * error),
-        interval_high=mean * math.exp(centre + _Z * error),
+        interval_low=mean * math.exp(centre - half),
+        interval_high=mean * math.exp(centre + half),
         observations=int(used.sum()),
         goodness=landscapes.pooled.max_error,
         method="mean price of the typical segment, within reach of the bids; goodness: distance between knots and"

@@ -1,22 +1,34 @@
 """Fit on one half of a log's hours and compare on the other: prices, volumes, click rates."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from pydantic import NonNegativeInt
 
+from gaelp.arrays import Floats
 from gaelp.config.base import Frozen
 from gaelp.errors import DataError
 from gaelp.market.calibration.chance import PriceJudgement, judge_price
 from gaelp.market.calibration.fitted import TooLittle
 from gaelp.market.calibration.goodness import PriceComparison, compare
+from gaelp.market.calibration.knots import KnotFit
 from gaelp.market.calibration.landscapes import PRICES_MIN, fit_landscapes, ratio_curve
 from gaelp.market.calibration.log_frame import BidLog, keep_hours
 from gaelp.market.calibration.price_signals import fit_segment_prices
 from gaelp.market.calibration.responses import fit_click_rates
 from gaelp.market.calibration.volume import fit_volume, hour_counts
 
-__all__ = ["ClickComparison", "HalfSplitReport", "VolumeComparison", "half_split_report", "split_half"]
+__all__ = [
+    "ClickComparison",
+    "HalfSplitReport",
+    "PriceFit",
+    "VolumeComparison",
+    "compare_prices",
+    "fit_prices",
+    "half_split_report",
+    "split_half",
+]
 
 
 class VolumeComparison(Frozen):
@@ -62,7 +74,8 @@ def split_half(log: BidLog, rng: np.random.Generator) -> tuple[BidLog, BidLog]:
 def half_split_report(log: BidLog, rng: np.random.Generator) -> HalfSplitReport:
     """Fit on one half of the hours and compare on the other."""
     fitted, held_out = split_half(log, rng)
-    price = _compare_prices(fitted, held_out)
+    prices = fit_prices(fitted)
+    price = prices if isinstance(prices, TooLittle) else compare_prices(prices, held_out)
     judgement = None if isinstance(price, TooLittle) else judge_price(price, log, fitted.rows, rng)
     clicks = _compare_clicks(fitted, held_out)
     return HalfSplitReport(
@@ -79,18 +92,29 @@ def half_split_report(log: BidLog, rng: np.random.Generator) -> HalfSplitReport:
     )
 
 
-def _compare_prices(fitted: BidLog, held_out: BidLog) -> PriceComparison | TooLittle:
-    """All segments together, each price over its segment's typical price in the fitted half."""
-    level = fit_segment_prices(fitted).level
-    landscapes = fit_landscapes(fitted, level)
-    if isinstance(landscapes, TooLittle):
-        return landscapes
+@dataclass(frozen=True, slots=True)
+class PriceFit:
+    """Prices of one part of a log."""
+
+    level: Floats  # (S,) log micros of each segment
+    landscape: KnotFit  # of all segments together, each price over its segment's typical price
+
+
+def fit_prices(log: BidLog) -> PriceFit | TooLittle:
+    """Fit the part of a log that others are compared with."""
+    level = fit_segment_prices(log).level
+    landscapes = fit_landscapes(log, level)
+    return landscapes if isinstance(landscapes, TooLittle) else PriceFit(level, landscapes.pooled)
+
+
+def compare_prices(fit: PriceFit, held_out: BidLog) -> PriceComparison | TooLittle:
+    """All segments together, each price over its segment's typical price in the fitted part."""
     prices_seen = int(held_out.price_known.sum())
     if prices_seen < PRICES_MIN:
         return TooLittle(
             observations=prices_seen, reason=f"{prices_seen} prices seen in the held-out half, {PRICES_MIN} needed"
         )
-    return compare(landscapes.pooled.landscape, ratio_curve(held_out, level), level=landscapes.pooled.mean_price)
+    return compare(fit.landscape.landscape, ratio_curve(held_out, fit.level), level=fit.landscape.mean_price)
 
 
 def _compare_volume(fitted: BidLog, held_out: BidLog) -> VolumeComparison:

@@ -7,11 +7,12 @@ from itertools import combinations
 
 import numpy as np
 from scipy.stats import chi2
+from scipy.stats import t as student
 
 from gaelp.arrays import Bools, Floats
 from gaelp.market.calibration.fitted import CONFIDENCE
 
-__all__ = ["Likelihood", "Maximum", "maximise", "profile_interval"]
+__all__ = ["Likelihood", "Maximum", "few_units_drop", "maximise", "profile_interval"]
 
 _DROP = float(chi2.ppf(CONFIDENCE, 1)) / 2  # log-likelihood a parameter may lose and stay inside its interval
 _PLACE = 0.02  # precision of an interval's ends, on the parameter's own (log or logit) scale
@@ -37,7 +38,7 @@ def maximise(
 ) -> Maximum:
     """The highest log-likelihood within bounds, climbing from `start` by damped Newton steps; stops at `enough`.
 
-    Made for one to three parameters on log or logit scales, where numerical second derivatives are cheap.
+    Made for one to four parameters on log or logit scales, where numerical second derivatives are cheap.
     """
     low, high = np.array(bounds, float).T
     point = np.clip(np.asarray(start, float), low, high)
@@ -96,11 +97,16 @@ def _climb(
     return point, 0.0
 
 
-def profile_interval(log_likelihood: Likelihood, maximum: Maximum, index: int, bounds: Bounds) -> tuple[float, float]:
-    """Values of one parameter that the data do not rule out at 95%, the others set to their best."""
+def profile_interval(
+    log_likelihood: Likelihood, maximum: Maximum, index: int, bounds: Bounds, *, drop: float = _DROP
+) -> tuple[float, float]:
+    """Values of one parameter that the data do not rule out at 95%, the others set to their best.
+
+    `drop` is the log-likelihood that a value inside may lose; the default is right for many observations.
+    """
     others = [i for i in range(len(bounds)) if i != index]
     rest_bounds = [bounds[i] for i in others]
-    needed = maximum.value - _DROP
+    needed = maximum.value - drop
     start = maximum.point[others]
 
     def is_inside(value: float) -> bool:
@@ -120,6 +126,12 @@ def profile_interval(log_likelihood: Likelihood, maximum: Maximum, index: int, b
     lower = _edge(is_inside, centre, low)
     start = maximum.point[others]
     return lower, _edge(is_inside, centre, high)
+
+
+def few_units_drop(units: int) -> float:
+    """The drop for a correlation or slope seen in few units: what Student's t with 2 parameters allows."""
+    degrees = max(units - 2, 1)
+    return units / 2 * math.log1p(float(student.ppf(0.5 + CONFIDENCE / 2, degrees)) ** 2 / degrees)
 
 
 def _edge(is_inside: Callable[[float], bool], centre: float, bound: float) -> float:

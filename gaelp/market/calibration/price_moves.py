@@ -1,12 +1,11 @@
 """How price levels move in time: the daily wave, drift of all segments together and of each alone, hourly noise."""
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from gaelp.arrays import Floats, Ints
-from gaelp.market.calibration.drift import DriftFit, fit_drift
+from gaelp.market.calibration.drift import DriftFit, LevelSeries, fit_drift
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.harmonic import Wave, amplitude_net_of_noise, day_wave
 from gaelp.market.calibration.log_frame import BidLog
@@ -32,6 +31,7 @@ class PriceMoves:
     hourly_noise_sd: Fitted | TooLittle
     diurnal_amplitude: Fitted | TooLittle
     peak_hour: float | None  # of the daily wave
+    mean_log_rise: float  # of the mean price, by moves of the level: busy hours may be dear, and exp is convex
 
 
 def fit_price_moves(log: BidLog, prices: SegmentPrices, rivals: RivalSpec) -> PriceMoves:
@@ -48,15 +48,23 @@ def fit_price_moves(log: BidLog, prices: SegmentPrices, rivals: RivalSpec) -> Pr
         few = TooLittle(
             observations=seen_hours, reason=f"{counted(seen_hours, 'hour')} with prices seen, {HOURS_MIN} needed"
         )
-        return PriceMoves(few, few, few, few, few, few, None)
+        return PriceMoves(few, few, few, few, few, few, None, 0.0)
     hour = (covered % 24).astype(float)
     pause = -rivals.depth / (1 + np.exp(rivals.around_hour - hour))
     common = np.where(total > 0, (weight * moved).sum(axis=0) / np.maximum(total, 1e-12), 0.0) - pause
     timeline = covered - covered[0]
-    design = day_wave(np.arange(covered[0], covered[-1] + 1, dtype=float) % 24)
-    drift = fit_drift(_laid_out(common[None], timeline), _laid_out(total[None], timeline), design)
-    own, own_share = _segment_drift(moved, weight, timeline, drift.persistence[0])
-    return _moves(drift, own, own_share, common, total, hour)
+    own, own_share = _own_series(moved, weight, timeline)
+    noise_share = np.ones_like(total) if own is None else own_share
+    series = LevelSeries(
+        value=_laid_out(common[None], timeline),
+        precision=_laid_out(total[None], timeline),
+        design=day_wave(np.arange(covered[0], covered[-1] + 1, dtype=float) % 24),
+        common=True,
+        own_share=np.full(1, 0.0 if own is None else float(own_share[total > 0].mean())),
+        noise_share=_laid_out(noise_share[None], timeline),
+    )
+    drift = fit_drift([series] if own is None else [series, own])
+    return _moves(drift, own is not None, common, total, hour)
 
 
 def _laid_out(values: Floats, timeline: Ints) -> Floats:
@@ -66,45 +74,37 @@ def _laid_out(values: Floats, timeline: Ints) -> Floats:
     return full
 
 
-def _segment_drift(moved: Floats, weight: Floats, timeline: Ints, persistence: float) -> tuple[DriftFit | None, float]:
-    """Drift of segments around the common one, and the share of it that the common series still holds."""
+def _own_series(moved: Floats, weight: Floats, timeline: Ints) -> tuple[LevelSeries | None, Floats]:
+    """Distances of segments from the mean over segments; and the share (T,) of a segment's variance in that mean."""
     span = int(timeline[-1]) + 1
+    all_part = weight / np.maximum(weight.sum(axis=0), 1e-12)
+    in_mean = (all_part**2).sum(axis=0)
     enough = np.flatnonzero((weight > 0).sum(axis=1) >= HOURS_MIN)
     if len(enough) < 2:
-        return None, 0.0
+        return None, in_mean
     strongest = enough[np.argsort(-weight[enough].sum(axis=1))][: max(_CELLS_MAX // span, 2)]
     moved, weight = moved[strongest], weight[strongest]
     total = weight.sum(axis=0)
     part = weight / np.maximum(total, 1e-12)
-    apart = moved - (part * moved).sum(axis=0)
     # Sampling variance of a difference from a precision-weighted mean; alone in its hour, a segment says nothing.
     known = (weight > 0) & (part < 1 - 1e-9)
     variance = 1 / np.where(known, weight, 1.0) - 1 / np.maximum(total, 1e-12)
     precision = np.where(known, 1 / np.maximum(variance, 1e-12), 0.0)
-    drift = fit_drift(
-        _laid_out(np.where(known, apart, 0.0), timeline),
-        _laid_out(precision, timeline),
-        np.ones((span, 1)),
-        persistence=min(max(persistence, 0.02), 0.999),
+    # The mean taken out holds a part of each segment: the more a segment weighs, the less of its moves is left.
+    left = np.where(known, 1 - 2 * part + (part**2).sum(axis=0), 0.0)
+    series = LevelSeries(
+        value=_laid_out(np.where(known, moved - (part * moved).sum(axis=0), 0.0), timeline),
+        precision=_laid_out(precision, timeline),
+        design=np.ones((span, 1)),
+        common=False,
+        own_share=left.sum(axis=1) / np.maximum(known.sum(axis=1), 1),
+        noise_share=_laid_out(left, timeline),
+        weight=float((1 - part)[known].mean()) if known.any() else 1.0,
     )
-    return _unmixed(drift, part, precision), float((part**2).sum(axis=0)[total > 0].mean())
+    return (series if known.any() else None), in_mean
 
 
-def _unmixed(drift: DriftFit, part: Floats, precision: Floats) -> DriftFit:
-    """Undo that each series lost its own part of the mean taken out: the more a segment weighs, the more it lost."""
-    left = 1 - 2 * part + (part**2).sum(axis=0)
-    information = (1 / (1 / np.maximum(precision, 1e-12) + drift.noise_sd[0] ** 2 + drift.sd[0] ** 2)) ** 2
-    scale = 1 / math.sqrt(float((information * left).sum() / information.sum()))
-    return replace(drift, sd=_scaled(drift.sd, scale), noise_sd=_scaled(drift.noise_sd, scale))
-
-
-def _scaled(ends: tuple[float, float, float], scale: float) -> tuple[float, float, float]:
-    return ends[0] * scale, ends[1] * scale, ends[2] * scale
-
-
-def _moves(
-    drift: DriftFit, own: DriftFit | None, own_share: float, common: Floats, total: Floats, hour: Floats
-) -> PriceMoves:
+def _moves(drift: DriftFit, has_own: bool, common: Floats, total: Floats, hour: Floats) -> PriceMoves:
     hours = int((total > 0).sum())
     goodness = abs(drift.innovation_correlation)
     method = "restricted likelihood of AR(1) drift, noise and daily wave in hourly log levels; goodness: correlation"
@@ -114,24 +114,24 @@ def _moves(
         float(drift.weights[0, 2]),
         float(drift.covariance[0, 1, 1] + drift.covariance[0, 2, 2]) / 2,
     )
-    segment: Fitted | TooLittle = TooLittle(observations=hours, reason="fewer than 2 segments with prices in 48 hours")
-    noise, remaining = drift.noise_sd, (0.0, 0.0, 0.0)
-    if own is not None:
-        segment = _statistic(own.sd, hours, abs(own.innovation_correlation), method)
-        noise = own.noise_sd
-        remaining = (own_share * segment.value**2,) * 3
-    sd = tuple(math.sqrt(max(end**2 - left, 0.0)) for end, left in zip(drift.sd, remaining, strict=True))
-    kept = drift.persistence
-    fresh = math.sqrt(1 - kept[0] ** 2)
+    alone = TooLittle(observations=hours, reason="fewer than 2 segments with prices in 48 hours")
     return PriceMoves(
-        common_drift_sd=_statistic((sd[0], sd[1], sd[2]), hours, goodness, method),
-        segment_drift_sd=segment,
-        drift_persistence=_statistic(kept, hours, goodness, method),
-        innovation_sd=_statistic((sd[0] * fresh, sd[1] * fresh, sd[2] * fresh), hours, goodness, method),
-        hourly_noise_sd=_statistic(noise, hours, goodness, method),
+        common_drift_sd=_statistic(drift.common_sd, hours, goodness, method),
+        segment_drift_sd=_statistic(drift.own_sd, hours, goodness, method) if has_own else alone,
+        drift_persistence=_statistic(drift.persistence, hours, goodness, method),
+        innovation_sd=_statistic(drift.innovation_sd, hours, goodness, method),
+        hourly_noise_sd=_statistic(drift.noise_sd, hours, goodness, method),
         diurnal_amplitude=_diurnal(wave, common, total, hour),
         peak_hour=wave.peak_hour,
+        mean_log_rise=_mean_log_rise(drift, wave, total, hour),
     )
+
+
+def _mean_log_rise(drift: DriftFit, wave: Wave, total: Floats, hour: Floats) -> float:
+    shape = day_wave(hour)[:, 1:] @ np.array([wave.cosine, wave.sine])
+    rise = float((total * np.exp(shape)).sum() / total.sum())
+    spread = drift.common_sd[0] ** 2 + drift.own_sd[0] ** 2 + drift.noise_sd[0] ** 2
+    return float(np.log(rise)) + spread / 2
 
 
 def _statistic(ends: tuple[float, float, float], observations: int, goodness: float, method: str) -> Fitted:

@@ -9,6 +9,7 @@ from gaelp.arrays import Bools, Floats, Ints
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.price_levels import PriceLevels, log_prices, price_levels
+from gaelp.market.calibration.price_shifts import HourlyPrices, shifted_levels
 from gaelp.market.calibration.rates import fit_correlation
 from gaelp.market.calibration.spread import spread_net_of_noise
 
@@ -41,15 +42,24 @@ def fit_segment_prices(log: BidLog) -> SegmentPrices:
     for index, rows in enumerate(np.split(order, ends[:-1])):
         levels = price_levels(value[rows], known[rows], hour[rows], hours)
         hourly[:, index] = levels.level, levels.precision
-    between = _between(segment.level, segment.precision)
-    return SegmentPrices(segment.level, segment.precision, hourly[0], hourly[1], between)
+    log_bid = np.log(np.maximum(log.bid_micros, 1).astype(float))
+    auctions = HourlyPrices(value, known, log_bid, log.segment, hour)
+    hourly_level, hourly_precision = shifted_levels(auctions, hourly[0], hourly[1])
+    total = hourly_precision.sum(axis=1)
+    mean = (hourly_precision * hourly_level).sum(axis=1) / np.maximum(total, 1e-12)
+    level = _filled(np.where(total > 0, mean, segment.level), segment.precision > 0)
+    between = _between(level, segment.precision)
+    return SegmentPrices(level, segment.precision, hourly_level, hourly_precision, between)
 
 
 def segment_levels(log_value: Floats, known: Bools, segment: Ints, segments: int) -> PriceLevels:
     """Levels by segment; one whose price was hardly ever seen gets the level of the others."""
     levels = price_levels(log_value, known, segment, segments)
-    used = levels.precision > 0
-    return replace(levels, level=np.where(used, levels.level, levels.level[used].mean() if used.any() else 0.0))
+    return replace(levels, level=_filled(levels.level, levels.precision > 0))
+
+
+def _filled(level: Floats, used: Bools) -> Floats:
+    return np.where(used, level, level[used].mean() if used.any() else 0.0)
 
 
 def _between(level: Floats, precision: Floats) -> Fitted | TooLittle:

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from gaelp.arrays import Bools, Floats
 from gaelp.market.calibration.fitted import CONFIDENCE, Fitted, TooLittle
-from gaelp.market.calibration.likelihood import maximise, profile_interval
+from gaelp.market.calibration.likelihood import few_units_drop, maximise, profile_interval
 
 __all__ = ["RateFit", "fit_correlation", "fit_rates"]
 
@@ -66,7 +66,7 @@ def fit_correlation(successes: Floats, trials: Floats, standardised: Floats, wha
     if _sd(profile_interval(likelihood, best, 1, bounds)[0]) == 0:
         reason = f"rates of {what} differ by no more than chance between {len(trials)} units"
         return TooLittle(observations=total, reason=reason)
-    low, high = profile_interval(likelihood, best, 2, bounds)
+    low, high = profile_interval(likelihood, best, 2, bounds, drop=few_units_drop(len(trials)))
     without = maximise(lambda point: likelihood(np.append(point, 0.0)), best.point[:2], bounds[:2])
     return Fitted(
         value=float(best.point[2]),
@@ -101,14 +101,17 @@ def _hierarchical(successes: Floats, trials: Floats, used: Bools, what: str) -> 
     bounds = (_LOG_MEAN_BOUNDS, _LOG_SD_BOUNDS)
 
     def likelihood(point: Floats) -> float:
-        return float(_marginal(k, n, np.full(len(k), point[0]), math.exp(point[1]))[0].sum())
+        sd = math.exp(point[1])
+        # Restricted: the mean is taken out of the scatter around it, which makes that of few segments look smaller.
+        lost_with_mean = 0.5 * math.log(float((1 / (1 / (k + 0.5) + sd**2)).sum()))
+        return float(_marginal(k, n, np.full(len(k), point[0]), sd)[0].sum()) - lost_with_mean
 
     best = maximise(likelihood, (math.log(k.sum() / n.sum()), math.log(0.5)), bounds)
     low, high = profile_interval(likelihood, best, 0, bounds)
     sd_low, sd_high = profile_interval(likelihood, best, 1, bounds)
     sd = math.exp(best.point[1])
     goodness = _pearson(k, n, math.exp(best.point[0]), sd)
-    method = f"binomial-lognormal marginal likelihood of {what} over {len(k)} segments; goodness: Pearson chi-square"
+    method = f"binomial-lognormal restricted likelihood of {what} over {len(k)} segments; goodness: Pearson chi-square"
     method += " per segment, near 1 is best"
     segment_rate = np.full(len(trials), math.exp(best.point[0]))
     segment_rate[used] = np.exp(_marginal(k, n, np.full(len(k), best.point[0]), sd)[1])

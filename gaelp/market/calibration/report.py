@@ -1,6 +1,7 @@
 """What a calibration found, typed: every fitted statistic, every default that was kept and why."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import NonNegativeInt
 
@@ -8,7 +9,7 @@ from gaelp.config.base import Frozen
 from gaelp.market.calibration.fitted import Fitted
 from gaelp.market.spec import MarketSpec
 
-__all__ = ["Calibration", "CalibrationReport", "KeptDefault", "LandscapeReport"]
+__all__ = ["Calibration", "CalibrationReport", "CalibrationResult", "KeptDefault", "LandscapeReport"]
 
 
 class KeptDefault(Frozen):
@@ -19,6 +20,18 @@ class KeptDefault(Frozen):
     observations: NonNegativeInt
     reason: str
     estimate: Fitted | None  # what the log said, where its interval says too little
+
+
+class CalibrationResult(Frozen):
+    """One row of the table of results: what the market file has, and where it comes from."""
+
+    statistic: str
+    value: float | None  # in the market file; None where it is not one number
+    interval_low: float | None  # of the log's estimate, used or not; None where there is none
+    interval_high: float | None
+    source: Literal["log", "base market"]
+    observations: NonNegativeInt
+    reason: str | None  # why the base market's value stays
 
 
 class LandscapeReport(Frozen):
@@ -52,6 +65,42 @@ class CalibrationReport(Frozen):
     hour_of_week_low: tuple[float, ...]
     hour_of_week_high: tuple[float, ...]
     notes: tuple[str, ...]
+
+    @property
+    def estimates(self) -> dict[str, Fitted]:
+        """Every estimate with an interval, used in the market or not."""
+        return self.statistics | {part.statistic: part.estimate for part in self.kept if part.estimate is not None}
+
+    @property
+    def results(self) -> tuple[CalibrationResult, ...]:
+        """Every statistic in one table, first those of the log."""
+        from_log = [
+            _row(path, part.value, part, "log", part.observations, None) for path, part in self.statistics.items()
+        ]
+        kept = [
+            _row(part.statistic, part.default, part.estimate, "base market", part.observations, part.reason)
+            for part in self.kept
+        ]
+        return (*from_log, *kept)
+
+
+def _row(
+    statistic: str,
+    value: float | None,
+    estimate: Fitted | None,
+    source: Literal["log", "base market"],
+    observations: int,
+    reason: str | None,
+) -> CalibrationResult:
+    return CalibrationResult(
+        statistic=statistic,
+        value=value,
+        interval_low=None if estimate is None else estimate.interval_low,
+        interval_high=None if estimate is None else estimate.interval_high,
+        source=source,
+        observations=observations,
+        reason=reason,
+    )
 
 
 @dataclass(frozen=True, slots=True)

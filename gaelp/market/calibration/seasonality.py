@@ -161,6 +161,18 @@ def _own_habit(hours: _Hours, plain: Floats, dispersion: float) -> _Effects:
     return _Effects(pulled, variance / pulled**2, float(weight.sum()), _spread(centre, noise))
 
 
+def _swing_error(log_factor: Floats, effects: tuple[_Effects, ...]) -> float:
+    """Standard error of the factors' spread, times that spread: an hour of day's error is shared by all days.
+
+    Counts vary in proportion to their mean, so the error of a small effect is not larger in its logarithm.
+    """
+    by_hour, by_day, own = effects
+    week = log_factor.reshape(7, 24)
+    squares = float((week.sum(axis=0) ** 2 * by_hour.variance * by_hour.effect**2).sum())
+    squares += float((week.sum(axis=1) ** 2 * by_day.variance * by_day.effect**2).sum())
+    return math.sqrt(squares + float((log_factor**2 * own.variance).sum())) / 168
+
+
 def _result(hours: _Hours, factor: Floats, variance: Floats, effects: tuple[_Effects, ...]) -> HourFactors:
     mean = hours.exposure * factor[hours.cell]
     mean *= hours.count.sum() / mean.sum()
@@ -169,7 +181,7 @@ def _result(hours: _Hours, factor: Floats, variance: Floats, effects: tuple[_Eff
     half = _Z * np.sqrt(variance)
     log_factor = np.log(factor)
     sd = float(log_factor.std())
-    error = math.sqrt(float(((log_factor - log_factor.mean()) ** 2 * variance).mean()) / 168) / max(sd, 1e-9)
+    error = _swing_error(log_factor - log_factor.mean(), effects) / max(sd, 1e-9)
     low, high = max(sd - _Z * error, 0.0), sd + _Z * error
     if not any(part.spread[0] for part in effects):
         low, high = 0.0, max(high, math.hypot(*(part.spread[1] for part in effects)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm
+from scipy.stats import t as student
 
 from gaelp.arrays import Floats
 from gaelp.market.calibration.fitted import CONFIDENCE
@@ -20,7 +21,9 @@ class Spread:
     """Groups drawn around a mean with a standard deviation of their own, seen with known noise."""
 
     mean: float
-    mean_std_error: float
+    mean_half_width: (
+        float  # of the mean's 95% interval; few groups say little about their own spread, hence Student's t
+    )
     sd: float
     sd_low: float
     sd_high: float
@@ -38,7 +41,7 @@ def spread_net_of_noise(estimate: Floats, noise_variance: Floats) -> Spread:
     mean = float((weight * estimate).sum() / weight.sum())
     return Spread(
         mean=mean,
-        mean_std_error=1 / math.sqrt(float(weight.sum())),
+        mean_half_width=float(student.ppf(1 - tail, degrees)) / math.sqrt(float(weight.sum())),
         sd=math.sqrt(variance),
         sd_low=math.sqrt(low),
         sd_high=math.sqrt(high),

@@ -106,13 +106,13 @@ def _fit_levels(
     noise = 1 / total + dispersion * (mean[used] ** 2).sum(axis=1) / mean[used].sum(axis=1) ** 2
     explained = 1 - float(((counts - mean) ** 2).sum() / max(((counts - counts.mean()) ** 2).sum(), 1e-12))
     if used.sum() < SEGMENTS_MIN:
-        level, error = float(segment_per_hour[used].mean()), math.sqrt(float(noise.mean() / used.sum()))
+        level, half = float(segment_per_hour[used].mean()), _Z * math.sqrt(float(noise.mean() / used.sum()))
         reason = f"{int(used.sum())} segments seen, {SEGMENTS_MIN} needed for their spread"
         spread: Fitted | TooLittle = TooLittle(observations=int(used.sum()), reason=reason)
         method = "mean volume of a segment"
     else:
         between = spread_net_of_noise(np.log(segment_per_hour[used]), noise)
-        level, error = math.exp(between.mean), between.mean_std_error
+        level, half = math.exp(between.mean), between.mean_half_width
         spread = Fitted(
             value=between.sd,
             interval_low=between.sd_low,
@@ -124,8 +124,8 @@ def _fit_levels(
         method = "volume of the typical (median) segment"
     per_hour = Fitted(
         value=level,
-        interval_low=level * math.exp(-_Z * error),
-        interval_high=level * math.exp(_Z * error),
+        interval_low=level * math.exp(-half),
+        interval_high=level * math.exp(half),
         observations=hours,
         goodness=explained,
         method=method + "; goodness: share of the variance of segment-hours explained, 1 is best",

@@ -201,37 +201,3 @@ def test_what_the_bids_could_not_reach_is_noted(contested_calibration, won_calib
 def test_the_same_log_gives_the_same_market(simulate, base):
     log = simulate(9, segments=5, days=2, per_hour=20.0)
     assert calibrate(log, name="mine", base=base) == calibrate(log, name="mine", base=base)
-
-
-@pytest.mark.slow
-def test_intervals_of_all_statistics_hold_the_truth_about_as_often_as_they_say(simulate, base):
-    truth = {
-        "volume.segment_log_sd": 0.5,
-        "volume.overdispersion": 0.15,
-        "response.click_log_sd": 0.5,
-        "response.conversion_rate": 0.1,
-        "response.daypart_amplitude": 0.3,
-        "response.price_value_correlation": 0.4,
-        "delay.mean_hours": 8.0,
-        "delay.immediate_share": 0.3,
-        "price.level_micros": 2000.0,
-        "price.segment_log_sd": 0.4,
-        "price.common_drift_sd": 0.1,
-        "price.segment_drift_sd": 0.06,
-        "price.drift_persistence": 0.9,
-        "price.hourly_noise_sd": 0.05,
-        "price.diurnal_amplitude": 0.2,
-    }
-    held = dict.fromkeys(truth, 0)
-    logs = 40
-    for seed in range(logs):
-        log = simulate(seed, segments=16, days=10, per_hour=25.0, bid_log_offset=0.5 if seed % 2 else None)
-        report = calibrate(log, name="again", base=base).report
-        # Also what was not taken over: intervals that are kept because they exclude 0 would not be a fair sample.
-        calibration = report.statistics | {part.statistic: part.estimate for part in report.kept if part.estimate}
-        for path, value in truth.items():
-            held[path] += calibration[path].interval_low <= value <= calibration[path].interval_high
-    assert sum(held.values()) / (logs * len(truth)) > 0.9, held
-    # The hour's own noise is read a little low (0.046 for 0.05), so its interval misses the truth more often.
-    assert held.pop("price.hourly_noise_sd") >= 0.7 * logs, held
-    assert min(held.values()) >= 0.8 * logs, held
