@@ -18,7 +18,7 @@ from gaelp.agents.catalog import ActionKind, AgentKind
 from gaelp.agents.learner import BoxActions, Spaces, Update, random_streams, refuse_other_state
 from gaelp.agents.scaling import changed
 from gaelp.config.base import Frozen
-from gaelp.errors import BadInput, Refused
+from gaelp.errors import BadInput, GaelpError, Refused
 from gaelp.experience.collect import Step, refuse_not_finite
 from gaelp.experience.saved import copies, tensor_of, tensors_of
 
@@ -61,7 +61,10 @@ class BatchLearner(ABC, Generic[OwnConfig]):
 
     def _checked(self, parameters: object) -> dict[str, Tensor]:
         if not isinstance(parameters, dict) or not all(isinstance(value, Tensor) for value in parameters.values()):
-            raise TypeError(f"start returned {parameters!r:.80}; allowed: a dict of tensors by name")
+            raise GaelpError(
+                f"your agent {self.name} returned {parameters!r:.80} from start; allowed: a dict of tensors by name."
+                f" Correct start in {type(self).__module__}."
+            )
         return parameters
 
     @abstractmethod

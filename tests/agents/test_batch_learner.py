@@ -186,6 +186,13 @@ def test_an_error_in_any_other_method_is_named_too(method):
         numbers(kind).act(torch.zeros(4, 3), explore=method == "explored_actions")
 
 
+@pytest.mark.parametrize("returned", [[1], {"weights": 1.0}])
+def test_first_parameters_that_are_no_tensors_by_name_are_the_agents_mistake(returned):
+    kind = type("Broken", (Numbers,), {"start": lambda self: returned})
+    with pytest.raises(GaelpError, match=r"your agent mine returned .* from start; allowed: a dict of tensors by name"):
+        numbers(kind)
+
+
 @pytest.mark.parametrize("problem", [MemoryError(), RuntimeError("CUDA out of memory"), Refused("no")])
 def test_too_little_memory_and_the_errors_of_gaelp_are_left_to_the_loop(problem):
     learner = full(Failing)
