@@ -21,7 +21,7 @@ from gaelp.market.market import Market, seeds_from
 from gaelp.market.view import Action
 from gaelp.market.world import DAY_HOURS, draw_world
 
-__all__ = ["CHANNELS", "PublicFigures", "RealismRow", "measure_realism"]
+__all__ = ["CHANNELS", "PublicFigure", "PublicFigures", "PublicRange", "RealismRow", "measure_realism"]
 
 MarketChannel = Literal["display", "search"]
 CHANNELS: tuple[MarketChannel, ...] = ("display", "search")

@@ -23,6 +23,7 @@ __all__ = [
     "PolicyResult",
     "campaign_figures",
     "compare",
+    "compare_played",
     "headroom",
     "lead",
 ]
