@@ -1,4 +1,4 @@
-"""How often calibration's 95% intervals hold the truth, over many logs drawn from a known one."""
+"""How often calibration's 95% intervals hold the truth, over many logs whose true numbers are known."""
 
 import math
 from collections.abc import Iterable, Mapping

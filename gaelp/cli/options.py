@@ -56,8 +56,8 @@ JsonOption = Annotated[
 def as_typed(name: str, config: str | None, overrides: Sequence[str] | None, objective: str | None = None) -> list[str]:
     """What was typed to mean this market, so that an advice built with it works when it is pasted."""
     settings = [word for override in overrides or () for word in ("--set", override)]
-    wish = ("--objective", objective) if objective else ()
-    return [name, *(("--config", config) if config else ()), *wish, *settings]
+    option = ("--objective", objective) if objective else ()
+    return [name, *(("--config", config) if config else ()), *option, *settings]
 
 
 def with_objective(settings: Settings, objective: str | None) -> Settings:

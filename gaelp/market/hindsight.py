@@ -22,7 +22,7 @@ from gaelp.arrays import Floats, Floats32, Ints, Ints32
 from gaelp.market.compiled import compiled, summing
 from gaelp.market.landscape import CELLS_PER_LOG, GRID_LOW, LAST_POSITION
 
-__all__ = ["NO_WISH", "Case", "Wish", "empty_case", "hindsight_optimum", "knapsack_optimum"]
+__all__ = ["NO_RETURN_DEMAND", "Case", "ReturnDemand", "empty_case", "hindsight_optimum", "knapsack_optimum"]
 
 _SPAN = 12.0  # a price of budget this far (log) from the mean return buys everything worth having, or nothing
 # Where the search starts: log price over mean return, by the log of the budget over the cost of everything.
@@ -49,14 +49,14 @@ class Case(NamedTuple):
     slope: Floats  # (days,) of that cost by log price
 
 
-class Wish(NamedTuple):
-    """What the objective asks of one campaign; see objective.py."""
+class ReturnDemand(NamedTuple):
+    """The return that the objective demands of one campaign; see objective.py."""
 
     least_price: float  # of money: 0 where only the budget limits spend, 1 for profit
     target_return: float  # value over cost of the whole flight; 0 for none
 
 
-NO_WISH = Wish(0.0, 0.0)
+NO_RETURN_DEMAND = ReturnDemand(0.0, 0.0)
 
 
 def empty_case(days: int, day_places: int) -> Case:
@@ -227,7 +227,7 @@ def hindsight_optimum(
     budget: float,
     cap: float,
     price_log: Floats,
-    wish: Wish = NO_WISH,
+    demand: ReturnDemand = NO_RETURN_DEMAND,
 ) -> tuple[float, float, float]:
     """What the optimum of one campaign is worth, what it spends, and the log price that the objective alone asks for.
 
@@ -237,9 +237,9 @@ def hindsight_optimum(
     days = len(price_log)
     everything, return_log = _means(case)
     low, high = return_log - _SPAN, return_log + _SPAN
-    floored = wish.least_price > 0.0
+    floored = demand.least_price > 0.0
     if floored:
-        low = max(low, math.log(wish.least_price))
+        low = max(low, math.log(demand.least_price))
         high = max(high, low)
     to_spend = min(budget, days * cap)
     guess = return_log + _USUAL_OFFSET + _USUAL_ELASTICITY * math.log(max(to_spend / everything, 1e-9))
@@ -249,7 +249,7 @@ def hindsight_optimum(
         shared = _price_at_least(case, best_cost, (0, days), (budget, cap), (low, high), guess)
     else:
         shared = low if caps_alone else _price_of_budget(case, best_cost, (0, days), (budget, cap), (low, high), guess)
-    worth = (math.exp(shared) - wish.least_price) * budget
+    worth = (math.exp(shared) - demand.least_price) * budget
     value, spend = 0.0, 0.0
     for day in range(days):
         price = shared
@@ -265,10 +265,10 @@ def hindsight_optimum(
         worth += won - math.exp(price) * case.cost[day]
         value += won
         spend += case.cost[day]
-    if wish.target_return > 0.0 and value < wish.target_return * spend:
-        return _optimum_at_target(case, (best_win, best_cost), (cap, wish.target_return), (shared, high), price_log)
+    if demand.target_return > 0.0 and value < demand.target_return * spend:
+        return _optimum_at_target(case, (best_win, best_cost), (cap, demand.target_return), (shared, high), price_log)
     if floored:
-        return max(worth, 0.0), spend, math.log(wish.least_price)
+        return max(worth, 0.0), spend, math.log(demand.least_price)
     return worth, spend, -math.inf
 
 
@@ -307,7 +307,7 @@ def _optimum_at_target(
     return max(value + weight * (value - target * spend) + worth, 0.0), spend, floor
 
 
-def knapsack_optimum(value: Floats, cost: Ints, budget: Ints, wish: Wish = NO_WISH) -> Floats:
+def knapsack_optimum(value: Floats, cost: Ints, budget: Ints, demand: ReturnDemand = NO_RETURN_DEMAND) -> Floats:
     """Most of the objective that each budget buys, the last item in part; items are (T, N), budgets and result (N,).
 
     Items are bought by value per cost until the money runs out, an item returns less than the least price of money, or
@@ -319,12 +319,12 @@ def knapsack_optimum(value: Floats, cost: Ints, budget: Ints, wish: Wish = NO_WI
     cost = np.take_along_axis(cost, order, axis=0)
     before = np.cumsum(cost, axis=0) - cost
     share = np.divide(budget - before, cost, out=np.ones(cost.shape), where=cost > 0).clip(0.0, 1.0)
-    if wish == NO_WISH:
+    if demand == NO_RETURN_DEMAND:
         return np.asarray((np.take_along_axis(value, order, axis=0) * share).sum(axis=0), dtype=np.float64)
     value = np.take_along_axis(value, order, axis=0)
-    missing = wish.target_return * cost - value  # what an item falls short of the target, below 0 if it exceeds it
+    missing = demand.target_return * cost - value  # what an item falls short of the target, below 0 if it exceeds it
     slack = missing - np.cumsum(missing, axis=0)  # what the items before it leave
     affordable = np.divide(slack, missing, out=np.ones(cost.shape), where=missing > 0).clip(0.0, 1.0)
-    share = np.minimum(share, affordable) if wish.target_return > 0 else share
-    gain = value - wish.least_price * cost
+    share = np.minimum(share, affordable) if demand.target_return > 0 else share
+    gain = value - demand.least_price * cost
     return np.asarray((np.maximum(gain, 0.0) * share).sum(axis=0), dtype=np.float64)

@@ -19,7 +19,7 @@ from gaelp.arrays import Bools, Floats, Floats32, Ints, Ints32
 from gaelp.config.objective import VALUE, Objective
 from gaelp.errors import ActionError, DataError
 from gaelp.market.auction_log import AuctionLog
-from gaelp.market.hindsight import Wish, knapsack_optimum
+from gaelp.market.hindsight import ReturnDemand, knapsack_optimum
 from gaelp.market.landscape import build_landscapes
 from gaelp.market.objective import least_price, target_return
 from gaelp.market.personas import neutral_table
@@ -70,7 +70,7 @@ class AuctionReplay:
             np.where(self._for_sale, self._value_micros, 0.0),
             self._price_micros,
             self.brief.budget_micros,
-            Wish(least_price(objective), float(target[0])),  # every episode has the same value of a click
+            ReturnDemand(least_price(objective), float(target[0])),  # every episode has the same value of a click
         )
         self.reset()
 

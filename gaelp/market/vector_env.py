@@ -71,8 +71,8 @@ class AdMarketVectorEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDA
         if num_envs < 1:
             raise ConfigError(f"num_envs={num_envs} is too few; allowed: 1 and more. Give at least one campaign.")
         if not isinstance(market, Market):
-            wish = objective_from_text(objective) if objective else VALUE
-            market = build_market(load_market_spec(market), load_persona_table(personas), wish)
+            chosen = objective_from_text(objective) if objective else VALUE
+            market = build_market(load_market_spec(market), load_persona_table(personas), chosen)
         elif objective is not None:
             raise ConfigError(f"objective={objective!r} with a market that is built: give its name, or only the market")
         if truncate_hours is not None and not 0 < truncate_hours <= market.hours:

@@ -22,7 +22,7 @@ from gaelp.market.episode_rows import (
     empty_rows,
 )
 from gaelp.market.exponential import exp
-from gaelp.market.hindsight import Case, Wish, empty_case, hindsight_optimum
+from gaelp.market.hindsight import Case, ReturnDemand, empty_case, hindsight_optimum
 from gaelp.market.landscape import GRID_POINTS, Landscapes
 from gaelp.market.objective import least_price
 from gaelp.market.parameters import campaign_parameters
@@ -133,10 +133,10 @@ def draw_world(
     block = _Block(np.empty((_BLOCK, places), np.int32), *(np.empty((_BLOCK, places), np.float32) for _ in range(3)))
     case = empty_case(spec.days, DAY_HOURS * spec.segments)
     tables = (gamma_table(spec.volume.overdispersion), landscapes.best_win.ravel(), landscapes.best_cost.ravel())
-    wish = Wish(least_price(objective), objective.target_roas or 0.0)
+    demand = ReturnDemand(least_price(objective), objective.target_roas or 0.0)
     cpa_micros = float(objective.target_cpa_micros or 0)
     people, rows = _people(spec, personas, landscapes), empty_rows(spec.hours, spec.segments)
-    _draw_all(world, people, rows, case, block, tables, (wish, cpa_micros))
+    _draw_all(world, people, rows, case, block, tables, (demand, cpa_micros))
     return world
 
 
@@ -199,10 +199,10 @@ def _draw_all(
     case: Case,
     block: _Block,
     tables: tuple[Floats, Floats32, Floats32],
-    objective: tuple[Wish, float],
+    objective: tuple[ReturnDemand, float],
 ) -> None:
     gamma, best_win, best_cost = tables
-    wish, cpa_micros = objective
+    demand, cpa_micros = objective
     segments = world.volume.shape[2]
     for n in range(len(world.key)):
         key = world.key[n]
@@ -224,9 +224,9 @@ def _draw_all(
             _publish(n - n % _BLOCK, n + 1, world, block)
         budget, cap = float(world.budget_micros[n]), float(world.daily_cap_micros[n])
         if cpa_micros > 0.0:
-            wish = Wish(wish.least_price, world.conversion_value_micros[n] / cpa_micros)
+            demand = ReturnDemand(demand.least_price, world.conversion_value_micros[n] / cpa_micros)
         world.optimum_micros[n], world.optimum_spend_micros[n], world.objective_price_log[n] = hindsight_optimum(
-            case, best_win, best_cost, budget, cap, world.budget_price_log[n], wish
+            case, best_win, best_cost, budget, cap, world.budget_price_log[n], demand
         )
 
 

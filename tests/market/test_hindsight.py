@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from gaelp.config.objective import Objective
-from gaelp.market.hindsight import NO_WISH, Wish, empty_case, hindsight_optimum, knapsack_optimum
+from gaelp.market.hindsight import NO_RETURN_DEMAND, ReturnDemand, empty_case, hindsight_optimum, knapsack_optimum
 from gaelp.market.landscape import GRID, GRID_LOW, build_landscapes
 from gaelp.market.market import seeds_from
 from gaelp.market.view import Action
@@ -24,7 +24,7 @@ def small_case(rng, hours, segments, rows):
     )
 
 
-def best_by_linear_programme(case, tables, day_hours, budget, cap, wish=NO_WISH):
+def best_by_linear_programme(case, tables, day_hours, budget, cap, demand=NO_RETURN_DEMAND):
     """Every opportunity class mixes freely over all bids of the grid, under budget, daily caps and target return."""
     volume, level, value, row = case
     which = np.tile(row, len(volume) // len(row))
@@ -35,19 +35,19 @@ def best_by_linear_programme(case, tables, day_hours, budget, cap, wish=NO_WISH)
     days = [hour // day_hours == day for day in range(hour.max() // day_hours + 1)]
     money = np.array([costs.ravel()] + [(costs * day[:, None]).ravel() for day in days])
     limits = np.array([budget] + [cap] * len(days))
-    if wish.target_return:
-        money = np.vstack([money, (wish.target_return * costs - gains).ravel()])
+    if demand.target_return:
+        money = np.vstack([money, (demand.target_return * costs - gains).ravel()])
         limits = np.append(limits, 0.0)
     one_bid = np.kron(np.eye(classes), np.ones(points))
     result = linprog(
-        -(gains - wish.least_price * costs).ravel() / budget,
+        -(gains - demand.least_price * costs).ravel() / budget,
         A_ub=np.vstack([money / budget, one_bid]),
         b_ub=np.concatenate([limits / budget, np.ones(classes)]),
     )
     return -result.fun * budget
 
 
-def solved(case, tables, budget, cap, wish=NO_WISH):
+def solved(case, tables, budget, cap, demand=NO_RETURN_DEMAND):
     """The optimum of a case with two days of two hours, what it spends, and the log prices of its days."""
     volume, level, value, row = case
     solver_case, price = empty_case(2, 4), np.empty(2)
@@ -58,7 +58,7 @@ def solved(case, tables, budget, cap, wish=NO_WISH):
     )
     solver_case.start[:] = np.tile(row, 4) * len(GRID)
     flat = (tables.best_win.ravel(), tables.best_cost.ravel())
-    optimum, spend, _ = hindsight_optimum(solver_case, *flat, budget, cap, price, wish)
+    optimum, spend, _ = hindsight_optimum(solver_case, *flat, budget, cap, price, demand)
     return optimum, spend, price
 
 
@@ -76,10 +76,10 @@ def won_and_paid(case, tables, price_log):
 
 
 WISHES = {
-    "value": lambda _: NO_WISH,
-    "profit": lambda _: Wish(1.0, 0.0),
-    "target": lambda rng: Wish(0.0, float(rng.uniform(0.7, 4))),
-    "high target": lambda rng: Wish(0.0, float(rng.uniform(4, 30))),
+    "value": lambda _: NO_RETURN_DEMAND,
+    "profit": lambda _: ReturnDemand(1.0, 0.0),
+    "target": lambda rng: ReturnDemand(0.0, float(rng.uniform(0.7, 4))),
+    "high target": lambda rng: ReturnDemand(0.0, float(rng.uniform(4, 30))),
 }
 
 
@@ -92,27 +92,27 @@ def objective_case(seed, landscapes):
     return rng, (volume, level, value + rng.uniform(-1, 1.5), row), budget, budget * rng.uniform(0.3, 1.5)
 
 
-@pytest.mark.parametrize("wish", list(WISHES))
-def test_the_optimum_of_every_objective_is_that_of_the_linear_programme(landscapes, wish):
+@pytest.mark.parametrize("demand", list(WISHES))
+def test_the_optimum_of_every_objective_is_that_of_the_linear_programme(landscapes, demand):
     tables = build_landscapes(landscapes, first_price=False)
     limited = 0
     for seed in range(50):  # 200 cases with all wishes
         rng, case, budget, cap = objective_case(seed, landscapes)
-        wanted = WISHES[wish](rng)
+        wanted = WISHES[demand](rng)
         optimum, spend, _ = solved(case, tables, budget, cap, wanted)
         exact = best_by_linear_programme(case, tables, 2, budget, cap, wanted)
         assert optimum == pytest.approx(exact, rel=0.005, abs=1e-4 * budget)
         limited += spend < 0.9 * min(budget, 2 * cap)
-    assert limited > 15 or wish == "value"  # often enough it is the objective that limits spend
+    assert limited > 15 or demand == "value"  # often enough it is the objective that limits spend
 
 
-@pytest.mark.parametrize("wish", list(WISHES))
+@pytest.mark.parametrize("demand", list(WISHES))
 @given(seed=st.integers(0, 10**6), price_log=st.floats(-4, 4))
 @settings(max_examples=60, deadline=None)
-def test_no_constant_price_of_money_achieves_more_than_the_optimum(landscapes, wish, seed, price_log):
+def test_no_constant_price_of_money_achieves_more_than_the_optimum(landscapes, demand, seed, price_log):
     tables = build_landscapes(landscapes, first_price=False)
     rng, case, budget, cap = objective_case(seed, landscapes)
-    wanted = WISHES[wish](rng)
+    wanted = WISHES[demand](rng)
     optimum, _, _ = solved(case, tables, budget, cap, wanted)
     value, cost = won_and_paid(case, tables, np.full(2, price_log))
     by_day = cost.reshape(2, 4).sum(axis=1)
@@ -120,13 +120,13 @@ def test_no_constant_price_of_money_achieves_more_than_the_optimum(landscapes, w
         assert value - wanted.least_price * cost.sum() <= optimum * 1.002 + 1e-6 * budget
 
 
-@pytest.mark.parametrize("wish", list(WISHES))
+@pytest.mark.parametrize("demand", list(WISHES))
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
-def test_the_optimum_keeps_to_budget_caps_and_target_and_is_never_below_doing_nothing(landscapes, wish, seed):
+def test_the_optimum_keeps_to_budget_caps_and_target_and_is_never_below_doing_nothing(landscapes, demand, seed):
     tables = build_landscapes(landscapes, first_price=False)
     rng, case, budget, cap = objective_case(seed, landscapes)
-    wanted = WISHES[wish](rng)
+    wanted = WISHES[demand](rng)
     optimum, spend, price = solved(case, tables, budget, cap, wanted)
     value, cost = won_and_paid(case, tables, price)
     assert spend == pytest.approx(cost.sum(), rel=1e-3, abs=1e-6 * budget)
@@ -249,13 +249,15 @@ def test_the_optimum_buys_the_last_item_in_part() -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(items, st.integers(1, 60), st.sampled_from([Wish(1.0, 0.0), Wish(0.0, 0.5), Wish(0.0, 2.0)]))
-def test_the_knapsack_of_every_objective_is_the_linear_programme(items, budget, wish):
+@given(
+    items, st.integers(1, 60), st.sampled_from([ReturnDemand(1.0, 0.0), ReturnDemand(0.0, 0.5), ReturnDemand(0.0, 2.0)])
+)
+def test_the_knapsack_of_every_objective_is_the_linear_programme(items, budget, demand):
     value, cost = (np.array(column, dtype=float) for column in zip(*items, strict=True))
-    optimum = float(knapsack_optimum(value[:, None], cost[:, None].astype(np.int64), np.array([budget]), wish)[0])
+    optimum = float(knapsack_optimum(value[:, None], cost[:, None].astype(np.int64), np.array([budget]), demand)[0])
     rows, limits = [cost], [budget]
-    if wish.target_return:
-        rows.append(wish.target_return * cost - value)
+    if demand.target_return:
+        rows.append(demand.target_return * cost - value)
         limits.append(0)
-    exact = -linprog(wish.least_price * cost - value, A_ub=np.array(rows), b_ub=limits, bounds=(0, 1)).fun
+    exact = -linprog(demand.least_price * cost - value, A_ub=np.array(rows), b_ub=limits, bounds=(0, 1)).fun
     assert optimum == pytest.approx(exact, rel=1e-6, abs=1e-6)

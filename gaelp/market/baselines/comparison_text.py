@@ -21,8 +21,8 @@ MONEY_COLUMNS = ("bidder", "spend", "of budget", "value", "ROAS", "CPA", "profit
 def comparison_title(comparison: Comparison) -> str:
     """Which market and how many episodes."""
     label = f" ({comparison.label})" if comparison.label else ""
-    wish = "" if is_value(comparison.objective) else f", objective {comparison.objective.label}"
-    return f"Market {comparison.market}{label}{wish}, {comparison.episodes} held-out episodes"
+    paid_for = "" if is_value(comparison.objective) else f", objective {comparison.objective.label}"
+    return f"Market {comparison.market}{label}{paid_for}, {comparison.episodes} held-out episodes"
 
 
 def comparison_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
