@@ -21,11 +21,13 @@ LAYERS = (
     ("database",),
     ("observability",),
     ("checks",),
+    ("storage",),
+    ("importing",),
+    ("quality",),
     ("market",),
     ("experience",),
     ("agents",),
     ("training",),
-    ("storage",),
     ("history",),
     ("gates",),
     ("registry",),
@@ -34,6 +36,7 @@ LAYERS = (
     ("authority",),
     ("content",),
     ("platforms",),
+    ("jobs",),
     ("sandbox",),
     ("release",),
     ("feedback",),
@@ -54,7 +57,7 @@ OURS = {*TREES, "bench", "tests"}
 
 FRAMEWORKS = {"prefect", "prefect_ray", "apache_beam"}
 CONFIG_READERS = {"configparser", "dotenv", "pydantic_settings", "ruamel", "tomllib", "yaml"}
-DRIVERS = frozenset({"psycopg", "psycopg2", "sqlite3"})
+DRIVERS = frozenset({"duckdb", "psycopg", "psycopg2", "sqlite3"})
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 VAGUE_NAMES = {"common", "core", "helpers", "utils"}
 
