@@ -1,11 +1,11 @@
 """Change how much may be spent: anyone may lower a limit; raising one takes the signatures that the policy asks for.
 
 The order is always the same, because each step depends on the one before: check everything that can be checked; use up
-the signatures; change the books, in a transaction that checks again and remembers the signatures; write the audit log.
+the signatures; change the ledger, in a transaction that checks again and remembers the signatures; write the audit log.
 So no signature is used for what cannot be done, and nothing is recorded that has not happened. After a crash between
-two steps, repeating the command completes it: used approvals are valid again for the same action on the same books, the
-books make a signed change once, and the log gets every signed change of the books that it lacks. Books that lack what
-the log has are older or other ones, and nothing is raised on them.
+two steps, repeating the command completes it: used approvals are valid again for the same action on the same ledger,
+the ledger makes a signed change once, and the log gets every signed change of the ledger that it lacks. A ledger that
+lacks what the log has is an older or another one, and nothing is raised on it.
 """
 
 import json

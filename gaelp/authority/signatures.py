@@ -201,7 +201,7 @@ def next_open_attempt(
 
     `done` are the hashes of actions that took effect. One whose approvals were used up without taking effect is open
     while they are valid: a crash came between, and repeating the command must complete it. Not so if they were used for
-    something else, such as other books in the same place, where it may well have taken effect.
+    something else, such as another ledger in the same place, where it may well have taken effect.
     """
     for attempt in count(1):
         numbered = action.model_copy(update={"attempt": attempt})
