@@ -13,9 +13,10 @@ from flows.home_secret import password, proof
 from flows.server_record import known_api_url
 from gaelp.errors import GaelpError
 
-__all__ = ["PROOF_PATH", "NoServer", "answers", "connect", "is_own", "port_of"]
+__all__ = ["ERROR_MESSAGE", "PROOF_PATH", "NoServer", "answers", "connect", "is_own", "port_of"]
 
 PROOF_PATH = "/gaelp/proof"
+ERROR_MESSAGE = "errorMessage"  # of a form's field: what the home's server says if its pattern does not match
 _DEFAULT_PORT = 4200
 _TIMEOUT_S = 3
 

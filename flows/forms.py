@@ -8,12 +8,13 @@ import pydantic
 from prefect.input import RunInput
 from pydantic import Field
 
+from flows.connection import ERROR_MESSAGE
 from gaelp.gates.approval_effect import answer_effects, approval_effect
 from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQuestion
 from gaelp.gates.verdict_context import VerdictContext
 from gaelp.gates.verdict_table import plain_text
 from gaelp.money import MICROS_PER_UNIT
-from gaelp.phases.looks import look_text
+from gaelp.phases.looks import look_fact
 
 __all__ = ["BudgetGateForm", "GateForm", "form_for", "form_of", "prefilled", "read_answer"]
 
@@ -100,8 +101,15 @@ def _shown(question: GateQuestion) -> type[GateForm]:
         title=f"Decision: type {', '.join(others)} or {last}" if others else f"Decision: type {last}",
         description=answer_effects(question.choices),
         pattern=f"^({'|'.join(question.choices)})$",
+        json_schema_extra={ERROR_MESSAGE: f"type {', '.join(others)} or {last}" if others else f"type {last}"},
     )
-    verdict = Field(title=f"Code of the verdict ({CODE_LENGTH} characters, see above)", pattern=f"^{question.code}")
+    verdict = Field(
+        title=f"Code of the verdict ({CODE_LENGTH} characters, see above)",
+        pattern=f"^{question.code}",
+        json_schema_extra={
+            ERROR_MESSAGE: "this is not the code of the verdict: look at the verdict above and copy its code from there"
+        },
+    )
     fields: dict[str, Any] = {"decision": (str, decision), "verdict": (str, verdict)}
     return pydantic.create_model(GateForm.__name__, __base__=_FORMS.get(question.gate, GateForm), **fields)
 
@@ -109,7 +117,7 @@ def _shown(question: GateQuestion) -> type[GateForm]:
 def _text(question: GateQuestion, page: str | None, context: VerdictContext, notice: str) -> str:
     verdict = question.verdict
     effect = approval_effect(verdict.gate.follows)
-    context = context.with_fact("looks", f"{look_text(question.looks)}; attempt {question.attempt}")
+    context = context.with_fact(*look_fact(question.looks, question.attempt))
     if verdict.gate.file:
         context = context.with_fact("rules", verdict.gate.file.text)
     page_link = f"[Look at every rule, the bidders and the learning curve]({page}). " if page else ""

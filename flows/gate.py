@@ -5,6 +5,7 @@ computed again each time the run reaches the gate, and the computed one counts, 
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,7 +22,7 @@ from flows.run import GateClosed, Run
 from gaelp.clock import SystemClock
 from gaelp.errors import GaelpError, Refused, WaitingForPerson
 from gaelp.gates import judge
-from gaelp.gates.decisions import CODE_LENGTH, GateDecision, GateQuestion
+from gaelp.gates.decisions import CODE_LENGTH, GateDecision, GateQuestion, rejection_text
 from gaelp.gates.verdict_context import VerdictContext
 from gaelp.gates.verdict_table import failed_text
 from gaelp.phases.declaration import PhaseDeclaration, check_model
@@ -50,7 +51,7 @@ def pass_gate(run: Run, declared: PhaseDeclaration, previous: PhaseResult | None
         result = _result(run, declared, attempt, previous)
         decision = _decided(run, declared, result)
         if decision.choice == "reject":
-            raise GateClosed("Rejected", f"rejected by {decision.who} at gate {decision.gate}: {decision.why}")
+            raise GateClosed("Rejected", rejection_text(decision))
         get_run_logger().info("gate %s: %s by %s: %s", decision.gate, decision.choice, decision.who, decision.why)
         if decision.choice == "approve":
             return result
@@ -90,16 +91,24 @@ def _decided(run: Run, declared: PhaseDeclaration, result: PhaseResult) -> GateD
     looks = looks_so_far(run.settings, result)
     code = verdict.evidence_hash[:CODE_LENGTH]
     context = declared.context(result, run.settings.home)
-    page = show_verdict(code, verdict.outcome, result.attempt, looks, verdict=verdict, context=context)
-    if verdict.outcome == "fail" or (verdict.outcome == "inconclusive" and declared.inconclusive == "refuse"):
+    is_refused = verdict.outcome == "fail" or (verdict.outcome == "inconclusive" and declared.inconclusive == "refuse")
+    computed = question_about(declared, result, verdict, now, run.settings.gate)
+    expires = "" if is_refused else _expiry(history, computed, now)
+    page = show_verdict(code, verdict.outcome, result.attempt, looks, expires, verdict=verdict, context=context)
+    if is_refused:
         raise GateClosed("Refused", f"{failed_text(verdict)} `gaelp gate show {run.run_id}` shows every rule")
     check_model(declared, result, result.model_hash, run.settings.home)
-    computed = question_about(declared, result, verdict, now, run.settings.gate)
     computed = computed.model_copy(update={"looks": looks, "waker": run.flow_run_id})
     decision = find_decision(run.decisions, computed) or _asked(run, computed, page, context, notice)
     if decision.choice == "approve":
         check_model(declared, result, computed.model_hash, run.settings.home)
     return decision
+
+
+def _expiry(history: Sequence[GateQuestion], computed: GateQuestion, now: datetime) -> str:
+    """Until when the question can be answered: that of the open one, or of the one that will be asked."""
+    open_question = history[-1] if history and history[-1].expires_at > now else computed
+    return f"{open_question.expires_at:%Y-%m-%d %H:%M} UTC; after that, `gaelp resume {computed.run_id}` asks again"
 
 
 def _asked(run: Run, computed: GateQuestion, page: str, context: VerdictContext, notice: str) -> GateDecision:

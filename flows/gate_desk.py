@@ -16,14 +16,21 @@ from gaelp.config.environment import process_environment
 from gaelp.errors import BadInput, WaitingForPerson
 from gaelp.gates import Verdict, as_rows
 from gaelp.gates.decision_store import DecisionStore
-from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQuestion, question_status
+from gaelp.gates.decisions import (
+    CODE_LENGTH,
+    GateChoice,
+    GateDecision,
+    GateQuestion,
+    question_status,
+    rejection_text,
+)
 from gaelp.gates.verdict_table import decision_text
 from gaelp.phases.gate_answers import answer_problem, approvals_of_run, check_answer
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
 from gaelp.phases.looks import look_text
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import RunRecord, find_run, phases_done, read_end
+from gaelp.phases.runs import RunRecord, find_run, note_end, phases_done, read_end
 from gaelp.types import RunId
 
 __all__ = ["decide", "list_waiting", "show_commands", "show_gate"]
@@ -123,6 +130,7 @@ def decide(
     """Record what a person decided on the verdict they name, signed if they give a key; then resume the run."""
     approvals = approvals_of_run(settings, run)
     store = approvals.decisions()
+    _check_complete(settings.home, store, run, code, why)
     question = _question(settings.home, store, run, code)
     clock = SystemClock()
     decision = check_answer(store, question, choice, clock.now())  # before anything is signed or used up
@@ -177,6 +185,20 @@ def _decision(**fields: Any) -> GateDecision:
         raise BadInput(f"--{answer_problem(problem)}") from None
 
 
+def _check_complete(home: Path, store: DecisionStore, run: str, code: str, why: str) -> None:
+    """Refuse a decision without code or reason; that the run does not exist is said first."""
+    find_run(home, run)
+    waiting = store.open_questions(run_id=run)
+    if not waiting and not code:
+        raise BadInput(f"run {run} does not wait at a gate: `gaelp status {run}` shows its state")
+    if not code:
+        raise BadInput(
+            f"--verdict is missing: name the verdict that you looked at. `gaelp gate show {run}` shows it with its code"
+        )
+    if not why.strip():
+        raise BadInput("--why is missing: give the reason, for whoever asks later")
+
+
 def _question(home: Path, store: DecisionStore, run: str, code: str) -> GateQuestion:
     find_run(home, run)
     for question, _ in reversed(store.history(run)):
@@ -195,11 +217,22 @@ def _wake(home: Path, question: GateQuestion, decision: GateDecision) -> None:
     if (end := read_end(folder)) is not None and end.is_final:
         say(f"run {question.run_id} has ended ({end.text}): nothing is left to do")
     elif record.driver != "deployment":
-        process = folder.holder()
-        by = f"process {process}, which waits in its terminal," if process else f"`gaelp resume {question.run_id}`"
-        say(f"{by} resumes the run")
+        _end_or_resume_here(folder, decision)
     else:
         _wake_on_server(home, record, decision)
+
+
+def _end_or_resume_here(folder: RunFolder, decision: GateDecision) -> None:
+    """A run of a terminal: its process acts on the decision; without one, a rejected run ends now."""
+    process = folder.holder()
+    if process:
+        does = "ends" if decision.choice == "reject" else "resumes"
+        say(f"process {process}, which waits in its terminal, {does} the run")
+    elif decision.choice == "reject":
+        note_end(folder, "Rejected", rejection_text(decision), SystemClock())
+        say(f"run {decision.run_id} has ended as Rejected: nothing is left to do")
+    else:
+        say(f"`gaelp resume {decision.run_id}` resumes the run")
 
 
 def _wake_on_server(home: Path, record: RunRecord, decision: GateDecision) -> None:

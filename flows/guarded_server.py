@@ -6,24 +6,29 @@ can send requests to it from a browser; both are refused here, before Prefect se
 
 import argparse
 import os
+import re
 import signal
 import threading
 import time
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import parse_qs
 
 import uvicorn
+from jsonschema.exceptions import ValidationError
 from prefect.server.api.server import create_app
 from prefect.settings import get_current_settings
+from prefect.utilities.schema_tools import validation
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from flows.connection import PROOF_PATH
+from flows.connection import ERROR_MESSAGE, PROOF_PATH
 from flows.home_secret import proof
 from gaelp.config.loopback import is_loopback_host
 from gaelp.errors import GaelpError
 
-__all__ = ["Guarded"]
+__all__ = ["Guarded", "explain_patterns"]
 
 _PARENT_EVERY_S = 1.0
 _CHALLENGE_MAX = 64
@@ -84,6 +89,16 @@ def _unframed(send: Send) -> Send:
     return framed
 
 
+def explain_patterns() -> None:
+    """Let a form say in words what is wrong: Prefect would show the regular expression, and the code with it."""
+
+    def check(validator: Any, pattern: str, answer: Any, schema: Mapping[str, Any]) -> Iterator[ValidationError]:
+        if validator.is_type(answer, "string") and not re.search(pattern, answer):
+            yield ValidationError(str(schema.get(ERROR_MESSAGE, f"{answer!r} does not match {pattern!r}")))
+
+    validation._VALIDATOR.VALIDATORS["pattern"] = check
+
+
 def _end_with(parent: int) -> None:
     """Stop this server when the process that started it is gone."""
     while os.getppid() == parent:
@@ -100,6 +115,7 @@ def _main() -> None:
     settings = get_current_settings().server
     if settings.api.auth_string is None or not settings.api.csrf_protection_enabled:
         raise GaelpError("the server's settings have no password or no CSRF protection: start it with `gaelp up`")
+    explain_patterns()
     if given.parent is not None:
         threading.Thread(target=_end_with, args=(given.parent,), daemon=True).start()
     uvicorn.run(

@@ -21,7 +21,7 @@ __all__ = ["prefect_events", "safety_watch"]
 
 @flow(name="safety-watch", flow_run_name="safety-watch", persist_result=True, result_serializer="json")
 def safety_watch(config: str = "quick-test", overrides: list[str] | None = None) -> Any:
-    """Send alerts about what is left unattended, reconcile books and platform, and apply the money rules."""
+    """Send alerts about what is left unattended, reconcile ledger and platform, and apply the money rules."""
     settings, events = load_settings(config, overrides=overrides or ()).settings, (prefect_events(),)
     register_secrets(known_secrets())
     open_guard = partial(opened_guard, settings, more_channels=events)

@@ -1,4 +1,4 @@
-"""The composition root of the books and the emergency stop: builds connected parts from settings, decides nothing.
+"""The composition root of the ledger and the emergency stop: builds connected parts from settings, decides nothing.
 
 It imports no platform, because `gaelp kill` must not wait for parts that it does not need: see `guard_bootstrap.py`.
 """
@@ -50,8 +50,8 @@ def latch(settings: Settings) -> Latch:
 
 def _no_ledger(settings: Settings) -> str:
     return (
-        f"there is no ledger in {absolute(settings.home)}; if the books are in PostgreSQL, set"
-        " GAELP__BUDGET__DATABASE_URL, if they are in another folder, GAELP_HOME"
+        f"there is no ledger in {absolute(settings.home)}; if it is in PostgreSQL, set"
+        " GAELP__BUDGET__DATABASE_URL, if it is in another folder, GAELP_HOME"
     )
 
 

@@ -37,7 +37,7 @@ __all__ = ["create_books", "opened_guard", "platform_world"]
 
 
 def create_books(settings: Settings, account: AdAccount, clock: Clock | None = None) -> Ledger:
-    """Open the ledger with its books and this account, creating what is missing; close it after use."""
+    """Open the ledger with its order book and this account, creating what is missing; close it after use."""
     make_private_folder(absolute(settings.home))
     ledger = create_ledger(ledger_place(settings), latch(settings), clock=clock)
     try:

@@ -26,7 +26,7 @@ def back_up(settings: Settings, target: Path) -> Backup:
     """Copy the stores of these settings to a new archive, as of one moment, while spenders keep working."""
     if settings.budget.database_url is not None:
         raise BadInput(
-            "the books are in PostgreSQL: back it up with its own tool, which copies everything as of one moment:"
+            "the ledger is in PostgreSQL: back it up with its own tool, which copies everything as of one moment:"
             " `pg_dump --format=custom --file=FILE DATABASE` (docs/ledger.md, Backup)"
         )
     home = absolute(settings.home)

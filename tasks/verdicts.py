@@ -6,7 +6,7 @@ from prefect.artifacts import create_markdown_artifact
 from gaelp.gates import Verdict, as_markdown
 from gaelp.gates.verdict_context import VerdictContext
 from gaelp.gates.verdict_plot import as_png, curve_png
-from gaelp.phases.looks import look_text
+from gaelp.phases.looks import look_fact
 from tasks.results import artifact_key, kept
 
 __all__ = ["show_verdict"]
@@ -14,12 +14,16 @@ __all__ = ["show_verdict"]
 
 @task(name="verdict", task_run_name="verdict-{attempt}", **kept("verdict", "context"))
 def show_verdict(
-    code: str, outcome: str, attempt: int, looks: int, *, verdict: Verdict, context: VerdictContext
+    code: str, outcome: str, attempt: int, looks: int, expires: str, *, verdict: Verdict, context: VerdictContext
 ) -> str:
-    """Put the verdict where the person who decides can look at it; returns the path of the page in the UI."""
+    """Put the verdict where the person who decides can look at it; returns the path of the page in the UI.
+
+    `expires` says until when it can be decided; empty if nobody is asked.
+    """
+    context = context.with_fact(*look_fact(looks, attempt))
     page = as_markdown(
         verdict,
-        context.with_fact("looks", f"{look_text(looks)}; attempt {attempt}"),
+        context.with_fact("can be decided until", expires) if expires else context,
         rules_plot=as_png(verdict),
         curve_plot=curve_png(context.curve) if context.curve else None,
     )

@@ -18,9 +18,16 @@ app = typer.Typer(no_args_is_help=True)
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run; `gaelp runs` lists them.")]
 VerdictOption = Annotated[
     str,
-    typer.Option("--verdict", metavar="CODE", help="The code of the verdict you looked at (`gaelp gate show RUN`)."),
+    typer.Option(
+        "--verdict",
+        metavar="CODE",
+        help="Required: the code of the verdict you looked at (`gaelp gate show RUN`).",
+        show_default=False,
+    ),
 ]
-WhyOption = Annotated[str, typer.Option("--why", help="The reason, for whoever asks later.")]
+WhyOption = Annotated[
+    str, typer.Option("--why", help="Required: the reason, for whoever asks later.", show_default=False)
+]
 WhoOption = Annotated[str | None, typer.Option("--who", help="Your name.", show_default="the user logged in")]
 GateKeyOption = Annotated[
     Path | None,
@@ -43,8 +50,8 @@ def show(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = Fa
 @app.command()
 def approve(
     run: RunArgument,
-    verdict: VerdictOption,
-    why: WhyOption,
+    verdict: VerdictOption = "",
+    why: WhyOption = "",
     who: WhoOption = None,
     key: GateKeyOption = None,
     passphrase_file: PassphraseFileOption = None,
@@ -58,8 +65,8 @@ def approve(
 @app.command()
 def reject(
     run: RunArgument,
-    verdict: VerdictOption,
-    why: WhyOption,
+    verdict: VerdictOption = "",
+    why: WhyOption = "",
     who: WhoOption = None,
     key: GateKeyOption = None,
     passphrase_file: PassphraseFileOption = None,
@@ -72,7 +79,11 @@ def reject(
 
 @app.command()
 def rerun(
-    run: RunArgument, verdict: VerdictOption, why: WhyOption, who: WhoOption = None, config: ConfigOption = None
+    run: RunArgument,
+    verdict: VerdictOption = "",
+    why: WhyOption = "",
+    who: WhoOption = None,
+    config: ConfigOption = None,
 ) -> None:
     """Repeat the phase, with another seed and judged on other episodes."""
     decide(prepare_reading(config).settings, "rerun", run, code=verdict, why=why, who=who, key=None)

@@ -73,7 +73,7 @@ def drive(config: str, overrides: Sequence[str], approve: Approve, run_id: str |
     if as_json:
         show_json(result)
     else:
-        _show(result)
+        _show(result, with_tables=approve is Approve.AUTO)
 
 
 def _finished_state(
@@ -133,7 +133,18 @@ def _raise_why(state: Any) -> None:
     raise problem if isinstance(problem, GaelpError) else GaelpError(message)
 
 
-def _show(result: Mapping[str, Any]) -> None:
-    for phase in result["phases"]:
-        show_phase(PhaseResult.model_validate({key: value for key, value in phase.items() if key != "result"}))
-    show_paragraph(f"Run {result['run_id']} finished; `gaelp status {result['run_id']}` shows who decided what.")
+def _show(result: Mapping[str, Any], *, with_tables: bool) -> None:
+    """What the run proved; without the tables if the question at the gate has shown them."""
+    run_id = result["run_id"]
+    phases = [
+        PhaseResult.model_validate({key: value for key, value in phase.items() if key != "result"})
+        for phase in result["phases"]
+    ]
+    for phase in phases:
+        if with_tables:
+            show_phase(phase)
+        else:
+            show_paragraph(f"{phase.verdict.summary} `gaelp gate show {run_id}` shows every rule.")
+    show_paragraph(f"Run {run_id} finished; `gaelp status {run_id}` shows who decided what.")
+    if phases and (following := phases[-1].phase.next):
+        show_paragraph(f"The next phase, {following}, is not part of this version: the pipeline ends here.")

@@ -18,7 +18,7 @@ from flows.server_record import Up, claimed, running
 from gaelp.api import address, serving, with_free_port
 from gaelp.cli.interruption import ctrl_c_ends
 from gaelp.cli.options import ConfigOption, SetOption
-from gaelp.cli.output import say, show_text
+from gaelp.cli.output import say, show_paragraph, show_text
 from gaelp.cli.startup import prepare_reading, prepare_run
 from gaelp.config.environment import process_environment
 from gaelp.config.layers import LoadedSettings
@@ -27,6 +27,8 @@ from gaelp.config.settings import Settings
 from gaelp.errors import GaelpError
 
 __all__ = ["STOP_S", "down", "up"]
+
+_COMMANDS = ("export ", "prefect ", "gaelp ")
 
 STOP_S = 120  # a run at work has half a minute to end, on a busy machine more
 
@@ -95,26 +97,33 @@ def _serve(here: Up, settings: Settings, deployed: Mapping[str, Any]) -> None:
 def _show(here: Up | None, home: Path, how: str) -> None:
     if here is None:
         raise GaelpError("another `gaelp up` just stopped: try again")
-    show_text(
-        f"GAELP {how} (process {here.pid}).\n"
-        f"  UI     {here.ui_url}\n"
-        f"  API    {here.api_url}\n"
-        f"{_login(here, home)}"
-        "  gates  gaelp gate list\n"
-        f"  money  {here.money_url}/metrics; POST to {here.money_url}/kill stops all spending, as gaelp kill does\n"
-        "  stop   Ctrl-C, or gaelp down"
-    )
+    show_text(f"GAELP {how} (process {here.pid}).")
+    for label, text in (
+        ("UI", here.ui_url),
+        ("API", here.api_url),
+        *_login(here, home),
+        ("gates", "gaelp gate list"),
+        ("money", f"{here.money_url}/metrics has the figures"),
+        ("", f"POST to {here.money_url}/kill stops all spending, as gaelp kill does"),
+        ("stop", "Ctrl-C, or gaelp down"),
+    ):
+        line = f"  {label:<6} {text}"
+        if text.startswith(_COMMANDS):
+            show_text(line)  # whole, so that it can be copied
+        else:
+            show_paragraph(line, indent=" " * 7)
 
 
-def _login(here: Up, home: Path) -> str:
-    """How to log in and start a run; the password itself is never printed."""
+def _login(here: Up, home: Path) -> tuple[tuple[str, str], ...]:
+    """How to log in and start a run, one command a line; the password itself is never printed."""
     if not is_own(here.api_url, home):
-        return f"  begin  prefect deployment run gaelp/full-pipeline-{home_id(home)}\n"
+        return (("begin", f"prefect deployment run gaelp/full-pipeline-{home_id(home)}"),)
     file = shlex.quote(str(password_file(home)))
     return (
-        f"  login  {here.ui_url}/login asks for a password: it is the line in {file}\n"
-        f'  begin  PREFECT_API_URL={here.api_url} PREFECT_API_AUTH_STRING="$(cat {file})" prefect deployment run'
-        " gaelp/full-pipeline\n"
+        ("login", f"{here.ui_url}/login asks for a password: it is the line in {file}"),
+        ("begin", f"export PREFECT_API_URL={here.api_url}"),
+        ("", f'export PREFECT_API_AUTH_STRING="$(cat {file})"'),
+        ("", "prefect deployment run gaelp/full-pipeline"),
     )
 
 

@@ -87,7 +87,7 @@ def _guarded_routes(emergency: EmergencyStop, figures: FiguresPage) -> APIRouter
     @router.get("/metrics")
     @router.head("/metrics", include_in_schema=False)
     async def metrics() -> Response:
-        """Show the money figures; books that cannot be read show that spending is stopped."""
+        """Show the money figures; a ledger that cannot be read shows that spending is stopped."""
         return Response(await figures.exposition(), media_type=_PROMETHEUS_TEXT)
 
     # With a slash at its end too: a redirect is not followed by every client, and a stop must not end there.

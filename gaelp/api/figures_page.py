@@ -1,4 +1,4 @@
-"""The page that Prometheus reads: one reading of the books at a time, shared by all who ask, and kept for seconds."""
+"""The page that Prometheus reads: one reading of the ledger at a time, shared by all who ask, and kept for seconds."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _PATIENCE_SECONDS = 3.0  # Prometheus itself gives up after ten
 
 
 class FiguresPage:
-    """Reads the figures when they are asked for; books that do not answer in time are shown as unreadable."""
+    """Reads the figures when they are asked for; a ledger that does not answer in time is shown as unreadable."""
 
     def __init__(self, read: Callable[[], MoneyFigures | None], *, now_seconds: Callable[[], float] = time.monotonic):
         self._read, self._now_seconds = read, now_seconds
@@ -30,7 +30,7 @@ class FiguresPage:
         """The page in the text format of Prometheus; it never fails, for a missing page would alarm nobody."""
         try:
             figures = await within(_PATIENCE_SECONDS, self._latest())
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the books are then not readable
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the ledger is then not readable
             self._report_once(problem)
             figures = None
         self._metrics.set(figures)

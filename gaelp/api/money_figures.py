@@ -1,4 +1,4 @@
-"""Read the money figures from the books: what Prometheus is shown, as of one reading."""
+"""Read the money figures from the ledger: what Prometheus is shown, as of one reading."""
 
 from contextlib import closing
 
@@ -21,7 +21,7 @@ log = get_logger(__name__)
 
 
 def read_figures(settings: Settings, clock: Clock) -> MoneyFigures | None:
-    """The figures of these settings; nothing where the books cannot be read, which counts as stopped.
+    """The figures of these settings; nothing where the ledger cannot be read, which counts as stopped.
 
     Before there is a ledger there are no caps, and before the first violation there is no record of them. A ledger that
     has to be there and is not, or a home that is gone, is something else.

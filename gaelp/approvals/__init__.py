@@ -9,7 +9,7 @@ from gaelp.approvals.database import approvals_place, is_begun, open_database
 from gaelp.approvals.gate_decision import approve_gate, check_gate_action, gate_action
 from gaelp.approvals.keys import SigningKey, load_key, new_key, save_key
 from gaelp.approvals.mandate import Mandate, describe_mandate
-from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, load_policy, policy_for, stricter
+from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestFacts, load_policy, policy_for, stricter
 from gaelp.approvals.revocations import trusted_approvers
 from gaelp.approvals.store import ApprovalStore
 from gaelp.approvals.trust import Approver, Trust, load_trust
@@ -25,6 +25,7 @@ __all__ = [
     "AuditRow",
     "Authorisation",
     "Mandate",
+    "RequestFacts",
     "SignedAction",
     "SigningKey",
     "Statement",

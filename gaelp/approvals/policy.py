@@ -1,11 +1,18 @@
 """How many people must agree, which ones, and by when: a policy is data in configs/approvals/*.yaml."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from gaelp.approvals.action import LiveOrSandbox, SignedAction
 from gaelp.approvals.field_types import Instant
@@ -20,6 +27,7 @@ __all__ = [
     "LIVE",
     "ApprovalPolicy",
     "ApprovalRequest",
+    "RequestFacts",
     "RequestState",
     "load_policy",
     "policy_for",
@@ -88,6 +96,21 @@ class ApprovalPolicy(Frozen):
         return tuple(sorted({*named, AUDITOR}))
 
 
+class RequestFacts(Frozen):
+    """What a request depends on, as fields: not signed, only read to say whether the request is still of use.
+
+    `cap` is that of a limit to set (`kind:subject`), with its limit of then in `before_micros` (None: it had none), or
+    the one to reopen, with its day. `last_day` is the last day on which an order may run.
+    """
+
+    model_config = ConfigDict(strict=True)
+
+    change: Literal["limit", "reopen", "order"]
+    cap: str | None = None
+    before_micros: int | None = None
+    last_day: date | None = None
+
+
 class ApprovalRequest(Frozen):
     """An action that waits for people."""
 
@@ -95,6 +118,15 @@ class ApprovalRequest(Frozen):
 
     action: SignedAction
     requested_at: Instant
+    facts: RequestFacts | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_absent_facts(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Requests from before there were facts keep their text, which the audit log has too.
+        values: dict[str, Any] = write(self)
+        if self.facts is None:
+            values.pop("facts", None)
+        return values
 
     def escalates_at(self, policy: ApprovalPolicy) -> datetime:
         """When the request is taken further."""

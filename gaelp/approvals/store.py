@@ -28,7 +28,7 @@ from gaelp.approvals.authorise import ApprovalTally, Authorisation, check_grante
 from gaelp.approvals.database import ApprovalDatabase, Session, open_database
 from gaelp.approvals.insufficient_uses import InsufficientUse, insufficient_uses
 from gaelp.approvals.mandate_validity import REVOKED, Revocation, find_revocation, require_in_force
-from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestState
+from gaelp.approvals.policy import ApprovalPolicy, ApprovalRequest, RequestFacts, RequestState
 from gaelp.approvals.revocations import read_logged_keys
 from gaelp.approvals.tables import (
     all_requests,
@@ -62,13 +62,13 @@ class ApprovalStore:
         """The clock that the store reads."""
         return self._clock
 
-    def request(self, action: SignedAction) -> ApprovalRequest:
+    def request(self, action: SignedAction, facts: RequestFacts | None = None) -> ApprovalRequest:
         """Ask people to decide on an action; asking again changes nothing."""
         wanted = action_hash(action)
         with self._database.writing() as session:
             if known := request_of(session, wanted):
                 return known
-            request = ApprovalRequest(action=action, requested_at=self._clock.now())
+            request = ApprovalRequest(action=action, requested_at=self._clock.now(), facts=facts)
             session.execute("INSERT INTO requests (action_hash, body) VALUES (?, ?)", (wanted, as_text(request)))
             append(session, REQUESTED, requested_body(wanted, request), request.requested_at)
         return request

@@ -1,7 +1,7 @@
 """What the audit log records of limits after they were changed, and what is checked before one is changed.
 
-The books (the ledger) keep every signed change themselves. So a row of the log that a crash prevented can be added
-later, and approvals that do not know what the books remember are recognised as lost or replaced.
+The ledger keeps every signed change itself. So a row of the log that a crash prevented can be added later, and
+approvals that do not know what the ledger records are recognised as lost or replaced.
 """
 
 import json
@@ -51,7 +51,7 @@ _MOST_ROWS = 10  # that a message names
 
 
 def open_approvals(settings: Settings, clock: Clock | None = None) -> ApprovalStore:
-    """The approvals of these settings, created where there are none; refused if the books remember others."""
+    """The approvals of these settings, created where there are none; refused if the ledger records others."""
     check_approvals_kept(settings)
     return ApprovalStore(approvals_place(settings), clock or SystemClock())
 
@@ -78,7 +78,7 @@ def signed_body(facts: dict[str, str], policy: str, granted: Authorisation) -> d
 
 
 def check_approvals_know(settings: Settings, ledger: Ledger) -> None:
-    """Refuse approvals that do not know every signed change in the books: they were lost or replaced."""
+    """Refuse approvals that do not know every signed change in the ledger: they were lost or replaced."""
     signed = {change.action_hash for change in signed_changes(ledger)}
     place = approvals_place(settings)
     if not signed:
@@ -91,9 +91,9 @@ def check_approvals_know(settings: Settings, ledger: Ledger) -> None:
 
 
 def check_approvals_kept(settings: Settings) -> None:
-    """As `check_approvals_know`, with the books of these settings.
+    """As `check_approvals_know`, with the ledger of these settings.
 
-    Books that are not there or do not answer prove nothing, and nothing is refused for that.
+    A ledger that is not there or does not answer proves nothing, and nothing is refused for that.
     """
     try:
         ledger = open_ledger(ledger_place(settings), Latch(absolute(settings.home) / LATCH_NAME))
@@ -104,29 +104,29 @@ def check_approvals_kept(settings: Settings) -> None:
 
 
 def check_books_know(settings: Settings, ledger: Ledger) -> None:
-    """Refuse to let more be spent on books that lack a signed change of the audit log: others, or an older copy."""
+    """Refuse to let more be spent on a ledger that lacks a signed change of the audit log: another or an older one."""
     logged, known = signed_rows(audit_rows(settings)), {change.action_hash for change in signed_changes(ledger)}
     if unknown := [seq for seq, wanted in logged.items() if wanted not in known]:
         raise Refused(
-            f"the audit log has {len(logged)} changes that people signed for, and these books do not remember"
-            f" {len(unknown)} of them (rows {_listed(unknown)}): they were created again, changed, or are an older"
-            " copy, so what was spent is not in them either, and nothing is raised or reopened. Put back the newest"
-            " copy of the ledger. Limits can still be lowered"
+            f"the audit log has {len(logged)} changes that people signed for, and this ledger has no record of"
+            f" {len(unknown)} of them (rows {_listed(unknown)}): it was created again, changed, or is an older copy, so"
+            " what was spent may be missing too, and nothing is raised or reopened. Restore the newest backup of the"
+            " ledger. Limits can still be lowered"
         )
 
 
 def check_can_create_books(settings: Settings) -> None:
-    """Refuse to create books where there are none, while the audit log has what people signed for in others."""
+    """Refuse to create a ledger while the audit log has signatures that were used for one that is gone."""
     place = ledger_place(settings)
     if has_books(place):
         return
     if promised := promised_rows(audit_rows(settings)):
         raise Refused(
-            f"there are no books in {_named(place)}, and the audit log has {len(promised)} uses of signatures for them"
-            f" (rows {_listed(promised)}): the books are lost, with all that was spent. They are not created again"
-            " beside this log. Put back the newest copy of the ledger. To start again on purpose, leave this home as it"
-            " is, as evidence; name a new one (GAELP_HOME, and another database where they are in PostgreSQL), let the"
-            " approvers be trusted there (`gaelp keys trust`), and have every limit signed again"
+            f"there is no ledger in {_named(place)}, and the audit log has {len(promised)} uses of signatures for one"
+            f" (rows {_listed(promised)}): it is lost, with its record of what was spent, and no new one is created"
+            " beside this log. Restore the newest backup of the ledger. To start again on purpose, leave this home as"
+            " it is, as evidence; name a new one (GAELP_HOME, and another database if the ledger is in PostgreSQL), let"
+            " the approvers be trusted there (`gaelp keys trust`), and have every limit signed again"
         )
 
 
@@ -134,9 +134,10 @@ def check_unsigned_allowed(settings: Settings, what: str) -> None:
     """Refuse what lets more be spent without signatures, where the audit log has signed changes."""
     if rows := signed_rows(audit_rows(settings)):
         raise Refused(
-            f"{what} is not done without signatures: row {max(rows)} of the audit log says that people have signed for"
-            " limits, and from then on more takes signatures. If the books do not remember it, they were changed or are"
-            " other ones: run `gaelp audit verify`. Else have it signed, such as with `--config production`"
+            f"{what} needs signatures: row {max(rows)} of the audit log says that people have signed for changes, and"
+            " after the first such change no unsigned raise is accepted. Repeat the command with the settings that name"
+            " the policy, such as `--config production`, and have it signed. The ledger itself has no record of that"
+            " change, so it may be an older copy or another ledger: run `gaelp audit verify` first"
         )
 
 
@@ -147,7 +148,7 @@ def audit_rows(settings: Settings) -> tuple[AuditRow, ...]:
 
 
 def record(settings: Settings, ledger: Ledger, kind: str = "", body: dict[str, Any] | None = None) -> None:
-    """Add to the log the signed changes of the books that it lacks, then this row."""
+    """Add to the log the signed changes of the ledger that it lacks, then this row."""
     log, at = _complete_log(settings, ledger), SystemClock().now()
     if body is not None:
         log.append(kind, body, at)
@@ -184,7 +185,7 @@ def report_unrecorded(change: str, write: Callable[[], None]) -> None:
 
 
 def _complete_log(settings: Settings, ledger: Ledger) -> AuditLog:
-    """The log, with every signed change of the books in it."""
+    """The log, with every signed change of the ledger in it."""
     check_approvals_know(settings, ledger)
     log, at = AuditLog(open_database(approvals_place(settings))), SystemClock().now()
     for change in signed_changes(ledger):
@@ -197,7 +198,7 @@ def _parse_body(change: SignedChange) -> dict[str, Any]:
         body: dict[str, Any] = json.loads(change.body)
     except ValueError as problem:
         raise Refused(
-            f"ledger_signed holds something that cannot be read for action {change.action_hash[:12]}: the books were"
+            f"ledger_signed holds something that cannot be read for action {change.action_hash[:12]}: the ledger was"
             " changed; run `gaelp ledger verify`"
         ) from problem
     return body
@@ -213,7 +214,7 @@ def _listed(rows: list[int]) -> str:
 
 def _lost(signed: int, unknown: int, state: str) -> str:
     return (
-        f"the books remember {signed} changes that people signed for, and the database of approvals does not know"
-        f" {unknown} of them: {state}. It is not created again, for then what was signed could not be shown: put back"
-        " the true one, from a copy if need be. Limits can be lowered without it"
+        f"the ledger records {signed} changes that people signed for, and the database of approvals does not know"
+        f" {unknown} of them: {state}. No new one is created, because it could not show what was signed: restore the"
+        " true one, from a backup if need be. Limits can be lowered without it"
     )

@@ -4,16 +4,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gaelp.approvals import SignedAction
 from gaelp.approvals.agreement import DECIDED, REQUESTED, USED
 from gaelp.approvals.mandate_validity import REVOKED
 from gaelp.approvals.revocations import KEY_REVOKED, KEY_TRUSTED
-from gaelp.authority.limit_audit import LIMIT_SET, MANDATE_GRANTED
+from gaelp.authority.limit_audit import LIMIT_SET, MANDATE_GRANTED, REOPENED
+from gaelp.authority.requests import subject_of
 
 __all__ = ["describe_row"]
 
 _DIGITS = 12
 _LONG_HEX = re.compile(r"\b[0-9a-f]{32,}\b")
-_BOOKS = re.compile(r"^books [0-9a-f]+: (mandate (?=mandate ))?")
+_LEDGER_ID = re.compile(r"^books [0-9a-f]+: (mandate (?=mandate ))?")
 
 Body = Mapping[str, Any]
 
@@ -28,8 +30,8 @@ def describe_row(kind: str, body: Any) -> str:
 
 
 def _requested(body: Body) -> str:
-    action = body["request"]["action"]
-    return f"{body['action_hash']}: {action['subject'] or '{} of run {}'.format(action['gate'], action['run_id'])}"
+    action = SignedAction.model_construct(**{"mandate": None, "campaigns": (), **body["request"]["action"]})
+    return f"{body['action_hash']}: {subject_of(action)}"
 
 
 def _decided(body: Body) -> str:
@@ -39,7 +41,10 @@ def _decided(body: Body) -> str:
 
 def _used(body: Body) -> str:
     who = " and ".join(body["authorisation"]["approvers"])
-    return f"{body['action_hash']}: approved by {who}, used for {_BOOKS.sub('', body['consumer'])}"
+    purpose = _LEDGER_ID.sub("", body["consumer"])
+    if purpose.startswith("revive "):
+        return f"{body['action_hash']}: approved by {who}, released the stop {purpose.removeprefix('revive ')}"
+    return f"{body['action_hash']}: approved by {who}, used for {purpose}"
 
 
 def _revoked(body: Body) -> str:
@@ -48,6 +53,10 @@ def _revoked(body: Body) -> str:
 
 def _limit_set(body: Body) -> str:
     return f"{body['cap']}: {body['before']} -> {body['limit']}, {_signed(body)}"
+
+
+def _reopened(body: Body) -> str:
+    return f"{body['cap']}: open again, at most {body['limit']}, {_signed(body)}"
 
 
 def _mandate_granted(body: Body) -> str:
@@ -68,6 +77,7 @@ _DESCRIBE: dict[str, Callable[[Body], str]] = {
     USED: _used,
     REVOKED: _revoked,
     LIMIT_SET: _limit_set,
+    REOPENED: _reopened,
     MANDATE_GRANTED: _mandate_granted,
     KEY_TRUSTED: lambda body: f"{body['name']} as {', '.join(body['roles'])}",
     KEY_REVOKED: lambda body: str(body["name"]),

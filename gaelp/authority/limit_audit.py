@@ -1,6 +1,6 @@
-"""Compare the limits in the books with the audit log: what was changed in one of them is missing in the other.
+"""Compare the limits in the ledger with the audit log: what was changed in one of them is missing in the other.
 
-The books hold the limits in force and every change that people signed for; the log holds a row for each change. This
+The ledger holds the limits in force and every change that people signed for; the log holds a row for each change. This
 finds whoever writes to one of the two by hand, or raises a limit without signatures after people have signed.
 """
 
@@ -28,15 +28,15 @@ LIMIT_SET, REOPENED, MANDATE_GRANTED = "limit.set", "cap.reopened", "mandate.gra
 
 
 def compare_limits(
-    rows: Iterable[AuditRow], limits: Mapping[str, Money], signed: Iterable[SignedChange], books: str
+    rows: Iterable[AuditRow], limits: Mapping[str, Money], signed: Iterable[SignedChange], ledger_id: str
 ) -> Iterator[str]:
-    """Describe each contradiction between the log's rows and the books.
+    """Describe each contradiction between the log's rows and the ledger.
 
-    `limits` are those in force by their cap (`kind:subject`), `signed` the changes that the books remember, `books` the
-    name that the books have themselves.
+    `limits` are those in force by their cap (`kind:subject`), `signed` the changes that the ledger records, `ledger_id`
+    the id that the ledger got when it was created.
     """
     logged = _limit_rows(rows)
-    yield from _compare_books(logged, books)
+    yield from _compare_ids(logged, ledger_id)
     yield from _compare_signed(logged, {change.action_hash: change for change in signed})
     yield from _unsigned_after_signed(logged)
     yield from _compare_in_force(logged, limits)
@@ -53,7 +53,7 @@ def signed_rows(rows: Iterable[AuditRow]) -> dict[int, str]:
 
 
 def promised_rows(rows: Iterable[AuditRow]) -> list[int]:
-    """The rows about real money that the books must know: signed limits, and approvals used for a budget."""
+    """The rows about real money that the ledger must know: signed limits, and approvals used for a budget."""
     kept = list(rows)
     live = set()
     for row in kept:
@@ -71,12 +71,12 @@ def promised_rows(rows: Iterable[AuditRow]) -> list[int]:
     return sorted({*signed_rows(kept), *used})
 
 
-def _compare_books(logged: list[tuple[AuditRow, dict[str, Any]]], books: str) -> Iterator[str]:
+def _compare_ids(logged: list[tuple[AuditRow, dict[str, Any]]], ledger_id: str) -> Iterator[str]:
     for row, body in logged:
-        if (named := body.get("books", books)) != books:
+        if (named := body.get("books", ledger_id)) != ledger_id:
             yield (
-                f"row {row.seq}: {row.kind} of {body.get('cap')} was made in the books {named}, these are"
-                f" {books or 'without a name'}: others were put in their place"
+                f"row {row.seq}: {row.kind} of {body.get('cap')} was made in the ledger {named}, this one"
+                f" is {ledger_id or 'without an id'}: another ledger was put in its place"
             )
 
 
@@ -87,14 +87,14 @@ def _compare_signed(logged: list[tuple[AuditRow, dict[str, Any]]], known: dict[s
         change = known.pop(str(body.get("action_hash")), None)
         if change is None:
             yield (
-                f"row {row.seq}: {row.kind} of {body.get('cap')} was signed for, and the books do not remember it:"
-                " ledger_signed was changed, or these are other books"
+                f"row {row.seq}: {row.kind} of {body.get('cap')} was signed for, and the ledger has no record of"
+                " it: ledger_signed was changed, or this is another ledger"
             )
         elif (change.kind, _as_body(change.body)) != (row.kind, body):
-            yield f"row {row.seq}: {row.kind} of {body.get('cap')} is another one in the books (ledger_signed)"
+            yield f"row {row.seq}: {row.kind} of {body.get('cap')} is another one in the ledger (ledger_signed)"
     for change in known.values():
         yield (
-            f"the books remember a signed {change.kind} (action {change.action_hash[:12]}) that the log does not"
+            f"the ledger records a signed {change.kind} (action {change.action_hash[:12]}) that the log does not"
             " have: if a command broke off, repeat it, which records it; else one of the two was replaced"
         )
 

@@ -1,11 +1,11 @@
 """Change how much may be spent: anyone may lower a limit; raising one takes the signatures that the policy asks for.
 
 The order is always the same, because each step depends on the one before: check everything that can be checked; use up
-the signatures; change the books, in a transaction that checks again and remembers the signatures; write the audit log.
+the signatures; change the ledger, in a transaction that checks again and remembers the signatures; write the audit log.
 So no signature is used for what cannot be done, and nothing is recorded that has not happened. After a crash between
-two steps, repeating the command completes it: used approvals are valid again for the same action on the same books, the
-books make a signed change once, and the log gets every signed change of the books that it lacks. Books that lack what
-the log has are older or other ones, and nothing is raised on them.
+two steps, repeating the command completes it: used approvals are valid again for the same action on the same ledger,
+the ledger makes a signed change once, and the log gets every signed change of the ledger that it lacks. A ledger that
+lacks what the log has is an older or another one, and nothing is raised on it.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from gaelp.approvals import ApprovalPolicy, ApprovalStore, SignedAction, action_hash, load_policy
+from gaelp.approvals import ApprovalPolicy, ApprovalStore, RequestFacts, SignedAction, action_hash, load_policy
 from gaelp.approvals.action import LiveOrSandbox
 from gaelp.approvals.policy import policy_name
 from gaelp.authority.audit_records import (
@@ -30,7 +30,7 @@ from gaelp.authority.audit_records import (
     unsigned_body,
 )
 from gaelp.authority.limit_audit import LIMIT_SET
-from gaelp.authority.signatures import Signer, next_open_attempt, require_signed
+from gaelp.authority.signatures import Signer, describe_rejections, next_open_attempt, require_signed
 from gaelp.budget.ledger import Ledger, LimitSet, SignedChange, books_id, check_unsigned, signed_changes
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
@@ -58,6 +58,13 @@ class LimitChange:
         """What the audit log records of it in any case."""
         limits = {"limit": str(self.most), "before": str(before or "none")}
         return {"cap": self.cap, "account": self.account, **limits}
+
+    @property
+    def request_facts(self) -> RequestFacts:
+        """What a request for it depends on."""
+        if self.kind != LIMIT_SET:
+            return RequestFacts(change="reopen", cap=self.cap)
+        return RequestFacts(change="limit", cap=self.cap, before_micros=self.before.micros if self.before else None)
 
 
 def lower(settings: Settings, ledger: Ledger, change: LimitChange, make: Callable[[], LimitSet]) -> LimitSet:
@@ -123,7 +130,9 @@ def _with_signatures(
         f"{change.subject} needs the signatures of {policy.quorum} people: each runs this command with --key FILE"
         f" --reason WHY{_how_to_ask(store, action, signer)}"
     )
-    granted = require_signed(store, action, policy, signer, needed, used_for=used_for)
+    if rejections := describe_rejections(store, action, policy, signer.trust):
+        needed = f"{rejections}. {needed}"
+    granted = require_signed(store, action, policy, signer, needed, used_for=used_for, facts=change.request_facts)
     body = signed_body({**change.facts(change.before), "books": books}, name, granted)
     made = make(SignedChange(granted.action_hash, name, change.kind, json.dumps(body)))
     report_unrecorded(change.subject, lambda: record(settings, ledger))

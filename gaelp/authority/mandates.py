@@ -37,7 +37,8 @@ from gaelp.authority.audit_records import (
 )
 from gaelp.authority.limit_audit import MANDATE_GRANTED
 from gaelp.authority.requests import existing_approvals, find_request
-from gaelp.authority.signatures import Signer, next_open_attempt, require_signed
+from gaelp.authority.signatures import Signer, describe_rejections, next_open_attempt, require_signed
+from gaelp.budget.kill_switch import StopState
 from gaelp.budget.ledger import (
     AdAccount,
     Ledger,
@@ -45,6 +46,7 @@ from gaelp.budget.ledger import (
     MandateUse,
     SignedChange,
     books_id,
+    check_unsigned,
     close_mandate,
     is_fenced,
     known_account,
@@ -53,6 +55,7 @@ from gaelp.budget.ledger import (
     signed_before_release,
     signed_changes,
 )
+from gaelp.budget.stop_report_text import describe_stops
 from gaelp.clock import account_day
 from gaelp.config.fingerprint import fingerprint
 from gaelp.config.machine_user import machine_user
@@ -69,10 +72,15 @@ __all__ = [
     "revoke_mandate",
     "sign_mandate",
     "why_ended",
+    "why_sign_later",
 ]
 
 _DIGITS = 12
 _STOPPED = "the kill switch was set after it was signed"
+_SIGN_LATER = (
+    "The release of a stop voids every signature that a mandate got before it: release the stop (`gaelp revive`), then"
+    " sign"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +122,11 @@ def mandate_action(mandate: Mandate, world: LiveOrSandbox) -> SignedAction:
 
 def propose_mandate(
     settings: Settings, ledger: Ledger, store: ApprovalStore, mandate: Mandate, world: LiveOrSandbox, trust: Trust
-) -> str:
+) -> tuple[str, str]:
     """Ask people to sign a mandate, and return its id; proposing one again that is open changes nothing.
 
     If an equal one was used, rejected, has expired or was signed before a stop, this is a new request with the next
-    attempt number.
+    attempt number. The second text says who rejected earlier ones, and why.
     """
     _check_account(ledger, mandate)
     policy = load_policy(policy_name(settings, world))
@@ -127,14 +135,29 @@ def propose_mandate(
     ended = {action_hash(action) for action in known if _signed_before_release(ledger, store, action)}
     proposed = next_open_attempt(store, action, policy, trust, store.used_actions() | ended, used_for="")
     store.request(proposed)
-    return action_hash(proposed)
+    return action_hash(proposed), describe_rejections(store, proposed, policy, trust)
 
 
-def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, mandate_id: str, signer: Signer) -> bool:
+def why_sign_later(stop: StopState) -> str:
+    """What to do before anybody signs a mandate during a stop; empty if nothing is stopped."""
+    return f"{describe_stops(stop.stops)}. {_SIGN_LATER}" if stop.is_stopped else ""
+
+
+def sign_mandate(
+    settings: Settings,
+    ledger: Ledger,
+    store: ApprovalStore,
+    mandate_id: str,
+    signer: Signer,
+    *,
+    stop: StopState,
+    options: str = "",
+) -> bool:
     """Sign a mandate that was proposed; the last signature needed opens it.
 
-    False if it is in force already: nothing is signed or granted again, whatever the policy of these settings. The
-    checks and their order are those of a limit that is raised (see limit_changes.py).
+    False if it is in force already: nothing is signed or granted again, whatever the policy of these settings. Refused
+    during a `stop`, because its release would void the signature. `options` are what a further signer has to add to the
+    command. The checks and their order are those of a limit that is raised (see limit_changes.py).
     """
     action, mandate = find_mandate(store, mandate_id)
     name = policy_name(settings, action.world)
@@ -152,12 +175,15 @@ def sign_mandate(settings: Settings, ledger: Ledger, store: ApprovalStore, manda
             f"the mandate {mandate.name} was signed before the kill switch was released, so those signatures no"
             " longer count: propose it again (`gaelp mandate propose`), and have that signed"
         )
+    if later := why_sign_later(stop):
+        raise Refused(f"nothing was signed. {later}")
     if policy.sandbox:
+        check_unsigned(ledger, str(action.subject))
         check_unsigned_allowed(settings, str(action.subject))
     books = books_id(ledger)
     needed = (
         f"{action.subject} needs the signatures of {policy.quorum} people: each runs"
-        f" `gaelp mandate sign {action_hash(action)[:_DIGITS]} --key FILE --reason WHY` with these settings"
+        f" `gaelp mandate sign {action_hash(action)[:_DIGITS]} --key FILE --reason WHY{options}`"
     )
     granted = require_signed(store, action, policy, signer, needed, used_for=f"books {books}: ")
     if granted.policy_hash != fingerprint(policy):
@@ -258,7 +284,7 @@ def _status(
 
 
 def why_ended(settings: Settings, ledger: Ledger) -> dict[str, str]:
-    """Why each mandate that the books have closed has ended, by its id; none if the approvals cannot be read."""
+    """Why each mandate that the ledger has closed has ended, by its id; none if the approvals cannot be read."""
     try:
         store = existing_approvals(settings)
         actions = [request.action for request in store.requests() if request.action.mandate is not None]
@@ -276,7 +302,7 @@ def _why_ended(ledger: Ledger, store: ApprovalStore, action: SignedAction) -> st
 
 
 def _why_closed(ledger: Ledger, store: ApprovalStore, action: SignedAction, use: MandateUse) -> str:
-    """Why the books have closed a mandate that nobody revoked."""
+    """Why the ledger has closed a mandate that nobody revoked."""
     if use.spent.micros > use.total.micros:
         return f"its cost, {use.spent}, went beyond its ceiling of {use.total}"
     if is_fenced(ledger) or _signed_before_release(ledger, store, action):

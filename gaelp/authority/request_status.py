@@ -1,10 +1,9 @@
 """The true state of every request for signatures: also whether what was asked for can still be done."""
 
-import re
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from gaelp.approvals import ApprovalStore, SignedAction, Trust, action_hash, policy_for
+from gaelp.approvals import ApprovalRequest, ApprovalStore, RequestFacts, SignedAction, Trust, action_hash, policy_for
 from gaelp.authority.mandates import mandate_statuses
 from gaelp.authority.requests import existing_approvals, has_approvals
 from gaelp.budget.kill_switch import StopState
@@ -17,9 +16,6 @@ from gaelp.errors import GaelpError
 __all__ = ["RequestStatus", "request_statuses"]
 
 _OPEN = ("approved", "escalate", "waiting")
-_LIMIT = re.compile(r"limit (\S+) (.+): (.+) -> .+")
-_REOPEN = re.compile(r"reopen (.+)")
-_ORDER = re.compile(r"\S+ .+ until (\d{4}-\d\d-\d\d) as .+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +34,10 @@ def request_statuses(
 ) -> list[RequestStatus]:
     """Every request with its state, the oldest first; none where nobody has requested anything.
 
-    Besides the states of the approvals: `superseded` if the books or the stop are no longer those that the request
-    names, `ended` if its last day or its stop is over, `revoked` for a mandate. Without ledger or stop (None: not
-    known), what they would show is left out.
+    Besides the states of the approvals: `superseded` if the limit, the cap or the stop has changed since the request,
+    `ended` if its last day or its stop is over, and for a mandate that is no longer in force, its own state, such as
+    `revoked`. Without ledger or stop (None: not known), and for requests without facts, what they would show is left
+    out.
     """
     if not has_approvals(settings):
         return []
@@ -49,9 +46,11 @@ def request_statuses(
     statuses = []
     for request in store.requests():
         action, policy = request.action, policy_for(settings, request.action.world)
-        state: str = "used" if store.is_used(action) else store.state(action, policy, trust)
-        if state in _OPEN:
-            state = now.why_useless(action) or state
+        state: str = store.state(action, policy, trust)
+        if store.is_used(action):
+            state = now.why_mandate_ended(action) or "used"
+        elif state in _OPEN:
+            state = now.why_useless(request) or state
         signed_by = store.signed_by(action)
         statuses.append(RequestStatus(action, action_hash(action), state, signed_by, request.expires_at(policy)))
     return statuses
@@ -59,7 +58,8 @@ def request_statuses(
 
 def _mandate_states(settings: Settings, ledger: Ledger | None, store: ApprovalStore, trust: Trust) -> dict[str, str]:
     if ledger is None:
-        return {}
+        requests = [request.action for request in store.requests() if request.action.kind == "mandate"]
+        return {wanted: "revoked" for action in requests if store.is_revoked(wanted := action_hash(action))}
     return {status.id: status.state for status in mandate_statuses(settings, ledger, store, trust)}
 
 
@@ -71,34 +71,38 @@ class _Now:
     stop: StopState | None
     mandates: dict[str, str]
 
-    def why_useless(self, action: SignedAction) -> str:
+    def why_mandate_ended(self, action: SignedAction) -> str:
+        """The state of a mandate that was signed and is no longer in force; empty for one in force and for others."""
+        state = self.mandates.get(action_hash(action), "")
+        return "" if state == "in force" else state
+
+    def why_useless(self, request: ApprovalRequest) -> str:
         """The state of an open request that can no longer be used; empty if it can, or if that is not known."""
+        action = request.action
         if action.kind == "mandate":
             state = self.mandates.get(action_hash(action), "")
             return "" if state in _OPEN else state
         if action.kind == "revive" and self.stop is not None:
             same = action.subject == ", ".join(self.stop.stop_ids)
             return "" if same else ("superseded" if self.stop.is_stopped else "ended")
-        if action.kind == "budget" and self.ledger is not None:
-            return _why_budget_is_useless(self.ledger, action, action.subject or "")
+        if request.facts is not None and self.ledger is not None:
+            return _why_budget_is_useless(self.ledger, action, request.facts)
         return ""
 
 
-def _why_budget_is_useless(ledger: Ledger, action: SignedAction, subject: str) -> str:
-    if action.run_id == "ledger":
-        if change := _LIMIT.fullmatch(subject):
-            kind, of, before = change.groups()
-            return "" if str(limits_in_force(ledger).get(f"{kind}:{of}", "none")) == before else "superseded"
-        if reopened := _REOPEN.fullmatch(subject):
-            breached = {cap.id for cap in overview(ledger).caps if cap.breached}
-            return "" if reopened[1] in breached else "superseded"
-    elif (order := _ORDER.fullmatch(subject)) and action.account:
-        return "ended" if date.fromisoformat(order[1]) < _today(ledger, action.account) else ""
-    return ""
+def _why_budget_is_useless(ledger: Ledger, action: SignedAction, facts: RequestFacts) -> str:
+    if facts.change == "limit":
+        limit = limits_in_force(ledger).get(facts.cap or "")
+        return "" if (limit.micros if limit else None) == facts.before_micros else "superseded"
+    if facts.change == "reopen":
+        breached = {cap.id for cap in overview(ledger).caps if cap.breached}
+        return "" if facts.cap in breached else "superseded"
+    is_over = facts.last_day and action.account and facts.last_day < _today(ledger, action.account)
+    return "ended" if is_over else ""
 
 
 def _today(ledger: Ledger, account: str) -> date:
     try:
         return account_day(ledger.clock.now(), known_account(ledger, account).time_zone)
-    except GaelpError:  # an account of other books
+    except GaelpError:  # an account of another ledger
         return date.min

@@ -34,6 +34,11 @@ def existing_approvals(settings: Settings) -> ApprovalStore:
 
 def subject_of(action: SignedAction) -> str:
     """What an action is about, in a few words."""
+    if action.kind == "revive":
+        return f"release the stop {action.subject}"
+    if action.kind == "release":
+        model, campaigns = str(action.model_hash)[:_DIGITS], ", ".join(action.campaigns)
+        return f"let model {model} of run {action.run_id} spend on {campaigns} ({action.account})"
     return action.subject or f"{action.gate} of run {action.run_id}"
 
 

@@ -20,10 +20,18 @@ from gaelp.approvals import (
 )
 from gaelp.approvals.approval import Approval, ApprovalDecision
 from gaelp.approvals.authorise import ApprovalTally
-from gaelp.approvals.policy import RequestState
+from gaelp.approvals.policy import RequestFacts, RequestState
 from gaelp.errors import BadInput, Refused, WaitingForPerson
 
-__all__ = ["Signer", "describe_missing", "has_signed", "next_open_attempt", "require_signed", "submit_decision"]
+__all__ = [
+    "Signer",
+    "describe_missing",
+    "describe_rejections",
+    "has_signed",
+    "next_open_attempt",
+    "require_signed",
+    "submit_decision",
+]
 
 _APPROVAL_HOLDS = timedelta(hours=8)
 _CONSUMER_MAX = 200
@@ -95,6 +103,7 @@ def require_signed(
     what_is_needed: str,
     *,
     used_for: str = "",
+    facts: RequestFacts | None = None,
 ) -> Authorisation:
     """Use up the approvals of exactly this action; WaitingForPerson while the policy asks for more of them.
 
@@ -102,10 +111,12 @@ def require_signed(
     how to sign it. Approvals that were used up already, by another last signer or before a crash, give the same answer
     again if they were used for the same action and the same `used_for`.
 
-    Without a key nothing is stored, unless the signer asks others to sign; nor with a key that does not count.
+    Without a key nothing is stored, unless the signer asks others to sign; nor with a key that does not count. A
+    request that is stored keeps the `facts`.
     """
     if not store.is_requested(action):
-        _request(store, action, policy, signer, what_is_needed)
+        _check_can_request(store, action, policy, signer, what_is_needed)
+        store.request(action, facts)
     if not store.is_used(action):
         is_new = _sign_if_open(store, action, policy, signer)
         given = store.tally(action, policy, signer.trust)
@@ -117,7 +128,7 @@ def require_signed(
     return granted
 
 
-def _request(
+def _check_can_request(
     store: ApprovalStore, action: SignedAction, policy: ApprovalPolicy, signer: Signer, what_is_needed: str
 ) -> None:
     if signer.key is not None:
@@ -126,7 +137,6 @@ def _request(
     elif not signer.asks:
         missing = describe_missing(store.tally(action, policy, signer.trust))
         raise WaitingForPerson(f"{what_is_needed}. {missing}. Nothing is stored yet")
-    store.request(action)
 
 
 def _sign_if_open(store: ApprovalStore, action: SignedAction, policy: ApprovalPolicy, signer: Signer) -> bool:
@@ -166,6 +176,16 @@ def describe_missing(given: ApprovalTally) -> str:
     return f"{signed}. Still needed: {', '.join(given.missing)} ({can_sign})"
 
 
+def describe_rejections(store: ApprovalStore, action: SignedAction, policy: ApprovalPolicy, trust: Trust) -> str:
+    """Who rejected earlier attempts at the same action, when and why, newest last; empty if nobody did."""
+    earlier = [action.model_copy(update={"attempt": number}) for number in range(1, action.attempt or 1)]
+    statements = [
+        entry.approval.statement for attempt in earlier for entry in store.tally(attempt, policy, trust).of("rejects")
+    ]
+    rejections = [f"{said.approver} on {said.issued_at:%Y-%m-%d %H:%M} UTC ({said.reason})" for said in statements]
+    return f"The same was rejected before by {', '.join(rejections)}" if rejections else ""
+
+
 def next_open_attempt(
     store: ApprovalStore,
     action: SignedAction,
@@ -181,7 +201,7 @@ def next_open_attempt(
 
     `done` are the hashes of actions that took effect. One whose approvals were used up without taking effect is open
     while they are valid: a crash came between, and repeating the command must complete it. Not so if they were used for
-    something else, such as other books in the same place, where it may well have taken effect.
+    something else, such as another ledger in the same place, where it may well have taken effect.
     """
     for attempt in count(1):
         numbered = action.model_copy(update={"attempt": attempt})

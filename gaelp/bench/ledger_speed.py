@@ -109,7 +109,7 @@ def time_transfers(ledger: Ledger, transfers: int, *, name: str) -> list[float]:
 def _measure(
     place: Path | str, folder: Path, transfers: int, what: str, report: Callable[[str], None]
 ) -> tuple[LedgerFigures, LedgerFigures]:
-    """One process, then eight, on a new ledger whose books have to balance afterwards."""
+    """One process, then eight, on a new ledger that has to balance afterwards."""
     latch = Latch(folder / LATCH_NAME)
     ledger = create_ledger(place, latch)
     open_account(ledger, AdAccount(_ACCOUNT, "USD", "UTC"))
@@ -124,7 +124,7 @@ def _measure(
     eight = _by_eight(place, latch, max(1, transfers // _PROCESSES))
     report(f"  {what}, {_PROCESSES} processes: {eight.transfers_per_s:,.0f} transfers/s, p99 {eight.p99_ms:.1f} ms")
     if not verify(ledger).balances:
-        raise GaelpError(f"the books of the benchmark on {what} do not balance: this is a defect, report it")
+        raise GaelpError(f"the ledger of the benchmark on {what} does not balance: this is a defect, report it")
     ledger.close()
     return single, eight
 

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from gaelp.approvals import Trust, action_hash, policy_for
+from gaelp.approvals import SignedAction, Trust, action_hash, policy_for
 from gaelp.approvals.approval import ApprovalDecision
 from gaelp.authority.request_status import RequestStatus, request_statuses
+from gaelp.authority.request_text import describe_decisions, describe_signed
 from gaelp.authority.requests import existing_approvals, find_request, subject_of
 from gaelp.authority.signatures import Signer, describe_missing, has_signed, submit_decision
 from gaelp.bootstrap import kill_switch, open_books
-from gaelp.cli.options import ConfigOption, JsonOption, SetOption
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.signing import (
     PassphraseFileOption,
@@ -30,6 +31,7 @@ __all__ = ["app", "approve", "list_", "reject", "show"]
 app = typer.Typer(no_args_is_help=True, help="What waits for signatures: orders, limits, releases.")
 
 _WAITING = ("waiting", "escalate")
+_INDENT = "  "  # of the second line of a sentence
 _DIGITS = 12
 _DIGITS_MIN = 8  # of what is signed: a typing error must not match anything
 # These have a command of their own, which shows the evidence first and does what was approved.
@@ -83,7 +85,7 @@ def list_(
 
 
 def _statuses(settings: Settings, trusted: Trust) -> list[RequestStatus]:
-    """Every request, compared with the books and the stop in force where these can be read."""
+    """Every request, compared with the ledger and the stop in force where these can be read."""
     with ExitStack() as opened:
         ledger, stop = None, None
         with suppress(GaelpError):
@@ -94,13 +96,41 @@ def _statuses(settings: Settings, trusted: Trust) -> list[RequestStatus]:
 
 
 @app.command()
-def show(action: ActionArgument, config: ConfigOption = None, overrides: SetOption = None) -> None:
-    """Show exactly what would be signed, as JSON: every field of the action, and who has signed."""
+def show(
+    action: ActionArgument,
+    trust_file: TrustOption = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what would be signed in words, who has decided, and what is missing; with --json every signed field."""
     settings = prepare_reading(config, overrides).settings
     store = existing_approvals(settings)
     request = find_request(store, action)
-    signed = [approval.statement.model_dump(mode="json") for approval in store.approvals(request.action)]
-    show_json({"hash": action_hash(request.action), **request.model_dump(mode="json"), "decisions": signed})
+    statements = tuple(approval.statement for approval in store.approvals(request.action))
+    if as_json:
+        decisions = [said.model_dump(mode="json") for said in statements]
+        show_json({"hash": action_hash(request.action), **request.model_dump(mode="json"), "decisions": decisions})
+        return
+    trusted = load_trusted(trust_file, settings)
+    [status] = [known for known in _statuses(settings, trusted) if known.action == request.action]
+    for line in (*describe_signed(request), *describe_decisions(statements)):
+        show_paragraph(line, _INDENT)
+    until = f", until {status.expires_at:%Y-%m-%d %H:%M} UTC" if status.state in _WAITING else ""
+    show_paragraph(f"State: {status.state}{until}.", _INDENT)
+    if status.state in _WAITING:
+        policy = policy_for(settings, request.action.world)
+        show_paragraph(f"{describe_missing(store.tally(request.action, policy, trusted))}.", _INDENT)
+        say(f"To decide: {_how_to_decide(request.action, same_settings(config, overrides))}")
+    say("`--json` shows every field as it is signed.")
+
+
+def _how_to_decide(action: SignedAction, settings_again: str) -> str:
+    if action.kind in _ELSEWHERE:
+        return _ELSEWHERE[action.kind]
+    return (
+        f"`gaelp approvals approve {action_hash(action)[:_DIGITS]} --key FILE --reason WHY{settings_again}`, or reject"
+    )
 
 
 @app.command()
@@ -161,8 +191,8 @@ def _decide(settings: Settings, digits: str, decision: ApprovalDecision, signer:
         return
     effect = {
         "approved": "It has every signature it needs, and is carried out when whoever asked for it tries again",
-        "rejected": "That is a rejection, which ends the request",
+        "rejected": "One rejection ends the request",
     }.get(state, describe_missing(given))
     who = signer.key.name if signer.key else ""
     recorded = f"Recorded: {who} {decision}s" if is_new else f"Nothing new is recorded: {who} has already approved"
-    show_paragraph(f"{recorded} {wanted[:_DIGITS]} ({action.subject}). {effect}.")
+    show_paragraph(f"{recorded} {wanted[:_DIGITS]} ({subject_of(action)}). {effect}.")

@@ -91,7 +91,7 @@ def verify(
     **Example**: `gaelp audit verify --heads /mnt/elsewhere/heads.jsonl`
 
     Names every use of approvals that the policy in force here would not have granted, and every limit and order of the
-    books that differs from the log. Exits 0 if the log is whole and there is none of these, otherwise 3.
+    ledger that differs from the log. Exits 0 if the log is whole and there is none of these, otherwise 3.
     """
     settings = prepare_reading(config, overrides).settings
     rows = _rows(settings)
@@ -108,7 +108,7 @@ def verify(
     agree = f", {counted(agreeing, 'head')} {'agrees' if agreeing == 1 else 'agree'}" if heads else ""
     show_text(f"whole: {counted(len(rows), 'row')}{agree}")
     if unknown and any(row.kind == LIMIT_SET for row in rows):
-        say(f"The limits were NOT compared with the books, which could not be opened: {unknown}.")
+        say(f"The limits were NOT compared with the ledger, which could not be opened: {unknown}.")
     if heads is None:
         say("Without --heads a log that was cut short or rewritten as a whole looks like the true one.")
 
@@ -178,21 +178,22 @@ def _refuse_insufficient_uses(settings: Settings, trusted: Trust) -> None:
         rows = ", ".join(str(use.seq) for use in uses)
         raise Refused(
             f"the log is whole, but {len(uses)} uses of approvals (rows {rows}) do not fulfil the policy in force"
-            " here. Either another policy was used for them: then stop spending (`gaelp kill`) and ask who did it; or"
-            " this is not the policy that holds: then verify with the settings and files of production"
+            " here. If these are not the settings and files of production, verify with those (such as with"
+            " `--config production`). If they are, another policy was used for them: stop spending (`gaelp kill`) and"
+            " ask who did it"
         )
 
 
 def _refuse_other_limits(rows: tuple[AuditRow, ...], settings: Settings) -> str:
-    """Name every limit on which books and log differ; returns why the books could not be opened, empty if they were."""
+    """Name every limit on which ledger and log differ; return why the ledger could not be opened, empty if it was."""
     try:
         ledger = open_books(settings)
     except GaelpError as problem:
         if promised := promised_rows(rows):
             raise Refused(
-                f"the log is whole, but it has {len(promised)} uses of signatures for limits and orders, and the books"
-                f" that must know of them cannot be opened: {problem}. If they are lost, stop spending (`gaelp kill`)"
-                " and put back the newest copy; they are not created again"
+                f"the log is whole, but it has {len(promised)} uses of signatures for limits and orders, and the ledger"
+                f" that must know of them cannot be opened: {problem}. If it is lost, stop spending (`gaelp kill`)"
+                " and restore the newest backup; no new one is created"
             ) from problem
         return str(problem)
     with closing(ledger):
@@ -202,12 +203,12 @@ def _refuse_other_limits(rows: tuple[AuditRow, ...], settings: Settings) -> str:
             orders = order_findings(ledger, lambda: audit_rows(settings))
             findings += [f"{order.where}: {order.what}: {order.actual}; expected: {order.expected}" for order in orders]
         except LedgerBroken as damage:
-            raise Refused(f"the log is whole, but the books are not: {damage}") from damage
+            raise Refused(f"the log is whole, but the ledger is not: {damage}") from damage
     for finding in findings:
         say(f"Notice: {finding}.")
     if findings:
         raise Refused(
-            f"the log is whole, but {len(findings)} limits, signed changes or orders of the books differ from it,"
+            f"the log is whole, but {len(findings)} limits, signed changes or orders of the ledger differ from it,"
             " named above. Stop spending (`gaelp kill`), keep both databases as evidence, and ask who wrote to them"
         )
     return ""

@@ -1,4 +1,4 @@
-"""`gaelp bench ledger`: how many transfers the books take on this machine."""
+"""`gaelp bench ledger`: how many transfers the ledger takes on this machine."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ def ledger(
     """Two-phase transfers per second under four caps each: SQLite and Postgres, one process and eight.
 
     SQLite is on the disk of the home folder and waits for it at every commit. Postgres is measured if the extra `dev`
-    is installed, which brings one. The books of each run have to balance.
+    is installed, which brings one. The ledger of each run has to balance.
 
     - `gaelp bench ledger --json`
 

@@ -62,7 +62,7 @@ def check_home_folder(home: Path, origin: Origin) -> DoctorCheck:
     if origin.layer in ("base", "default"):
         return DoctorCheck("home", "ok", detail)
     return DoctorCheck(
-        "home", "warning", detail, f"{origin.place} names it: correct the path if you expect runs or books there"
+        "home", "warning", detail, f"{origin.place} names it: correct the path if you expect runs or a ledger there"
     )
 
 

@@ -1,12 +1,12 @@
 """`gaelp gate power`: what the rules of a gate can see, with how many observations, days and dollars."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from gaelp.cli.options import ConfigOption, JsonOption
-from gaelp.cli.output import show_json, show_paragraph, show_table, show_text
+from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.config.validation import validated
 from gaelp.errors import BadInput
@@ -46,9 +46,10 @@ def power(
 ) -> None:
     """Show what the rules of a gate can see, with how many observations, days and dollars, before you spend any.
 
-    A row says: if the truth is **truth**, a sample of that size distinguishes it from **compared with** with this
-    **power**. *out of reach* is what the gate cannot see. **false alarms** is the chance that an agent exactly at the
-    threshold passes.
+    First one row for each rule: a true value that it can see, and the sample that this takes. With `--gate`, every
+    rule in detail follows. A row there says: if the truth is **truth**, a sample of that size distinguishes it from
+    **compared with** with this **power**. *out of reach* is what the gate cannot see. **false alarms** is the chance
+    that an agent exactly at the threshold passes.
 
     - `gaelp gate power --gate scale --spend-per-day 100`
 
@@ -67,9 +68,37 @@ def power(
         rules = {name: [_as_json(rule) for rule in powers] for name, powers in results.items()}
         show_json({"assumed": assumed.model_dump(), "gates": rules})
         return
+    _show_summary(results, assumed)
+    if gate is None:
+        say("`gaelp gate power --gate NAME` adds every rule of a gate in detail.")
+        return
     for name, powers in results.items():
         for rule in powers:
             _show_rule(name, rule, assumed)
+
+
+def _show_summary(results: Mapping[str, Sequence[RulePower]], assumed: PowerAssumptions) -> None:
+    """One row for each rule: an example of what it can see, and at which cost."""
+    for name, powers in results.items():
+        show_text(f"Gate {name}")
+        show_table(("rule", "asks", "sees", "from", "sample", "days", "dollars"), [_summary(rule) for rule in powers])
+        show_text("")
+    show_paragraph(
+        f'Read: if the truth is "sees", the rule tells it "from" the other value in {POWERS[0]:.0%} of cases with'
+        f" this sample. Days and dollars: {assumed.campaigns} campaigns at once at ${assumed.spend_per_day:g} a day"
+        " each. Spreads are assumptions: give your own with --sd and --value-per-observation."
+    )
+    show_text("")
+
+
+def _summary(rule: RulePower) -> tuple[str, ...]:
+    metric = rule.figure.removesuffix("_lower_95").removesuffix("_upper_95")
+    example = _example(rule)
+    if example is None:
+        return metric, rule.asked, _OUT_OF_REACH if rule.rows else "not modelled", "", "", "", ""
+    truth, against, _, sample, days, dollars = _cells(example)
+    unit = rule.sample_metric.replace("_", " ").removesuffix(" observations")
+    return metric, rule.asked, truth, against, f"{sample} {unit}", days, dollars
 
 
 def _read_sds(texts: Sequence[str]) -> dict[str, float]:
@@ -97,7 +126,7 @@ def _show_rule(gate: str, rule: RulePower, assumed: PowerAssumptions) -> None:
             ("truth", "compared with", "power", rule.sample_metric, "days", "dollars"),
             [_cells(row) for row in rule.rows],
         )
-    if example := _example(rule):
+    if (example := _example(rule)) and example.dollars is not None:
         show_paragraph(
             f"To distinguish {example.truth:.3g} from {example.against:.3g} with {example.power:.0%} power:"
             f" {example.sample:,} {rule.sample_metric}, {example.days:,} days with {assumed.campaigns} campaigns"
@@ -109,9 +138,10 @@ def _show_rule(gate: str, rule: RulePower, assumed: PowerAssumptions) -> None:
 
 
 def _example(rule: RulePower) -> PowerRow | None:
-    """The middle one of the answers that cost money, neither the easiest nor the hardest."""
-    priced = [row for row in rule.rows if row.dollars is not None and row.power == POWERS[0]]
-    return priced[(len(priced) - 1) // 2] if priced else None
+    """The middle one of the answers in reach, neither the easiest nor the hardest; those that cost money first."""
+    in_reach = [row for row in rule.rows if row.sample is not None and row.power == POWERS[0]]
+    rows = [row for row in in_reach if row.dollars is not None] or in_reach
+    return rows[(len(rows) - 1) // 2] if rows else None
 
 
 def _cells(row: PowerRow) -> tuple[str, ...]:

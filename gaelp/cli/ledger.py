@@ -1,4 +1,4 @@
-"""`gaelp ledger`: create the books of an ad account, show and verify them, reconcile them with the platform."""
+"""`gaelp ledger`: create the ledger of an ad account, show and verify it, reconcile it with the platform."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -10,7 +10,7 @@ import typer
 from gaelp.authority.audit_records import audit_rows, check_can_create_books
 from gaelp.authority.mandates import why_ended
 from gaelp.bootstrap import open_books
-from gaelp.budget import ledger as books
+from gaelp.budget import ledger as ledgers
 from gaelp.budget.ledger import AdAccount, CapKind, Ledger, LedgerBroken, Overview, overview
 from gaelp.budget.ledger.overview import CapStatus
 from gaelp.budget.ledger.verify import Verification
@@ -32,7 +32,7 @@ __all__ = ["app", "backup", "create", "reconcile", "show", "verify"]
 
 _DIGITS = 12
 
-app = typer.Typer(no_args_is_help=True, help="The books: what is reserved, spent and left, and whether they balance.")
+app = typer.Typer(no_args_is_help=True, help="The ledger: what is reserved, spent and left, and whether it balances.")
 app.command("limit", cls=ledger_limits.LimitCommand)(ledger_limits.limit)
 app.command("reopen")(ledger_limits.reopen)
 
@@ -48,7 +48,7 @@ def create(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create the books of an ad account, and the ledger if there is none yet.
+    """Add an ad account to the ledger, and create the ledger if there is none yet.
 
     - `gaelp ledger create 123-456-7890 --currency USD --time-zone America/New_York`
 
@@ -63,7 +63,7 @@ def create(
     if as_json:
         show_json({"account": account, "currency": currency, "time_zone": time_zone})
     else:
-        show_paragraph(f"The books of {account} are open, in {currency}, with days of {time_zone}.")
+        show_paragraph(f"The ledger has the account {account}, in {currency}, with days of {time_zone}.")
         say(_what_next(account, currency, same_settings(config, overrides)))
 
 
@@ -102,7 +102,7 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
     """
     settings = prepare_reading(config, overrides).settings
     with closing(open_books(settings)) as ledger:
-        result = books.verify(ledger)
+        result = ledgers.verify(ledger)
         # Both checks may find the same: a mandate that is open after a stop, for example.
         findings = tuple(dict.fromkeys((*result.findings, *order_findings(ledger, lambda: audit_rows(settings)))))
         result = result.model_copy(update={"findings": findings, "caps": _shown_caps(ledger, result)})
@@ -115,7 +115,7 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
         entries = f"{result.entries:,} journal {'entry' if result.entries == 1 else 'entries'}"
         show_paragraph(
             f"{counted(result.transfers, 'transfer')}, {entries}, {counted(result.adjustments, 'adjustment')} and"
-            f" {counted(result.caps, 'cap')}: the books {'balance' if result.balances else 'do NOT balance'}."
+            f" {counted(result.caps, 'cap')}: the ledger {'balances' if result.balances else 'does NOT balance'}."
         )
         say(f"Checked: {result.checked}.")
         for cap in result.breached_caps:
@@ -143,7 +143,7 @@ def backup(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a safe copy of the books and every other store of the home to one tar archive, while spenders work.
+    """Write a safe copy of the ledger and every other store of the home to one tar archive, while spenders work.
 
     - `gaelp ledger backup /backups/gaelp-2026-11-17.tar`
 
@@ -160,7 +160,7 @@ def backup(
 
 @app.command()
 def reconcile(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
-    """Reconcile books and platform: settle unknown outcomes, compare budgets, book costs, renew for today.
+    """Reconcile ledger and platform: settle unknown outcomes, compare budgets, book costs, renew for today.
 
     - `gaelp ledger reconcile --config production`
 

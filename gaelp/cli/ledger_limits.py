@@ -89,7 +89,7 @@ def limit(
     - `gaelp ledger limit total all 1000 --currency USD`
 
     Lowering a limit is always allowed. Setting or raising one takes signatures if the policy (approvals.policy) asks
-    for them, and from then on always in the same books: everyone who approves runs the same command with
+    for them, and from then on always in the same ledger: everyone who approves runs the same command with
     `--key FILE --reason WHY`, and the last one needed sets it. Without a key nothing is stored. To ask others, store
     the request with `--request`: they sign it with `gaelp approvals approve`, and then this command sets the limit.
     """

@@ -72,7 +72,7 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "gaelp.cli.kill:kill",
         "Stop all spending, now: latch file, fence in the ledger's database, pause on the platform.",
     ),
-    ("ledger", "gaelp.cli.ledger:app", "The books: what is reserved, spent and left, and whether they balance."),
+    ("ledger", "gaelp.cli.ledger:app", "The ledger: what is reserved, spent and left, and whether it balances."),
     (
         "mandate",
         "gaelp.cli.mandate:app",
@@ -137,7 +137,7 @@ def describe(
     **Settings** come from configs/base.yaml, `--config`, `GAELP__A__B` variables and `--set a.b=c`; the last wins.
 
     **Exit codes**: 0 done, 2 bad input, 3 refused by a gate or guard, 4 waiting for a person, 1 anything else,
-    130 stopped with Ctrl-C.
+    130 stopped with Ctrl-C, 141 the reader of the output has ended (`| head`).
     """
 
 

@@ -16,9 +16,10 @@ from gaelp.authority.mandates import (
     propose_mandate,
     revoke_mandate,
     sign_mandate,
+    why_sign_later,
 )
 from gaelp.authority.requests import existing_approvals, has_approvals
-from gaelp.bootstrap import open_books
+from gaelp.bootstrap import kill_switch, open_books
 from gaelp.budget.ledger import Ledger
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
@@ -72,12 +73,18 @@ def propose(
     world = platform_world(settings)
     with closing(open_books(settings)) as ledger:
         store = open_approvals(settings)
-        proposed = propose_mandate(settings, ledger, store, mandate, world, load_trusted(trust_file, settings))
+        proposed, rejections = propose_mandate(
+            settings, ledger, store, mandate, world, load_trusted(trust_file, settings)
+        )
     if as_json:
         show_json({"mandate": proposed, "world": world})
         return
     show_paragraph("\n".join(describe_mandate(mandate, world)), _INDENT)
     show_text(f"Its id: {proposed[:_DIGITS]}")
+    if rejections:
+        say(f"{rejections}.")
+    if later := why_sign_later(kill_switch(settings).state()):
+        say(f"Spending is stopped, so nobody can sign yet. {later}.")
     if not settings.platform.name:
         say("It is one for the sandbox because the settings name no ad platform (platform.name).")
     settings_again = same_settings(config, overrides)
@@ -105,7 +112,15 @@ def sign(
         action, signed = find_mandate(store, mandate)
         if not as_json:
             show_paragraph("\n".join(describe_mandate(signed, action.world)), _INDENT)
-        opened = sign_mandate(settings, ledger, store, mandate, signer)
+        opened = sign_mandate(
+            settings,
+            ledger,
+            store,
+            mandate,
+            signer,
+            stop=kill_switch(settings).state(),
+            options=same_settings(config, overrides),
+        )
     if as_json:
         show_json({"mandate": mandate, "in_force": True, "new": opened})
     else:

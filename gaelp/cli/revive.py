@@ -8,7 +8,7 @@ from gaelp.bootstrap import kill_switch, should_have_books
 from gaelp.budget.kill_switch import StopState
 from gaelp.budget.stop_alerts import alert_released
 from gaelp.budget.stop_report_text import describe_stops
-from gaelp.cli.options import ConfigOption, JsonOption, SetOption
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import show_json, show_paragraph, show_text
 from gaelp.cli.signing import KeyOption, PassphraseFileOption, ReasonOption, TrustOption, signer_from
 from gaelp.cli.stop_report import report_problems
@@ -19,7 +19,7 @@ from gaelp.errors import Refused
 
 __all__ = ["revive"]
 
-_NO_LEDGER_HERE = "No ledger was found here: if the books are elsewhere, their fence is still raised."
+_NO_LEDGER_HERE = "No ledger was found here: if it is elsewhere, its fence is still raised."
 
 
 def revive(
@@ -45,7 +45,9 @@ def revive(
     settings = load_settings(config, overrides=overrides or ()).settings
     signer = signer_from(settings, key, reason, passphrase_file, trust_file)
     asked_at = SystemClock().now()
-    released = kill_switch(settings).release(lambda state: _require_approval(state, settings, signer))
+    released = kill_switch(settings).release(
+        lambda state: _require_approval(state, settings, signer, same_settings(config, overrides))
+    )
     elsewhere = "" if should_have_books(settings) else f" {_NO_LEDGER_HERE}"
     why = f"{signer.reason}{elsewhere}"
     report_problems(settings, lambda: alert_released(settings, released.stop_ids, why, asked_at=asked_at))
@@ -60,7 +62,7 @@ def revive(
         show_text("Nothing is stopped.")
 
 
-def _require_approval(state: StopState, settings: Settings, signer: Signer) -> None:
+def _require_approval(state: StopState, settings: Settings, signer: Signer, settings_again: str) -> None:
     """Raise unless the release of exactly these stops is approved; sign it first if a key is given."""
     # Always the live policy: the switch does not know whether it stopped real money. The requester is not a person, so
     # that everyone may approve and all sign the same action.
@@ -68,14 +70,14 @@ def _require_approval(state: StopState, settings: Settings, signer: Signer) -> N
     action = SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject=stops)
     try:
         store = open_approvals(settings)
-        require_signed(store, action, policy, signer, _what_is_needed(state, policy.quorum))
+        require_signed(store, action, policy, signer, _what_is_needed(state, policy.quorum, settings_again))
     except Refused as refusal:
         refusal.add_note("To ask again, pull the kill switch again: its new stop can be approved.")
         raise
 
 
-def _what_is_needed(state: StopState, quorum: int) -> str:
+def _what_is_needed(state: StopState, quorum: int, settings_again: str) -> str:
     return (
         f"{describe_stops(state.stops)}. Releasing it needs a signed approval of exactly {', '.join(state.stop_ids)} by"
-        f" {quorum} people: each runs `gaelp revive --key FILE --reason WHY`"
+        f" {quorum} people: each runs `gaelp revive --key FILE --reason WHY{settings_again}`"
     )

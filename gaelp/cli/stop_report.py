@@ -1,7 +1,8 @@
 """Report an emergency stop: the outcome in the terminal, and alerts. Imported after the stop is made."""
 
-from collections.abc import Callable
-from contextlib import suppress
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from gaelp.budget.kill_switch import StopReport
 from gaelp.budget.latch import LATCH_NAME, Latch
@@ -13,6 +14,7 @@ from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
 from gaelp.errors import GaelpError
 from gaelp.observability import configure, mask, mask_text, register_secrets
+from gaelp.observability.alert_channels import ALERT_LOGGER
 
 __all__ = ["report_problems", "report_stop"]
 
@@ -59,7 +61,29 @@ def _alert(settings: Settings, report: StopReport, by: str, reason: str, no_aler
 
 
 def report_problems(settings: Settings, send: Callable[[], tuple[str, ...]]) -> None:
-    """Configure logging, send alerts, and print what goes wrong with them."""
+    """Configure logging, send alerts, and print each alert and what goes wrong with it, as sentences."""
     configure(level=settings.logging.level, format=settings.logging.format, secrets=known_secrets())
-    for problem in send():
+    with _alerts_as_sentences(settings):
+        problems = send()
+    for problem in problems:
         say(f"{problem[0].upper()}{problem[1:]}.")
+
+
+@contextmanager
+def _alerts_as_sentences(settings: Settings) -> Iterator[None]:
+    """Show alerts in words instead of as log lines: a person reads the output of these commands."""
+    first = settings.alerts.first
+    reach = "" if first.webhook or first.email else " It reaches nobody else: the settings name no channel for alerts."
+
+    def say_alert(record: logging.LogRecord) -> bool:
+        if not (isinstance(record.msg, dict) and "alert_source" in record.msg):
+            return True  # any other line stays a log line
+        say(f"Alert: {record.msg['event']}.{reach}")
+        return False
+
+    logger = logging.getLogger(ALERT_LOGGER)
+    logger.addFilter(say_alert)
+    try:
+        yield
+    finally:
+        logger.removeFilter(say_alert)

@@ -3,10 +3,10 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.table import Column
 from rich.text import Text
 
@@ -19,6 +19,8 @@ from gaelp.training.reports import Resumed, RoundDone, TrainingReport
 __all__ = ["ProgressScreen", "shown_progress"]
 
 _LINE_EVERY_S = 10.0
+_BAR_COLUMNS = 16
+_BETWEEN_FIGURES = ", "
 
 
 class _Stage:
@@ -26,7 +28,7 @@ class _Stage:
 
     def __init__(self, report: StageReport, now: float) -> None:
         self.name, self.total, self._unit, self._hint = report.stage, report.total, report.unit, report.hint
-        self._began = now
+        self._began, self._is_explained = now, False
         self.begin_at(report.done, now)
 
     def begin_at(self, done: int, now: float) -> None:
@@ -44,12 +46,18 @@ class _Stage:
         elapsed_s = now - self._began
         so_far = f"{duration_text(elapsed_s)} so far"
         if self.total is None:
-            hint = f" ({self._hint})" if self._hint and elapsed_s >= _LINE_EVERY_S else ""
-            return self.name if elapsed_s < 1 else f"{self.name}, {so_far}{hint}"
+            return self.name if elapsed_s < 1 else f"{self.name}, {so_far}"
         numbers = f"{self._done:,} of {self.total:,}"
         counted = f"{self._unit} {numbers}" if self._unit == "round" else f"{numbers} {self._unit}"
         seconds = self._left.seconds(now)
         return f"{self.name}: {counted}, {so_far if seconds is None else f'ETA {duration_text(seconds)}'}"
+
+    def explanation(self, now: float) -> str:
+        """Once, after ten seconds: why the stage may take long; empty before, afterwards, and where that is unknown."""
+        if self._is_explained or not self._hint or now - self._began < _LINE_EVERY_S:
+            return ""
+        self._is_explained = True
+        return f"{self.name}: {self._hint}"
 
 
 class ProgressScreen:
@@ -81,7 +89,7 @@ class ProgressScreen:
     @contextmanager
     def shown(self) -> Iterator[None]:
         """Show the bar, or print lines, while inside."""
-        with self._drawn() if self._console.is_terminal else self._said_regularly():
+        with self._drawn() if self._console.is_terminal else nullcontext(), self._ticking():
             yield
 
     @contextmanager
@@ -98,8 +106,12 @@ class ProgressScreen:
             self._bar.start()
 
     def tick(self) -> None:
-        """Print where the work is if nothing was said about it for ten seconds."""
-        if self._stage is not None and self._clock() - self._said_at >= _LINE_EVERY_S:
+        """Print why a stage takes long; and where there is no bar, where the work is, every ten seconds."""
+        if self._stage is None:
+            return
+        if explanation := self._stage.explanation(self._clock()):
+            self._print(explanation)
+        if self._bar is None and self._clock() - self._said_at >= _LINE_EVERY_S:
             self._say_stage()
 
     def _enter(self, report: StageReport) -> None:
@@ -132,10 +144,8 @@ class ProgressScreen:
 
     @contextmanager
     def _drawn(self) -> Iterator[None]:
-        figures = TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True))
-        with Progress(
-            _StageColumn(self), BarColumn(16), figures, console=self._console, transient=True, expand=True
-        ) as bar:
+        columns = (_StageColumn(self), BarColumn(_BAR_COLUMNS), _FiguresColumn(self, self._console))
+        with Progress(*columns, console=self._console, transient=True, expand=True) as bar:
             bar.add_task("", total=None)
             self._bar = bar
             try:
@@ -144,7 +154,7 @@ class ProgressScreen:
                 self._bar = None
 
     @contextmanager
-    def _said_regularly(self) -> Iterator[None]:
+    def _ticking(self) -> Iterator[None]:
         def tick() -> None:
             while not self._stopped.wait(1.0):
                 self.tick()
@@ -172,6 +182,22 @@ class _StageColumn(ProgressColumn):
     def render(self, task: Task) -> Text:  # noqa: ARG002 - rich passes it
         """The text of the stage, whatever the task's own figures."""
         return Text(self._screen.stage_text())
+
+
+class _FiguresColumn(ProgressColumn):
+    """As many whole figures of the newest round as fit beside stage and bar: none is cut."""
+
+    def __init__(self, screen: ProgressScreen, console: Console) -> None:
+        super().__init__(table_column=Column(ratio=1, no_wrap=True))
+        self._screen, self._console = screen, console
+
+    def render(self, task: Task) -> Text:
+        """The first figures that fit."""
+        room = self._console.width - len(self._screen.stage_text()) - _BAR_COLUMNS - 2  # one space between columns
+        figures = task.description.split(_BETWEEN_FIGURES)
+        while figures and len(_BETWEEN_FIGURES.join(figures)) > room:
+            figures.pop()
+        return Text(_BETWEEN_FIGURES.join(figures))
 
 
 @contextmanager

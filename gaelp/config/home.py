@@ -41,7 +41,8 @@ def require_home(loaded: LoadedSettings) -> None:
         raise ConfigError(
             f"there is no home at {home}, which {loaded.origins['home'].place} names: nothing was ever written there."
             " Correct the path, or set GAELP_HOME, or `home` in a config, to the folder you mean;"
-            " the first command that writes creates it, such as `gaelp run --config quick-test`."
+            " the first command that writes there creates it: `gaelp run` or `gaelp train` with its first run,"
+            " `gaelp keys trust` with the list of approvers, `gaelp ledger create` with a ledger."
         )
 
 

@@ -119,7 +119,7 @@ class CampaignBudgetSettings(Frozen):
 
 
 class BudgetSettings(Frozen):
-    """Where the books are kept (ledger, order book, approvals, audit log), and the rules that money keeps to.
+    """Where the records are kept (ledger, order book, approvals, audit log), and the rules that money keeps to.
 
     The values are needed where a platform is named; what a conversion is worth nobody can guess.
     """

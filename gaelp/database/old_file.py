@@ -1,6 +1,6 @@
 """The rows of a store's local file, copied once into the PostgreSQL that its home names now.
 
-Violations, decisions and reviews used to stay in the home even where the books were in PostgreSQL. They still count: an
+Violations, decisions and reviews used to stay in the home even where the ledger was in PostgreSQL. They still count: an
 open violation that nobody sees lets money go. Rows that are there already are not copied again, so whoever is
 interrupted before the file was renamed repeats it, and two who do it at once copy each row once.
 """

@@ -21,6 +21,7 @@ __all__ = [
     "check_choice",
     "check_decision",
     "question_status",
+    "rejection_text",
 ]
 
 GateChoice = Literal["approve", "reject", "rerun"]
@@ -93,6 +94,11 @@ class GateDecision(Frozen):
     through: Literal["command", "form", "prompt", "auto"]
     limits_micros: dict[Name, NonNegativeInt] = Field(default_factory=dict)  # what the next phase may spend, if any
     signatures: tuple[str, ...] = ()  # signed approvals of this very decision, as text
+
+
+def rejection_text(decision: GateDecision) -> str:
+    """How the record of a run says that it was rejected."""
+    return f"rejected by {decision.who} at gate {decision.gate}: {decision.why}"
 
 
 def question_status(question: GateQuestion, now: datetime) -> QuestionStatus:

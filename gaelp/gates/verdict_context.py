@@ -13,6 +13,7 @@ class ComparedBidder(Frozen):
     reward: float
     lower_95: float
     upper_95: float
+    money: tuple[tuple[str, str], ...] = ()  # a label and its text, the same labels for every bidder
 
 
 class CurvePoint(Frozen):

@@ -138,12 +138,20 @@ def _rule(verdict: Verdict, result: RuleResult) -> str:
 def _bidders(context: VerdictContext) -> list[str]:
     if not context.bidders:
         return []
-    items = [
-        f"- **{plain_text(bidder.name)}**: {_with_ends(bidder.reward, bidder.lower_95, bidder.upper_95)}."
-        f" {plain_text(bidder.meaning)}"
-        for bidder in context.bidders
+    columns = tuple(label for label, _ in context.bidders[0].money)
+    rows = [("bidder", "reward", *columns), ("---",) * (2 + len(columns))]
+    for bidder in context.bidders:
+        reward = _with_ends(bidder.reward, bidder.lower_95, bidder.upper_95)
+        rows.append((plain_text(bidder.name), reward, *(plain_text(text) for _, text in bidder.money)))
+    meanings = [f"- **{plain_text(bidder.name)}**: {plain_text(bidder.meaning)}" for bidder in context.bidders]
+    money = " Money: means of a campaign, in units of the account's currency." if columns else ""
+    return [
+        f"Reward: mean share of the optimum in hindsight, with its 95% interval, best first.{money}",
+        "",
+        *(f"| {' | '.join(row)} |" for row in rows),
+        "",
+        *meanings,
     ]
-    return ["Mean reward as a share of the optimum in hindsight, with its 95% interval, best first.", "", *items]
 
 
 def _curve(curve: LearningCurve | None, plot: bytes | None) -> list[str]:
@@ -178,7 +186,7 @@ def _row(result: RuleResult) -> dict[str, str]:
         "value": _number(result.value),
         "compared": f"{rule.compare}: {_number(result.compared)}",
         "threshold": f"{rule.limit.sign} {number_text(rule.threshold)}",
-        "sample": f"{_number(result.sample)} of {rule.minimum_sample} {rule.sample_metric}",
+        "sample": f"{_number(result.sample)} {rule.sample_metric} (at least {rule.minimum_sample})",
         "reason": result.reason,
         "why": rule.why,
     }

@@ -21,9 +21,11 @@ from gaelp.observability.alerts import Alert
 from gaelp.observability.logs import get_logger
 from gaelp.observability.redact import mask_text
 
-__all__ = ["CallableChannel", "EmailChannel", "LogChannel", "WebhookChannel"]
+__all__ = ["ALERT_LOGGER", "CallableChannel", "EmailChannel", "LogChannel", "WebhookChannel"]
 
 Sent = TypeVar("Sent")
+
+ALERT_LOGGER = "gaelp.alerts"
 
 _TRY_AGAIN_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -36,7 +38,7 @@ class LogChannel:
 
     def send(self, alert: Alert) -> None:
         """Log it; this always works."""
-        logger = get_logger("gaelp.alerts")
+        logger = get_logger(ALERT_LOGGER)
         write = {"info": logger.info, "warning": logger.warning, "critical": logger.critical}[alert.severity]
         write(
             alert.title,

@@ -1,4 +1,4 @@
-"""Which alerts were sent, in the PostgreSQL of the books, so that all machines together send each once."""
+"""Which alerts were sent, in the PostgreSQL of the ledger, so that all machines together send each once."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,6 +1,6 @@
 """The money figures for Prometheus: reserved, posted and left of each cap, violations, and whether all is stopped.
 
-Takes plain figures, so whoever keeps the books calls `set`. Before the first call, and when the state of the kill
+Takes plain figures, so whoever keeps the ledger calls `set`. Before the first call, and when the state of the kill
 switch cannot be read, it counts as stopped. A cap that is no longer given is no longer shown.
 """
 
@@ -30,7 +30,7 @@ _HELP = {
     "gaelp_violations": "Violations on record, by severity and whether they are resolved",
     "gaelp_kill_state": "1 for the state the kill switch is in, 0 for the others",
     "gaelp_spending_stopped": "1 unless the kill switch is known to be open",
-    "gaelp_money_figures_age_seconds": "Seconds since the figures were read from the books",
+    "gaelp_money_figures_age_seconds": "Seconds since the figures were read from the ledger",
 }
 METRIC_NAMES = tuple(_HELP)
 _SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
@@ -78,7 +78,7 @@ class MoneyMetrics:
         self.registry.register(self._shown)
 
     def set(self, figures: MoneyFigures | None) -> None:
-        """Show these figures from now on; None where the books cannot be read."""
+        """Show these figures from now on; None where the ledger cannot be read."""
         self._shown.set(figures)
 
     def exposition(self) -> bytes:

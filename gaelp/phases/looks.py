@@ -19,7 +19,7 @@ from gaelp.phases.phase_result import PhaseResult, read_result
 from gaelp.phases.run_folder import RunFolder
 from gaelp.types import RunId
 
-__all__ = ["LOOK", "look_text", "looks_so_far"]
+__all__ = ["LOOK", "look_fact", "look_text", "looks_so_far"]
 
 LOOK = "evaluation.look"  # the kind of a row in the audit log
 
@@ -79,6 +79,12 @@ def _add(looks: dict[str, datetime], run_id: str, measured_at: datetime) -> bool
     if is_first:
         looks[run_id] = measured_at
     return is_first
+
+
+def look_fact(looks: int, attempt: int) -> tuple[str, str]:
+    """What a person who decides has to know of earlier looks, as a label and its text."""
+    luck = "the more runs are judged on the same data, the likelier one of them passes by luck"
+    return "runs judged so far", f"this is {look_text(looks)}; {luck}. Attempt {attempt} of this run"
 
 
 def look_text(looks: int) -> str:

@@ -1,7 +1,7 @@
 """The safety watch: one pass over everything that must not be left unattended; what it finds is sent as alerts.
 
-It checks gates and approvals that nobody answers, books and platform that drift apart, money that breaks its rules, and
-alerts that nobody acknowledges. Each part is checked even if another fails; a part that fails is a critical alert.
+It checks gates and approvals that nobody answers, ledger and platform that drift apart, money that breaks its rules,
+and alerts that nobody acknowledges. Each part is checked even if another fails; a part that fails is a critical alert.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -129,7 +129,7 @@ class _Pass(CheckPass):
                     self._alert_about("info", request, _ran_out(request, policy))
 
     def check_platform(self, open_guard: GuardOpener) -> None:
-        """Reconcile the books with the platform, then apply the money rules; each reports its own failures."""
+        """Reconcile the ledger with the platform, then apply the money rules; each reports its own failures."""
         if self._settings.platform.name is None:
             return
         with open_guard() as guard:

@@ -8,7 +8,7 @@ from typing import Any
 from gaelp.gates.verdict_context import ComparedBidder, CurvePoint, LearningCurve, VerdictContext
 from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.baselines.compare import Comparison, PolicyResult
-from gaelp.market.baselines.comparison_text import money_sentence
+from gaelp.market.baselines.comparison_text import MONEY_COLUMNS, money_cells
 from gaelp.phases.market_limits import market_limits
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder
@@ -57,8 +57,17 @@ def _facts(folder: PhaseFolder, details: SimulationResult, begun: Mapping[str, A
     }
     campaigns = comparison.of(details.agent).against_best
     if campaigns is not None:
-        facts["worst group of campaigns"] = f"{campaigns.worst_group}: {100 * campaigns.worst_group_lead:+.2f}%"
+        lead = f"{100 * campaigns.worst_group_lead:+.2f}% against the best rule"
+        facts["worst group of campaigns"] = f"{_group_text(campaigns.worst_group)}: {lead}"
     return facts | ({"limits of this market": " ".join(limits)} if limits else {})
+
+
+def _group_text(group: str) -> str:
+    """A group such as `price, 10 of 10` in words: which end of the order its slice is at."""
+    name, _, place = group.partition(", ")
+    number, _, count = place.partition(" of ")
+    ends = {"1": "the lowest", count: "the highest"}
+    return f"sorted by {name}, slice {place} ({ends.get(number, f'1 is the lowest, {count} the highest')})"
 
 
 def _config(folder: PhaseFolder) -> str:
@@ -104,6 +113,7 @@ def _percent(value: float, lower: float, upper: float) -> str:
 def _bidders(comparison: Comparison) -> tuple[ComparedBidder, ...]:
     """Best first."""
     ranked = sorted(comparison.results, key=lambda result: -result.reward.value)
+    has_money = all(result.money for result in ranked)  # not in results from before money was reported
     return tuple(
         ComparedBidder(
             name=result.policy,
@@ -111,6 +121,7 @@ def _bidders(comparison: Comparison) -> tuple[ComparedBidder, ...]:
             reward=result.reward.value,
             lower_95=result.reward.lower_95,
             upper_95=result.reward.upper_95,
+            money=tuple(zip(MONEY_COLUMNS[1:], money_cells(result.money), strict=True)) if has_money else (),
         )
         for result in ranked
     )
@@ -120,7 +131,7 @@ def _meaning(result: PolicyResult, comparison: Comparison) -> str:
     meaning = _SUMMARIES.get(result.policy, "The agent that is judged here.")
     is_best = result.policy == comparison.best_uninformed
     best = " The best of the rules that know no more than the agent." if is_best else ""
-    return f"{meaning}{best}{f' {money_sentence(result.money)}' if result.money else ''}"
+    return f"{meaning}{best}"
 
 
 def _learning_curve(folder: PhaseFolder, details: SimulationResult, rule: str) -> LearningCurve | None:

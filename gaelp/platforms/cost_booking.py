@@ -124,7 +124,7 @@ def _book(entry: _Day) -> Booking:
     if ordered and entry.as_of < final_at:
         waits = any(not transfer.state.is_final for transfer in ordered)
         return Booking(entry.campaign, entry.day, problem=problem, final_at=final_at if waits else None)
-    # Orders of older books may use the key of unreserved cost: count each transfer once.
+    # Orders of an older ledger may use the key of unreserved cost: count each transfer once.
     booked = [*ordered, *([own] if own and own.key not in {each.key for each in ordered} else [])]
     posted, left = 0, entry.cost_micros - sum(each.posted_micros + each.adjusted_micros for each in booked)
     unknown_micros = 0  # room of orders that may turn out to be the source of the cost
@@ -171,7 +171,7 @@ def _mandate_caps(entry: _Day) -> tuple[Cap, ...]:
     """The caps of the mandate that the campaign's last budget up to this day was ordered under, if any."""
     try:
         rows = orders_of_campaign(entry.guard.ledger, entry.guard.account.id, entry.campaign)
-    except LedgerBroken:  # an order that cannot be read must not keep real cost out of the books
+    except LedgerBroken:  # an order that cannot be read must not keep real cost out of the ledger
         return ()
     until = entry.day.isoformat()
     budgets = (row for row in rows if row.kind == "budget" and row.day <= until and was_sent(entry.guard, row))

@@ -52,9 +52,9 @@ def require_mandate(guard: Guard, mandate_id: str) -> Mandate:
         )
     use = mandate_use(guard.ledger, mandate_id)
     if use is None or use.closed:
-        state = "was never opened in these books" if use is None else "has ended in these books"
+        state = "was never opened in this ledger" if use is None else "has ended in this ledger"
         raise MandateClosed(f"the mandate {mandate.name} ({mandate_id[:12]}) {state}: have a new one signed")
-    # The books say open, but anybody may have edited them: the signatures must be newer than the last release too.
+    # The ledger says open, but anybody may have edited it: the signatures must be newer than the last release too.
     signed_at = (approval.statement.issued_at for approval in authority.store.approvals(action))
     if signed_before_release(guard.ledger, signed_at):
         raise MandateClosed(

@@ -1,4 +1,4 @@
-"""Reconcile books and platform: settle unknown outcomes, compare budgets, book costs, renew for today."""
+"""Reconcile ledger and platform: settle unknown outcomes, compare budgets, book costs, renew for today."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta

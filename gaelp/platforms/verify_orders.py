@@ -80,8 +80,8 @@ def order_findings(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) -
 def verify_orders(ledger: Ledger, read_log: Callable[[], Sequence[AuditRow]]) -> tuple[LedgerFinding, ...]:
     """List every contradiction; nothing is changed, and spenders may run meanwhile.
 
-    The log is read before and after the books: an order is stored after its approval is used, so every use in the first
-    reading has its order, and every order has its use in the second.
+    The log is read before and after the ledger: an order is stored after its approval is used, so every use in the
+    first reading has its order, and every order has its use in the second.
     """
     earlier = _read_log(read_log())
     with ledger.snapshot() as connection:
@@ -108,7 +108,7 @@ def _findings(books: _Books, earlier: _Log, later: _Log) -> Iterator[LedgerFindi
                 where=use.key,
                 what=f"order whose approval was used (row {use.seq} of the log)",
                 expected="in the order book",
-                actual="none: it was deleted, the books are older, or a crash came between (then repeat the order)",
+                actual="none: it was deleted, the ledger is older, or a crash came between (then repeat the order)",
             )
 
 

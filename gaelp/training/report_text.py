@@ -19,8 +19,8 @@ _SHOWN = {
 
 def round_text(report: RoundDone) -> str:
     """The figures of a round that show whether the agent is learning, for a progress bar."""
-    figures = " ".join(f"{name} {report.metrics[key]:.3g}" for key, name in _SHOWN.items() if key in report.metrics)
-    return f"reward {report.reward:.3f} {figures} {report.steps_per_second / 1000:.0f}k steps/s"
+    figures = [f"{name} {report.metrics[key]:.3g}" for key, name in _SHOWN.items() if key in report.metrics]
+    return ", ".join([f"reward {report.reward:.3f}", *figures, f"{report.steps_per_second / 1000:.0f}k steps/s"])
 
 
 def as_text(report: TrainingReport) -> str:

@@ -12,13 +12,52 @@ ACTION = "9b28126ea8cb" + "0" * 52
     [
         (
             "approval.requested",
-            {"action_hash": ACTION, "request": {"action": {"subject": "limit total all: none -> $9.00"}}},
+            {
+                "action_hash": ACTION,
+                "request": {"action": {"kind": "budget", "subject": "limit total all: none -> $9.00"}},
+            },
             "9b28126ea8cb: limit total all: none -> $9.00",
         ),
         (
             "approval.requested",
-            {"action_hash": ACTION, "request": {"action": {"subject": None, "gate": "history", "run_id": "r-1"}}},
+            {
+                "action_hash": ACTION,
+                "request": {"action": {"kind": "gate", "subject": None, "gate": "history", "run_id": "r-1"}},
+            },
             "9b28126ea8cb: history of run r-1",
+        ),
+        (
+            "approval.requested",
+            {"action_hash": ACTION, "request": {"action": {"kind": "revive", "subject": "084d4fe072d6"}}},
+            "9b28126ea8cb: release the stop 084d4fe072d6",
+        ),
+        (
+            "approval.requested",
+            {
+                "action_hash": ACTION,
+                "request": {
+                    "action": {
+                        "kind": "release",
+                        "subject": None,
+                        "gate": None,
+                        "run_id": "r-1",
+                        "model_hash": "b" * 64,
+                        "campaigns": ["spring", "summer"],
+                        "account": "acc",
+                    }
+                },
+            },
+            "9b28126ea8cb: let model bbbbbbbbbbbb of run r-1 spend on spring, summer (acc)",
+        ),
+        (
+            "approval.used",
+            {"action_hash": ACTION, "authorisation": {"approvers": ["ann", "bob"]}, "consumer": "revive 084d4fe072d6"},
+            "9b28126ea8cb: approved by ann and bob, released the stop 084d4fe072d6",
+        ),
+        (
+            "cap.reopened",
+            {"cap": "total:all", "before": "$9.00", "limit": "$9.00", "signed": True, "approvers": ["ann"]},
+            "total:all: open again, at most $9.00, signed by ann",
         ),
         (
             "approval.decided",

@@ -36,11 +36,11 @@ def test_books_and_log_that_agree_leave_nothing_to_say():
     [
         ([row(0, "10 USD")], {}, "row 0 says $10.00: it was changed behind the ledger's back"),
         ([], {}, "no row of the log is about it"),
-        ([SIGNED], {}, "the books do not remember it"),
+        ([SIGNED], {}, "the ledger has no record of it"),
         ([row(0, "50 USD")], {"signed": [CHANGE]}, "that the log does not have"),
         ([SIGNED, row(2, "60 USD")], {"limit": "60 USD", "signed": [CHANGE]}, "has no signatures"),
         ([SIGNED, row(2, "50 USD", kind=REOPENED)], {"signed": [CHANGE]}, "has no signatures"),
-        ([row(0, "50 USD", books="aa")], {"books": "bb"}, "others were put in their place"),
+        ([row(0, "50 USD", books="aa")], {"books": "bb"}, "another ledger was put in its place"),
         ([row(0, "not money")], {}, "it was changed"),
     ],
 )

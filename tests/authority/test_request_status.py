@@ -1,8 +1,10 @@
 """A request shows its true state: what can no longer be done does not wait for anybody."""
 
+from datetime import date
+
 import pytest
 
-from gaelp.approvals import ApprovalStore, SignedAction, Trust, action_hash, approvals_place
+from gaelp.approvals import ApprovalStore, RequestFacts, SignedAction, Trust, action_hash, approvals_place
 from gaelp.authority.request_status import request_statuses
 from gaelp.budget.kill_switch import StopState
 from gaelp.budget.latch import Latch, StopRecord
@@ -67,22 +69,39 @@ def test_a_release_of_a_stop_that_was_replaced_or_released_waits_for_nobody(sett
 
 
 def test_a_change_of_a_limit_that_has_another_value_now_waits_for_nobody(settings, store, ledger):
-    for subject in ("limit account_day acc: none -> $50.00", "limit account_day acc: $20.00 -> $50.00"):
-        store.request(budget(subject))
+    for before, micros in (("none", None), ("$20.00", 20_000_000)):
+        facts = RequestFacts(change="limit", cap="account_day:acc", before_micros=micros)
+        store.request(budget(f"limit account_day acc: {before} -> $50.00"), facts)
     assert states(settings, ledger=ledger) == ["waiting", "superseded"]
     set_limit(ledger, Cap(CapKind.ACCOUNT_DAY, "acc"), Money(20_000_000, "USD"), account_id="acc")
     assert states(settings, ledger=ledger) == ["superseded", "waiting"]
 
 
 def test_a_cap_that_is_open_again_needs_no_signatures(settings, store, ledger):
-    store.request(budget("reopen account_day:acc:2026-11-16"))
+    facts = RequestFacts(change="reopen", cap="account_day:acc:2026-11-16")
+    store.request(budget("reopen account_day:acc:2026-11-16"), facts)
     assert states(settings, ledger=ledger) == ["superseded"]
 
 
 def test_an_order_for_days_that_are_over_waits_for_nobody(settings, store, ledger):
-    store.request(budget("budget spring until 2026-01-31 as key-1", run_id="run-1"))
-    store.request(budget("budget spring until 2099-01-31 as key-2", run_id="run-1"))
+    for key, last_day in (("key-1", date(2026, 1, 31)), ("key-2", date(2099, 1, 31))):
+        facts = RequestFacts(change="order", last_day=last_day)
+        store.request(budget(f"budget spring until {last_day} as {key}", run_id="run-1"), facts)
     assert states(settings, ledger=ledger) == ["ended", "waiting"]
+
+
+def test_a_request_is_judged_by_its_facts_and_never_by_its_sentence(settings, store, ledger):
+    misleading = budget("limit account_day acc: $99.00 -> $50.00")
+    store.request(misleading, RequestFacts(change="limit", cap="account_day:acc"))
+    store.request(budget("limit account_day acc: $98.00 -> $50.00"))  # of a version without facts
+    assert states(settings, ledger=ledger) == ["waiting", "waiting"]
+
+
+def test_facts_are_stored_with_the_request_and_leave_the_signed_hash_as_it_was(store):
+    action, facts = budget("reopen a:b"), RequestFacts(change="reopen", cap="a:b")
+    assert store.request(action, facts).facts == facts
+    [stored] = store.requests()
+    assert (stored.facts, action_hash(stored.action)) == (facts, action_hash(action))
 
 
 def test_each_request_is_known_by_its_hash(settings, store):

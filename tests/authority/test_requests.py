@@ -32,7 +32,7 @@ def test_a_request_is_found_by_its_first_digits(settings):
     for digits in ("", "xyz"):
         with pytest.raises(BadInput, match=f"no action begins with '{digits}'; there are: ") as problem:
             find_request(store, digits)
-        assert f"{wanted[:12]} (stop 1)" in str(problem.value)
+        assert f"{wanted[:12]} (release the stop stop 1)" in str(problem.value)
     with pytest.raises(BadInput, match="there are no mandates yet"):
         find_request(store, wanted[:12], "mandate")
 

@@ -47,8 +47,23 @@ def test_what_waits_is_listed_with_what_would_be_signed(gaelp):
     assert row["subject"] == "budget spring until 2026-11-30 as b1"
     assert (row["state"], row["signed_by"]) == ("waiting", "nobody")
     assert row["action"] in gaelp("approvals", "list").stdout
-    shown = json.loads(gaelp("approvals", "show", row["action"]).stdout)
+    shown = json.loads(gaelp("approvals", "show", row["action"], "--json").stdout)
     assert shown["action"]["limits_micros"] == {"daily": 5_000_000}
+
+
+@pytest.mark.usefixtures("requested")
+def test_what_would_be_signed_is_shown_in_words_with_who_decided_and_what_is_missing(gaelp, keys):
+    [row] = waiting(gaelp)
+    decided(gaelp, keys, "approve", "ann", row["action"])
+    shown = gaelp("approvals", "show", row["action"], "--set", "run.seed=7")
+    assert "budget spring until 2026-11-30 as b1." in shown.stdout
+    assert "Daily: $5.00." in shown.stdout
+    assert "World: live: real money can move." in shown.stdout
+    assert "ann approves" in shown.stdout
+    assert "State: waiting, until" in shown.stdout
+    assert "Still needed: 1 more of 2 approvers (bob can sign)" in shown.stdout
+    assert f"`gaelp approvals approve {row['action']} --key FILE --reason WHY --set run.seed=7`" in shown.stderr
+    assert "{" not in shown.stdout
 
 
 @pytest.mark.usefixtures("requested")
@@ -68,7 +83,7 @@ def test_one_rejection_ends_it(gaelp, keys):
     [row] = waiting(gaelp)
     decided(gaelp, keys, "approve", "ann", row["action"])
     assert "bob rejects" in (said := decided(gaelp, keys, "reject", "bob", row["action"]).stdout)
-    assert "which ends the request" in said
+    assert "One rejection ends the request" in said
     assert decided(gaelp, keys, "approve", "ann", row["action"]).exit_code == 3
 
 

@@ -16,6 +16,16 @@ def test_a_gate_is_explained_in_a_table_with_an_example_in_words(gaelp):
     assert "accounting has no sampling error" in shown
 
 
+def test_without_a_gate_one_row_for_each_rule_says_what_it_can_see(gaelp):
+    shown = gaelp("gate", "power")
+    assert len(shown.stdout.splitlines()) < 60
+    assert "To distinguish" not in shown.stdout
+    [row] = [line for line in shown.stdout.splitlines() if line.startswith("roi ")]
+    assert row.split() == ["roi", ">=", "0.05", "0.3", "0.05", "28", "campaigns", "28", "9,800"]
+    assert "not modelled" in shown.stdout
+    assert "gaelp gate power --gate NAME" in shown.stderr
+
+
 def test_json_has_the_assumptions_and_every_rule_and_no_home_is_made(gaelp, here):
     result = gaelp("gate", "power", "--gate", "history", "--sd", "prediction_accuracy=0.1", "--json", GAELP_HOME="home")
     report = json.loads(result.stdout)

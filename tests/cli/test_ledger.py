@@ -59,7 +59,7 @@ def test_show_prints_every_cap_and_state(gaelp):
 @pytest.mark.usefixtures("ledger")
 def test_verify_says_that_the_books_balance(gaelp):
     result = gaelp("ledger", "verify")
-    assert (result.exit_code, "the books balance" in result.stdout) == (0, True)
+    assert (result.exit_code, "the ledger balances" in result.stdout) == (0, True)
     assert "Checked: balances, states, days, currencies" in result.stderr
     assert json.loads(gaelp("ledger", "verify", "--json").stdout)["balances"] is True
 
@@ -78,7 +78,7 @@ def test_verify_exits_1_and_shows_what_disagrees(gaelp, ledger):
         connection.execute(text("UPDATE ledger_cap SET posted_micros = 1"))
     result = gaelp("ledger", "verify")
     assert result.exit_code == 1
-    assert "do NOT balance" in result.stdout
+    assert "does NOT balance" in result.stdout
     assert "gaelp kill" in result.stderr
     outcome = json.loads(gaelp("ledger", "verify", "--json").stdout)
     assert (outcome["balances"], outcome["findings"][0]["expected"]) == (False, 4_000_000)

@@ -314,7 +314,7 @@ def test_a_signed_row_that_the_books_do_not_remember_is_named(gaelp, home):
     seq = json.loads(gaelp("audit", "show", "--json", "--kind", "limit.set").stdout)["rows"][0]["seq"]
     assert f"row {seq}: limit.set of account_day:acc was signed for" in gaelp("audit", "verify").stderr
     by_hand(home, "INSERT INTO ledger_signed VALUES ('ab', 'live', 'limit.set', '{}', 0)")
-    assert "the books remember a signed limit.set (action ab)" in gaelp("audit", "verify").stderr
+    assert "the ledger records a signed limit.set (action ab)" in gaelp("audit", "verify").stderr
 
 
 @pytest.mark.usefixtures("signed")
@@ -343,7 +343,7 @@ def test_where_the_books_cannot_be_opened_it_is_said_that_limits_were_not_compar
     assert gaelp(*DAY, "50").exit_code == 0
     lose_books(home)
     result = gaelp("audit", "verify")
-    assert (result.exit_code, "NOT compared with the books" in result.stderr) == (0, True)
+    assert (result.exit_code, "NOT compared with the ledger" in result.stderr) == (0, True)
     assert json.loads(gaelp("audit", "verify", "--json").stdout)["limits_compared"] is False
 
 
@@ -383,7 +383,7 @@ def test_lost_books_are_not_recreated_while_the_log_has_signatures(gaelp, home, 
     if left == "an empty file":
         (home / "ledger.db").touch()
     result = create(gaelp, "--config", "production")
-    assert (result.exit_code, "Put back the newest copy" in result.stderr) == (3, True), result.stderr
+    assert (result.exit_code, "Restore the newest backup" in result.stderr) == (3, True), result.stderr
     assert "have every limit signed again" in result.stderr
     assert gaelp("ledger", "show").exit_code == 2
 
@@ -413,7 +413,7 @@ def test_used_signatures_set_no_limit_of_other_books(gaelp, home, sign, which):
             with other.database.engine.begin() as connection:
                 connection.exec_driver_sql("UPDATE ledger_identity SET books = ?", (same,))
     result = gaelp(*DAY, "50", *LIVE)
-    assert (result.exit_code, "these books do not remember 1 of them" in result.stderr) == (3, True), result.stderr
+    assert (result.exit_code, "this ledger has no record of 1 of them" in result.stderr) == (3, True), result.stderr
     assert sign("ann", *DAY, "60", *LIVE).exit_code == 3
     assert day_limit(gaelp) is None
     assert gaelp("audit", "verify").exit_code == 3
@@ -434,7 +434,7 @@ def test_a_crash_after_the_signatures_were_used_is_not_fixed_in_other_books(gael
 def test_a_signed_limit_names_its_books(gaelp, home):
     by_hand(home, "UPDATE ledger_identity SET books = 'other'")
     result = gaelp("audit", "verify")
-    assert (result.exit_code, "these are other: others were put" in result.stderr) == (3, True), result.stderr
+    assert (result.exit_code, "this one is other: another ledger was put" in result.stderr) == (3, True), result.stderr
 
 
 def test_books_from_before_they_had_a_name_are_given_one(gaelp, home, sign):
@@ -530,3 +530,21 @@ def test_a_request_for_a_limit_that_has_changed_meanwhile_does_not_wait(gaelp, s
 def test_a_limit_that_was_the_same_before_says_so(gaelp):
     gaelp(*DAY, "50")
     assert gaelp(*DAY, "50").stdout == "account_day acc: at most $50.00, as before.\n"
+
+
+def test_who_asks_again_for_a_rejected_limit_learns_who_rejected_it_and_why(gaelp, sign, keys):
+    live = ("--config", "production")
+    asked = gaelp(*DAY, "50", "--request", *live).stderr
+    action = asked.split("Requested as ")[1][:12]
+    gaelp("approvals", "reject", action, "--key", keys / "ann.key", "--reason", "too much", *live)
+    again = sign("bob", *DAY, "50", *live)
+    assert again.exit_code == 4
+    assert "The same was rejected before by ann on" in again.stderr
+    assert "(too much)" in again.stderr
+
+
+@pytest.mark.parametrize("command", [("keys", "list"), ("ledger", "show")])
+def test_where_there_is_no_home_the_advice_fits_the_command(gaelp, here, command):
+    said = gaelp(*command, GAELP_HOME=str(here / "new")).stderr
+    assert "`gaelp ledger create` with a ledger" in said
+    assert "`gaelp keys trust` with the list of approvers" in said

@@ -222,6 +222,39 @@ def test_a_mandate_without_signatures_is_signed_after_a_revival_as_before(gaelp,
     assert listed(gaelp) == ["in force"]
 
 
+def test_during_a_stop_a_proposal_names_it_and_no_signature_is_taken(gaelp, file, sign, keys, proposed):
+    gaelp("kill", "cost", "per", "click")
+    shown = gaelp("mandate", "propose", file, *LIVE)
+    assert "so nobody can sign yet" in shown.stderr
+    assert "cost per click" in shown.stderr
+    early = sign("ann")
+    assert (early.exit_code, "nothing was signed" in early.stderr, "gaelp revive" in early.stderr) == (3, True, True)
+    assert rows(gaelp, "approval.decided") == []
+    revived(gaelp, keys)
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+
+
+def test_who_signs_without_the_settings_of_a_signed_ledger_is_pointed_to_them(gaelp, file, sign, keys):
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    other = json.loads(gaelp("mandate", "propose", file, "--json").stdout)["mandate"]
+    refused = gaelp("mandate", "sign", other, "--key", keys / "ann.key", "--reason", "x")
+    assert (refused.exit_code, "last a mandate under the policy 'live'" in refused.stderr) == (3, True)
+    assert "--config production" in refused.stderr
+    assert "audit verify" not in refused.stderr  # nobody has tampered with anything
+
+
+def test_a_revoked_mandate_is_revoked_among_the_requests_too(gaelp, sign, proposed):
+    assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
+    requests = ("approvals", "list", "--all", "--json", *LIVE)
+    assert [row["state"] for row in json.loads(gaelp(*requests).stdout)["requests"]] == ["used"]
+    gaelp("mandate", "revoke", proposed, *LIVE)
+    assert [row["state"] for row in json.loads(gaelp(*requests).stdout)["requests"]] == ["revoked"]
+
+
+def test_the_next_signer_gets_the_command_with_its_settings(sign, proposed):
+    assert f"gaelp mandate sign {proposed[:12]} --key FILE --reason WHY {' '.join(LIVE)}`" in sign("ann").stderr
+
+
 def test_a_backup_from_before_a_kill_does_not_bring_a_mandate_back(gaelp, here, sign, keys):
     assert [sign(name).exit_code for name in ("ann", "bob")] == [4, 0]
     home, backup = here / ".gaelp", here / "backup.tar"

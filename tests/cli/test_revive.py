@@ -39,6 +39,21 @@ def test_two_people_release_the_stop_and_one_does_not(gaelp, keys, ledger, home)
     assert read_fence(ledger) is None
 
 
+def test_the_next_signer_gets_the_command_with_its_settings(gaelp, keys):
+    gaelp("kill")
+    said = revive(gaelp, keys, "ann", "--config", "production").stderr
+    assert "`gaelp revive --key FILE --reason WHY --config production`" in said
+
+
+def test_a_person_reads_sentences_about_the_alerts_and_no_log_lines(gaelp, keys):
+    stopped = gaelp("kill", "--config", "production").stderr
+    assert "Alert: Spending is stopped. It reaches nobody else" in stopped
+    revive(gaelp, keys, "ann", "--config", "production")
+    released = revive(gaelp, keys, "bob", "--config", "production").stderr
+    assert "Alert: Spending is allowed again." in released
+    assert not any(mark in stopped + released for mark in ("alert_key", "{", "[critical"))
+
+
 def test_one_person_twice_is_one_person(gaelp, keys, home):
     gaelp("kill")
     revive(gaelp, keys, "ann")
@@ -78,7 +93,7 @@ def test_a_release_that_found_no_ledger_does_not_speak_for_the_fence(gaelp, keys
     (home / LEDGER_NAME).unlink()
     revive(gaelp, keys, "ann")
     released = revive(gaelp, keys, "bob")
-    assert (released.exit_code, "their fence is still raised" in released.stdout) == (0, True)
+    assert (released.exit_code, "its fence is still raised" in released.stdout) == (0, True)
 
 
 def test_every_stop_since_the_last_release_is_listed_and_all_its_alerts_are_closed(gaelp, keys, ledger):

@@ -65,7 +65,14 @@ def test_a_stage_that_takes_long_says_why(lines):
     lines.screen.report(StageReport("preparing to train", hint="the market is compiled"))
     lines.now = 12.0
     lines.screen.tick()
-    assert lines.said() == ["preparing to train", "preparing to train, 12 s so far (the market is compiled)"]
+    lines.now = 30.0
+    lines.screen.tick()
+    assert lines.said() == [
+        "preparing to train",
+        "preparing to train: the market is compiled",
+        "preparing to train, 12 s so far",
+        "preparing to train, 30 s so far",
+    ]
 
 
 @pytest.mark.parametrize("columns", [40, 80])
@@ -109,3 +116,5 @@ def test_in_a_terminal_the_bar_is_one_line_at_any_width(columns):
     assert "training: round 5 of 15, ETA" in shown
     assert max(len(line) for line in shown.split("\n")) <= columns
     assert shown.count("training") == 1
+    assert "…" not in shown, "a figure that does not fit is left out, not cut"
+    assert "reward 0.900" in shown

@@ -145,7 +145,7 @@ def test_the_form_says_what_an_approval_allows_and_what_was_judged(question):
         "- market: cal",
     ):
         assert part in text
-    assert "- looks: the first run judged on these data; attempt 1" in text
+    assert "- runs judged so far: this is the first run judged on these data; the more runs" in text
 
 
 @pytest.mark.parametrize(("gate", "limits"), [("simulation", {}), ("history", {"daily": 25_000_000})])

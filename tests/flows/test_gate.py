@@ -91,11 +91,17 @@ def declare(tmp_path):
 def run(tmp_path, monkeypatch):
     """A run whose tasks are plain calls."""
     monkeypatch.setattr(flows.gate, "do_phase", plain_phase)
-    monkeypatch.setattr(flows.gate, "show_verdict", lambda *_, **__: "/page")
+    monkeypatch.setattr(flows.gate, "show_verdict", shown_page)
     monkeypatch.setattr(flows.gate, "get_run_logger", lambda: logging.getLogger("tests"))
     settings = load_settings(overrides=[f"home={tmp_path}"], environ={}).settings
     store = gate_approvals(settings).decisions()
     return Run(RunFolder(tmp_path, RunId("r")), settings, "base", [], "auto", "flow-run", False, store)
+
+
+def shown_page(_code, outcome, _attempt, _looks, expires, **_):
+    """Show no page; one on which somebody has to decide says until when."""
+    assert outcome == "inconclusive" or bool(expires) == (outcome == "pass")
+    return "/page"
 
 
 def plain_phase(_phase, _run_id, _attempt, extension, *, declared, assign):

@@ -13,7 +13,7 @@ from gaelp.gates.decisions import GateQuestion
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult, write_result
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import RunRecord, note_end, note_run
+from gaelp.phases.runs import RunRecord, note_end, note_run, read_end
 
 AT = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
@@ -60,11 +60,29 @@ def answer(settings, passing_verdict, monkeypatch, capsys):
     asked = GateQuestion(run_id="r", gate="simulation", attempt=1, verdict=verdict, model_hash="0" * 64, **times)
     gate_approvals(settings).decisions().ask(asked)
 
-    def approve():
-        decide(settings, "approve", "r", code=asked.code, why="every rule holds", who="Ada", key=None)
+    def say(choice="approve", *, code=asked.code, why="every rule holds", run="r"):
+        decide(settings, choice, run, code=code, why=why, who="Ada", key=None)
         return capsys.readouterr()
 
-    return approve
+    return say
+
+
+def test_a_rejected_run_of_a_terminal_has_ended_and_no_resume_is_advised(answer, tmp_path):
+    assert answer("reject").err == "run r has ended as Rejected: nothing is left to do\n"
+    assert read_end(RunFolder(tmp_path, "r")).text == "Rejected by Ada at gate simulation: every rule holds"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"run": "nosuch", "code": "", "why": ""}, "no run 'nosuch'"),
+        ({"code": "", "why": ""}, "--verdict is missing"),
+        ({"why": " "}, "--why is missing"),
+    ],
+)
+def test_an_incomplete_decision_is_refused_and_a_missing_run_is_named_first(answer, given, problem):
+    with pytest.raises(BadInput, match=problem):
+        answer(**given)
 
 
 def test_an_approval_of_a_run_in_a_terminal_says_how_it_is_resumed(answer):

@@ -7,10 +7,24 @@ import socket
 import httpx
 import psutil
 import pytest
+from prefect.utilities.schema_tools import validation
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
+from flows.connection import ERROR_MESSAGE
+from flows.guarded_server import explain_patterns
+
 EVIL = "http://evil.example"
+
+
+def test_a_form_says_in_words_what_is_wrong_and_shows_no_pattern(monkeypatch):
+    monkeypatch.setitem(validation._VALIDATOR.VALIDATORS, "pattern", None)  # put back afterwards
+    explain_patterns()
+    fields = {"verdict": {"type": "string", "pattern": "^f866c54d", ERROR_MESSAGE: "not the code"}}
+    schema = {"type": "object", "properties": fields | {"other": {"type": "string", "pattern": "^a$"}}}
+    assert validation.validate({"verdict": "f866c54d", "other": "a"}, schema) == []
+    errors = validation.validate({"verdict": "0", "other": "b"}, schema)
+    assert [error.message for error in errors] == ["not the code", "'b' does not match '^a$'"]
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def test_a_row_holds_figures_threshold_sample_reason_and_why(passing, now):
         "value": "0.75",
         "compared": "lower_95: 0.65",
         "threshold": ">= 0.7",
-        "sample": "1000 of 200 episodes",
+        "sample": "1000 episodes (at least 200)",
         "reason": "the lower 95% bound of reward is 0.65; asked: at least 0.7",
         "why": gate.criteria[0].why,
     }
@@ -89,7 +89,16 @@ def test_facts_bidders_and_learning_curve_are_on_the_page(passing, now):
     context = VerdictContext(
         facts=(("market", "cal|x"),),
         progress="No better than the rule it started from (mpc).",
-        bidders=(ComparedBidder(name="mpc", meaning="Forecasts.", reward=0.92416, lower_95=0.9, upper_95=0.95),),
+        bidders=(
+            ComparedBidder(
+                name="mpc",
+                meaning="Forecasts.",
+                reward=0.92416,
+                lower_95=0.9,
+                upper_95=0.95,
+                money=(("ROAS", "2.50"), ("profit", "1,800.75")),
+            ),
+        ),
         curve=LearningCurve(measure="Lead", points=(CurvePoint(round=10, value=-7e-19, lower_95=-0.1, upper_95=0.1),)),
     ).with_fact("looks", "the first")
     verdict = judge(GATES["simulation"], passing(GATES["simulation"]), now)
@@ -98,7 +107,10 @@ def test_facts_bidders_and_learning_curve_are_on_the_page(passing, now):
         r"- market: cal\|x",
         "- looks: the first",
         "**No better than the rule it started from (mpc).**",
-        "- **mpc**: 0.9242 (0.9 .. 0.95). Forecasts.",
+        "Money: means of a campaign, in units of the account's currency.",
+        "| bidder | reward | ROAS | profit |\n| --- | --- | --- | --- |\n",
+        "\n| mpc | 0.9242 (0.9 .. 0.95) | 2.50 | 1,800.75 |\n",
+        "- **mpc**: Forecasts.",
         "Lead. Round 10, the last validation: 0 (-0.1 .. 0.1).",
         "(data:image/png;base64,cnVsZXM=)",
         "(data:image/png;base64,Y3VydmU=)",

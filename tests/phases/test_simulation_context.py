@@ -6,7 +6,7 @@ import pytest
 
 from gaelp.config.write import write_models
 from gaelp.market.baselines.compare import Estimate
-from gaelp.phases.simulation_context import simulation_context
+from gaelp.phases.simulation_context import _group_text, simulation_context
 from gaelp.phases.simulation_result import SimulationResult, as_phase_result
 
 
@@ -35,6 +35,23 @@ def test_bidders_are_ranked_by_reward_and_the_agent_is_among_them(whole, context
     assert sum("The best of the rules" in bidder.meaning for bidder in bidders) == 1
     explained = {bidder.name: bidder.meaning for bidder in bidders}
     assert explained["constant"].startswith("One bid for all segments and hours.")
+
+
+def test_every_bidder_has_the_same_figures_of_money(context_of):
+    labels = {tuple(label for label, _ in bidder.money) for bidder in context_of().bidders}
+    assert labels == {("spend", "of budget", "value", "ROAS", "CPA", "profit")}
+
+
+@pytest.mark.parametrize(
+    ("group", "text"),
+    [
+        ("price, 1 of 10", "sorted by price, slice 1 of 10 (the lowest)"),
+        ("price, 10 of 10", "sorted by price, slice 10 of 10 (the highest)"),
+        ("volume, 3 of 10", "sorted by volume, slice 3 of 10 (1 is the lowest, 10 the highest)"),
+    ],
+)
+def test_the_worst_group_says_which_end_of_the_order_it_is_at(group, text):
+    assert _group_text(group) == text
 
 
 def test_the_curve_has_one_point_for_each_validation(copied, context_of):

@@ -184,7 +184,7 @@ def test_a_signed_mandate_that_these_books_do_not_know_allows_nothing(door, doub
     action = double.propose(door, double.mandate())
     authority = door.guard.authority
     authority.store.consume(action, authority.policy, authority.trust(), consumer="elsewhere")
-    assert "never opened in these books" in refused(door, double.under(double.action_hash(action)))
+    assert "never opened in this ledger" in refused(door, double.under(double.action_hash(action)))
 
 
 def test_a_kill_ends_it_for_good_and_its_release_does_not_bring_it_back(door, double, granted):

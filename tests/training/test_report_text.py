@@ -113,4 +113,4 @@ def test_rounds_and_checkpoints_have_no_line_but_a_round_has_figures_for_a_progr
     metrics = {"loss": 0.1234, "unknown": 1.0}
     done = RoundDone(1, 10, "calm", 96, 12_345.0, 0.5, metrics, {}, 0)
     assert (as_text(done), as_text(Saved(1, Path("x")))) == ("", "")
-    assert round_text(done) == "reward 0.500 loss 0.123 12k steps/s"
+    assert round_text(done) == "reward 0.500, loss 0.123, 12k steps/s"

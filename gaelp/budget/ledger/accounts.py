@@ -68,7 +68,7 @@ def find_account(connection: Connection, account_id: str) -> AdAccount:
     row = connection.execute(_FIND, {"id": account_id}).one_or_none()
     if row is None:
         raise BadInput(
-            f"account {account_id!r} is not known to the ledger: check the id, or create its books with"
+            f"account {account_id!r} is not known to the ledger: check the id, or add it with"
             f" `gaelp ledger create {account_id} --currency CURRENCY --time-zone ZONE`"
         )
     return AdAccount(row.id, row.currency, row.time_zone)

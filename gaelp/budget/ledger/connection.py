@@ -111,7 +111,7 @@ def create_ledger(
 
 
 def has_books(place: Place) -> bool:
-    """Whether there are books at a path or PostgreSQL URL; never creates them."""
+    """Whether there is a ledger at a path or PostgreSQL URL; never creates one."""
     return has_store(place, STORE)
 
 

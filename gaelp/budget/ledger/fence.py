@@ -81,7 +81,7 @@ def raise_fence(ledger: "Ledger", record: StopRecord) -> None:
 def lower_fence(ledger: "Ledger", stop_id: str) -> bool:
     """Allow spending again after this stop; return False and change nothing if another stop is in force.
 
-    Every mandate ends with it: restored books hold mandates from before the stop, which it could not end.
+    Every mandate ends with it: a restored ledger holds mandates from before the stop, which it could not end.
     """
     with ledger.alone() as connection:
         if connection.execute(_LOWER, {"stop_id": stop_id, "at_ms": ledger.now_ms()}).rowcount != 1:

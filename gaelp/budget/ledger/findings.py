@@ -1,4 +1,4 @@
-"""A contradiction in the books, as `verify` reports it."""
+"""A contradiction in the ledger, as `verify` reports it."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The random id that books get once, so that other books at the same place can be recognised."""
+"""The random id that a ledger gets once, so that another ledger at the same place can be recognised."""
 
 import uuid
 
@@ -14,7 +14,7 @@ _INSERT = text("INSERT INTO ledger_identity (id, books) VALUES (1, :books) ON CO
 
 
 def books_id(ledger: Ledger) -> str:
-    """The id of these books; books created before ids existed get theirs now."""
+    """The id of this ledger; one created before ids existed gets its id now."""
     if known := known_books_id(ledger):
         return known
     with ledger.alone() as connection:
@@ -24,7 +24,7 @@ def books_id(ledger: Ledger) -> str:
 
 
 def known_books_id(ledger: Ledger) -> str:
-    """The id of these books, empty if they have none; writes nothing."""
+    """The id of this ledger, empty if it has none; writes nothing."""
     with ledger.snapshot() as connection:
         return _read_id(connection)
 

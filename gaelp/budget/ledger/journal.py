@@ -1,7 +1,7 @@
 """The journal: each movement of money is a row with a debit and a credit side, written once and never changed.
 
-The accounts of the books are `available`, `reserved` and `spent`. Reserving moves an amount from available to reserved;
-finishing moves it back; cost moves from available to spent, and a refund from spent to available.
+The accounts of the ledger are `available`, `reserved` and `spent`. Reserving moves an amount from available to
+reserved; finishing moves it back; cost moves from available to spent, and a refund from spent to available.
 """
 
 from typing import Literal, NamedTuple
@@ -21,7 +21,7 @@ _INSERT = text(
 
 
 class Movement(NamedTuple):
-    """`micros` leave the credited account of the books and enter the debited one."""
+    """`micros` leave the credited account of the ledger and enter the debited one."""
 
     debit: BookAccount
     credit: BookAccount

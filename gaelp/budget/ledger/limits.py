@@ -116,7 +116,7 @@ def limits_in_force(ledger: Ledger) -> dict[str, Money]:
     try:
         return {f"{row.kind}:{row.subject}": Money(row.limit_micros, row.currency) for row in rows}
     except BadInput as problem:
-        raise LedgerBroken(f"a limit of the books cannot be read ({problem}): run `gaelp ledger verify`") from problem
+        raise LedgerBroken(f"a limit of the ledger cannot be read ({problem}): run `gaelp ledger verify`") from problem
 
 
 def reopen_cap(ledger: Ledger, bucket: Bucket, *, signed: SignedChange | None = None) -> bool:

@@ -90,7 +90,7 @@ def close_mandate(ledger: Ledger, mandate_id: str) -> bool:
 
 
 def mandate_use(ledger: Ledger, mandate_id: str) -> MandateUse | None:
-    """What is reserved and spent under a mandate; None if it was never opened in these books."""
+    """What is reserved and spent under a mandate; None if it was never opened in this ledger."""
     with ledger.snapshot() as connection:
         row = connection.execute(_FIND, {"id": Bucket(Cap(CapKind.MANDATE, mandate_id), "").id}).one_or_none()
     if row is None:
@@ -110,11 +110,11 @@ def check_ceiling(connection: Connection, bucket: Bucket, room: MandateRoom, acc
         _open(connection, bucket, limit_micros, account)
     row = connection.execute(_FIND, {"id": bucket.id}).one_or_none()
     if row is None:
-        raise MandateClosed(f"the mandate {room.id[:12]} was not opened in these books: `gaelp mandate sign` opens it")
+        raise MandateClosed(f"the mandate {room.id[:12]} was not opened in this ledger: `gaelp mandate sign` opens it")
     if row.limit_micros != limit_micros:
         raise LedgerBroken(
             f"{bucket.id} has a limit of {row.limit_micros} micros instead of the signed {limit_micros}: somebody has"
-            " changed the books; run `gaelp ledger verify`, and restore a copy that verifies"
+            " changed the ledger; run `gaelp ledger verify`, and restore a copy that verifies"
         )
     if row.breached:
         raise MandateClosed(

@@ -139,7 +139,7 @@ def _cap_of(row: Row[Any]) -> Cap:
         cap = Cap(CapKind(row.kind), row.subject)
         if not cap.kind.counts_days or row.time_zone is not None:
             return cap
-        problem = f"of account {row.account_id!r}, which is missing from the books"
+        problem = f"of account {row.account_id!r}, which is missing from the ledger"
     except (ValueError, BadInput):
         problem = "of an unknown kind"
     raise LedgerBroken(

@@ -25,7 +25,7 @@ class SpendingStopped(Refused):
 
 
 class MandateClosed(Refused):
-    """The mandate was never opened in these books, or has ended; nothing was reserved."""
+    """The mandate was never opened in this ledger, or has ended; nothing was reserved."""
 
 
 class WrongState(Refused):
@@ -52,4 +52,4 @@ class LedgerDamaged(LedgerUnavailable, DatabaseDamaged):
 
 
 class LedgerBroken(DatabaseBroken):
-    """The books contradict themselves, or a constraint refused a write that the code should have refused."""
+    """The ledger contradicts itself, or a constraint refused a write that the code should have refused."""

@@ -33,7 +33,7 @@ def _table(name: str, *parts: Column[str] | Column[int] | CheckConstraint | Inde
     return Table(name, _metadata, *parts, sqlite_strict=True, sqlite_with_rowid=not keyed)
 
 
-# One row: the id of these books. Signatures given or used for other books do not count here.
+# One row: the id of this ledger. Signatures given or used for another ledger do not count here.
 IDENTITY_TABLE = _table(
     "ledger_identity",
     Column("id", big_integer, primary_key=True, autoincrement=False),
@@ -136,7 +136,7 @@ _table(
     ),
 )
 
-# The journal: each row moves one amount between two accounts of the books, so debits always equal credits.
+# The journal: each row moves one amount between two accounts of the ledger, so debits always equal credits.
 _table(
     "ledger_entry",
     Column("sequence", big_integer, primary_key=True, autoincrement=True),

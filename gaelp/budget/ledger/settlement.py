@@ -1,6 +1,6 @@
 """The second phase of a transfer: post its real cost, void it or let it expire; adjust it when the cost is revised.
 
-None of these checks the kill switch: they free room or record facts, and the books must stay true during a stop.
+None of these checks the kill switch: they free room or record facts, and the ledger must stay true during a stop.
 """
 
 from sqlalchemy import Connection, text

@@ -1,7 +1,7 @@
-"""Signed changes, recorded in the books: after the first one, raising a limit always takes signatures.
+"""Signed changes, recorded in the ledger: after the first one, raising a limit always takes signatures.
 
 A change and its record are written in one transaction. So neither other settings nor a lost approvals database can make
-the books accept unsigned changes again.
+the ledger accept unsigned changes again.
 """
 
 from dataclasses import dataclass
@@ -30,6 +30,7 @@ _INSERT = text(
     "INSERT INTO ledger_signed (action_hash, policy, kind, body, at_ms)"
     " VALUES (:action_hash, :policy, :kind, :body, :at_ms)"
 )
+_CHANGES = {"limit.set": "a limit", "cap.reopened": "a reopened cap", "mandate.granted": "a mandate"}
 _ALL = text("SELECT action_hash, policy, kind, body FROM ledger_signed ORDER BY at_ms, action_hash")
 
 
@@ -40,7 +41,7 @@ def signed_changes(ledger: Ledger) -> tuple[SignedChange, ...]:
 
 
 def check_unsigned(ledger: Ledger, what: str) -> None:
-    """Refuse an unsigned change that lets more be spent if these books have ever had a signed one."""
+    """Refuse an unsigned change that lets more be spent if this ledger has ever had a signed one."""
     with ledger.snapshot() as connection:
         check_signed(connection, what)
 
@@ -61,10 +62,15 @@ def check_signed(connection: Connection, what: str) -> None:
     """`check_unsigned` inside the transaction of the change."""
     if known := known_changes(connection):
         raise Refused(
-            f"{what} is refused without signatures: limits of these books were signed (last under the policy"
-            f" {known[-1].policy!r}), and since then every raise takes signatures. Use the settings with that policy,"
-            f" such as `--config production` or `--set approvals.policy={known[-1].policy}`, and have it signed"
+            f"{what} needs signatures: people have signed for changes of this ledger (last {_named(known[-1])} under"
+            f" the policy {known[-1].policy!r}), and after the first such change it accepts no unsigned raise. Repeat"
+            " the command with the settings that name the policy, such as `--config production` or"
+            f" `--set approvals.policy={known[-1].policy}`, and have it signed"
         )
+
+
+def _named(change: SignedChange) -> str:
+    return _CHANGES.get(change.kind, change.kind)
 
 
 def known_changes(connection: Connection) -> tuple[SignedChange, ...]:
@@ -77,7 +83,7 @@ def _check_table(connection: Connection) -> None:
     """Refuse if the table is missing: an empty new one would hide that changes were signed."""
     if not inspect(connection).has_table(SIGNED_TABLE.name):
         raise LedgerBroken(
-            f"the table {SIGNED_TABLE.name} is missing from the books, so it is unknown which limits were signed:"
+            f"the table {SIGNED_TABLE.name} is missing from the ledger, so it is unknown which limits were signed:"
             " nothing is raised or reopened; lowering still works. Keep the database as evidence, and restore a copy"
             " that verifies (`gaelp ledger verify`)"
         )

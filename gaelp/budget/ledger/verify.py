@@ -36,7 +36,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Verification(Frozen):
-    """The result; the books balance if there are no findings. At most 1000 findings are kept."""
+    """The result; the ledger balances if there are no findings. At most 1000 findings are kept."""
 
     checked: ClassVar[str] = (
         "balances, states, days, currencies, accounts, caps, mandates, the fence and orders; `gaelp audit verify`"
@@ -52,7 +52,7 @@ class Verification(Frozen):
 
     @property
     def balances(self) -> bool:
-        """Whether the books are consistent; a breached cap is no inconsistency."""
+        """Whether the ledger is consistent; a breached cap is no inconsistency."""
         return not self.findings
 
 
@@ -161,7 +161,9 @@ def _check_amounts(transfer: Transfer, row: Row[Any], reserved: Micros, spent: M
 def _check_account(transfer: Transfer, records: Records) -> Iterator[LedgerFinding]:
     account = records.accounts.get(transfer.account_id)
     if account is None:
-        yield LedgerFinding(where=transfer.key, what="account", expected="one of the books", actual=transfer.account_id)
+        yield LedgerFinding(
+            where=transfer.key, what="account", expected="one of the ledger", actual=transfer.account_id
+        )
         return
     yield from differences(transfer.key, ("currency, of its account", account.currency, transfer.currency))
     if account.id not in records.with_days:

@@ -81,7 +81,9 @@ def _check_limit(limit: Row[Any], records: Records) -> Iterator[LedgerFinding]:
     elif limit.kind == CapKind.TOTAL:
         yield from differences(where, ("account", "", limit.account_id), ("subject", _TOTAL, limit.subject))
     elif limit.account_id not in records.accounts:
-        yield LedgerFinding(where=where, what="account", expected="one of the books", actual=limit.account_id or "none")
+        yield LedgerFinding(
+            where=where, what="account", expected="one of the ledger", actual=limit.account_id or "none"
+        )
     else:
         yield from differences(where, ("currency", records.accounts[limit.account_id].currency, limit.currency))
     if limit.kind in (CapKind.ACCOUNT, CapKind.ACCOUNT_DAY):
@@ -100,7 +102,7 @@ def _check_bucket(bucket: Row[Any], records: Records, now: datetime) -> Iterator
         yield LedgerFinding(where=bucket.id, what="breached", expected="0 or 1", actual=bucket.breached)
     if cap.kind.is_of_a_mandate:  # its limit comes from the signed mandate, with each order
         account = records.accounts.get(bucket.account_id)
-        currency = account.currency if account else "that of an account of the books"
+        currency = account.currency if account else "that of an account of the ledger"
         yield from differences(bucket.id, ("currency, of its account", currency, bucket.currency))
         return
     limit = records.limits.get((bucket.kind, bucket.subject))

@@ -1,4 +1,4 @@
-"""Check that the signed changes in the books look as the ledger writes them."""
+"""Check that the signed changes in the ledger look as the ledger writes them."""
 
 import json
 import re

@@ -10,8 +10,8 @@ __all__ = [
     "comparison_meaning",
     "comparison_rows",
     "comparison_title",
+    "money_cells",
     "money_rows",
-    "money_sentence",
 ]
 
 COMPARISON_COLUMNS = ("bidder", "reward", "headroom", "lead %", "spent", "p10")  # a row has to fit into 80 characters
@@ -32,21 +32,12 @@ def comparison_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
 
 def money_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
     """One row for each bidder in units of the account's currency; none for a result from before money was reported."""
-    return tuple(_money_row(result.policy, result.money) for result in comparison.results if result.money)
+    return tuple((result.policy, *money_cells(result.money)) for result in comparison.results if result.money)
 
 
-def money_sentence(money: CampaignMoney) -> str:
-    """The same for one bidder, as a sentence."""
-    roas = "" if money.roas is None else f" at a ROAS of {money.roas:.2f}"
-    cpa = "" if money.cpa_micros is None else f" and a CPA of {_units(money.cpa_micros)}"
+def money_cells(money: CampaignMoney) -> tuple[str, ...]:
+    """The row of one bidder, without its name."""
     return (
-        f"It spends {money.spend_share:.1%} of the budgets{roas}{cpa}: a profit of {_units(money.profit_micros)} each."
-    )
-
-
-def _money_row(policy: str, money: CampaignMoney) -> tuple[str, ...]:
-    return (
-        policy,
         _units(money.spend_micros),
         f"{money.spend_share:.1%}",
         _units(money.value_micros),

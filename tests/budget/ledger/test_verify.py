@@ -250,7 +250,7 @@ def test_a_transfer_that_cannot_be_read_is_reported_as_damage_and_not_as_a_defec
     ("statement", "said"),
     [
         ("UPDATE ledger_limit SET kind = 'weekly' WHERE kind = 'total'", "weekly all is of an unknown kind"),
-        ("DELETE FROM ledger_account", "of account 'acc', which is missing from the books"),
+        ("DELETE FROM ledger_account", "of account 'acc', which is missing from the ledger"),
     ],
 )
 def test_limits_that_cannot_be_counted_are_not_shown_as_if_they_could(ledger, statement, said):

@@ -6,7 +6,9 @@ import pytest
 
 from flows import server as server_module
 from flows.commands import up as up_module
+from flows.home_secret import password_file
 from flows.server import choose_api_url
+from flows.server_record import Up
 from gaelp.config import load_settings
 
 
@@ -52,3 +54,17 @@ def test_another_port_for_prefect_is_printed_in_a_plain_line(taken, tmp_path, mo
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith(f"port {taken} is in use")
     assert line.endswith(url.removeprefix("http://127.0.0.1:").removesuffix("/api"))
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_what_is_up_is_shown_without_breaking_words_and_commands_stay_whole(tmp_path, monkeypatch, capsys, columns):
+    monkeypatch.setattr("gaelp.cli.output._text_columns", lambda _: columns)
+    monkeypatch.setattr(up_module, "is_own", lambda *_: True)
+    here = Up(pid=1, api_url="http://127.0.0.1:4200/api", money_url="http://127.0.0.1:4280")
+    up_module._show(here, tmp_path, "is up")
+    lines = capsys.readouterr().out.splitlines()
+    assert f'         export PREFECT_API_AUTH_STRING="$(cat {password_file(tmp_path)})"' in lines
+    assert "         prefect deployment run gaelp/full-pipeline" in lines
+    sentences = [line for line in lines if str(tmp_path) not in line]
+    assert max(map(len, sentences)) <= columns
+    assert all(line.startswith("  ") for line in lines[1:])

@@ -5,8 +5,8 @@ from gaelp.market.baselines.comparison_text import (
     MONEY_COLUMNS,
     comparison_rows,
     comparison_title,
+    money_cells,
     money_rows,
-    money_sentence,
 )
 
 
@@ -54,5 +54,5 @@ SPENT = CampaignMoney(
 
 def test_a_bidder_that_bought_nothing_has_neither_roas_nor_cpa():
     nothing = CampaignMoney(spend_micros=0, spend_share=0, value_micros=0, profit_micros=0, roas=None, cpa_micros=None)
-    assert money_sentence(nothing) == "It spends 0.0% of the budgets: a profit of 0.00 each."
-    assert "80.0% of the budgets at a ROAS of 2.50 and a CPA of 12.01" in money_sentence(SPENT)
+    assert money_cells(nothing) == ("0.00", "0.0%", "0.00", "-", "-", "0.00")
+    assert money_cells(SPENT)[1:5:2] == ("80.0%", "2.50")
