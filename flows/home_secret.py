@@ -3,15 +3,11 @@
 import base64
 import hashlib
 import hmac
-import os
 import secrets
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from flows.environment import prefect_home
-from gaelp.config.private_files import make_private_folder
+from gaelp.config.private_files import read_or_create_private
 from gaelp.errors import BadInput
 from gaelp.observability import register_secrets
 
@@ -29,7 +25,7 @@ def password_file(home: Path) -> Path:
 def password(home: Path) -> str:
     """The password of this home's server, created on first use and hidden in every log line of this process."""
     path = password_file(home)
-    text = _read_or_create(path, lambda: f"gaelp:{secrets.token_urlsafe(32)}")
+    text = read_or_create_private(path, lambda: f"gaelp:{secrets.token_urlsafe(32)}")
     if path.stat().st_mode & _OTHERS:
         raise BadInput(f"{path} can be read by others: `chmod 600 {path}`, or delete it to have a new one created")
     if len(text) < _MIN_CHARACTERS or not (text.isascii() and text.isprintable()):
@@ -43,7 +39,7 @@ def password(home: Path) -> str:
 
 def home_id(home: Path) -> str:
     """A name that no other home has; not a secret."""
-    return _read_or_create(prefect_home(home) / "home-id", lambda: secrets.token_hex(4))
+    return read_or_create_private(prefect_home(home) / "home-id", lambda: secrets.token_hex(4))
 
 
 def proof(home_password: str, challenge: str, port: int) -> str:
@@ -52,18 +48,3 @@ def proof(home_password: str, challenge: str, port: int) -> str:
     The port is part of it, so that another server cannot pass the challenge on and return the answer as its own.
     """
     return hmac.new(home_password.encode(), f"gaelp-server\n{port}\n{challenge}".encode(), hashlib.sha256).hexdigest()
-
-
-def _read_or_create(path: Path, create: Callable[[], str]) -> str:
-    """The text of a private file; where two processes create it at the same time, both get the same text."""
-    if not path.exists():
-        make_private_folder(path.parent)
-        handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 600
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(f"{create()}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileExistsError):
-            os.link(draft, path)
-        Path(draft).unlink()
-    return path.read_text(encoding="utf-8").strip()

@@ -2,10 +2,12 @@
 
 import os
 import stat
+import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["close_to_others", "make_private_file", "make_private_folder"]
+__all__ = ["close_to_others", "make_private_file", "make_private_folder", "read_or_create_private"]
 
 
 def make_private_folder(path: Path) -> None:
@@ -36,3 +38,18 @@ def make_private_file(path: Path) -> None:
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+
+
+def read_or_create_private(path: Path, create: Callable[[], str]) -> str:
+    """The text of a private file; where two processes create it at the same time, both get the same text."""
+    if not path.exists():
+        make_private_folder(path.parent)
+        handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 600
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(f"{create()}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(draft, path)
+        Path(draft).unlink()
+    return path.read_text(encoding="utf-8").strip()

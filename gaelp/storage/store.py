@@ -8,10 +8,20 @@ import pyarrow as pa
 from pydantic import AwareDatetime, model_validator
 
 from gaelp.config.base import Frozen
-from gaelp.storage.schema import TableName
+from gaelp.errors import BadInput
+from gaelp.storage.schema import TABLES, TableName
 from gaelp.types import Phase
 
-__all__ = ["APPEND_ROWS_MAX", "SCAN_ROWS", "Appended", "EpisodeStore", "RowFilter", "StoredPart"]
+__all__ = [
+    "APPEND_ROWS_MAX",
+    "SCAN_ROWS",
+    "Appended",
+    "EpisodeStore",
+    "RowFilter",
+    "StoredPart",
+    "check_columns",
+    "check_hold",
+]
 
 SCAN_ROWS = 250_000  # the most rows of one scanned table: Beam elements of this size are fastest
 APPEND_ROWS_MAX = 5_000_000  # of one append, over all its tables
@@ -58,8 +68,9 @@ class EpisodeStore(Protocol):
     def append(self, batch: Mapping[TableName, pa.Table]) -> Appended:
         """Store all rows of all tables, or none of them if it fails or the process dies.
 
-        A row whose id is stored already is skipped, so a failed append can be repeated. DataError names the first
-        row that does not fit the schema. Safe under concurrent writers.
+        A row whose id is stored already is skipped, so a failed append can be repeated; an id belongs to one `at`, so
+        it is looked for on the days of the new rows. DataError names the first row that does not fit the schema. Safe
+        under concurrent writers.
         """
         ...
 
@@ -92,3 +103,18 @@ class EpisodeStore(Protocol):
     def close(self) -> None:
         """Release files and connections."""
         ...
+
+
+def check_columns(table: TableName, columns: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns asked for, all where none are named; BadInput names those that the table lacks."""
+    known = TABLES[table].columns.names
+    unknown = [column for column in columns or () if column not in known]
+    if unknown:
+        raise BadInput(f"{table} has no column {', '.join(unknown)}; it has {', '.join(known)}")
+    return tuple(columns or known)
+
+
+def check_hold(source: str, reason: str) -> None:
+    """Refuse a hold that nobody could explain later."""
+    if not source.strip() or not reason.strip():
+        raise BadInput(f"a legal hold needs a source and a reason; saw source {source!r}, reason {reason!r}")

@@ -10,7 +10,6 @@ from gaelp.market.calibration.kaplan_meier import PriceCurve, kaplan_meier
 from gaelp.market.calibration.knots import landscape_from_curve
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.log_readers import read_ipinyou, read_log
-from gaelp.market.calibration.log_table import log_from_table
 from gaelp.market.calibration.report import Calibration, CalibrationReport
 from gaelp.market.calibration.time_split import (
     CheckReport,
@@ -39,7 +38,6 @@ __all__ = [
     "half_split_report",
     "kaplan_meier",
     "landscape_from_curve",
-    "log_from_table",
     "read_ipinyou",
     "read_log",
     "split_half",

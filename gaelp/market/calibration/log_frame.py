@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.errors import DataError
-from gaelp.market.bad_rows import BadRows
-from gaelp.market.calibration.log_columns import LogColumns
+from gaelp.importing.bad_rows import BadRows
+from gaelp.importing.header import LogColumns
 
 __all__ = ["HOURS_MAX", "UNKNOWN_PRICE", "BidLog", "keep_hours", "make_log"]
 

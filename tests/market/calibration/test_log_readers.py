@@ -4,7 +4,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from gaelp.errors import DataError
-from gaelp.market.calibration.log_readers import IPINYOU_COLUMNS, read_ipinyou, read_log
+from gaelp.importing.known_formats import IPINYOU_NAMES
+from gaelp.market.calibration.log_readers import read_ipinyou, read_log
 
 CSV = """time,bid_micros,price_micros,won,click,note
 2024-01-01T00:10:00,100,80,1,1,"a, b"
@@ -13,7 +14,7 @@ CSV = """time,bid_micros,price_micros,won,click,note
 
 
 def ipinyou_row(**changes):
-    values = dict.fromkeys(IPINYOU_COLUMNS, "0")
+    values = dict.fromkeys(IPINYOU_NAMES, "0")
     values |= {"timestamp": "20131022135101295", "adexchange": "2", "bidprice": "277", "payprice": "205"}
     return "\t".join((values | changes).values())
 
@@ -68,7 +69,7 @@ def test_the_row_of_a_parquet_file_is_counted_from_one(tmp_path):
         ("bids.csv", b"PAR1....", "is a Parquet file"),
         ("bids.csv", b"PK\x03\x04....", "is an Excel workbook"),
         ("bids.csv", CSV.encode("utf-16"), "is UTF-16 text. Save it as CSV in UTF-8"),
-        ("bids.csv", CSV.replace("a, b", "für").encode("latin-1"), "not UTF-8 text: it has the byte 0xfc"),
+        ("bids.csv", CSV.replace("a, b", "für").encode("latin-1"), "saw the byte 0xfc; not UTF-8 text"),
         ("bids.parquet", b"not parquet", "is not a Parquet file"),
         ("bids.parquet", b"PAR1 damaged", "cannot be read as Parquet"),
         ("train.txt", None, "does not exist"),
@@ -147,17 +148,16 @@ def test_the_bad_rows_of_ipinyou_are_set_aside_as_they_are_in_the_file(tmp_path)
     assert (row.line, row.text) == (1, ipinyou_row(bidprice="dear"))
 
 
-def test_a_quotation_mark_that_is_never_closed_does_not_swallow_the_rest(tmp_path):
+@pytest.mark.parametrize(
+    ("bad", "end"), [('2024-01-01T05:00:00,100,80,1,0,"x', ""), ('2024-01-01T05:00:00,"100,80,1,0,x', '",1')]
+)
+def test_a_quotation_mark_that_is_never_closed_does_not_swallow_the_rest(tmp_path, bad, end):
     path = tmp_path / "bids.csv"
-    path.write_text("\n".join([HEADER, *MANY[:30], '2024-01-01T05:00:00,100,80,1,0,"x', *MANY[30:]]))
-    with pytest.raises(DataError, match=r"line 32: unexpected end of data\. Close or remove the quotation mark"):
-        read_log(path, skip_bad_rows=True)
-    path.write_text("\n".join([HEADER, *MANY[:30], '2024-01-01T05:00:00,"100,80,1,0,x', *MANY[30:], '",1']))
-    with pytest.raises(DataError, match="line 32: a quotation mark is open for 43 more lines"):
-        read_log(path, skip_bad_rows=True)
-    path.write_text("\n".join([HEADER, '2024-01-01T05:00:00,100,80,1,0,"x', *MANY, *MANY, '"']))
-    with pytest.raises(DataError, match="line 2: a quotation mark is open for 145 more lines"):
-        read_log(path, skip_bad_rows=True)
+    path.write_text("\n".join([HEADER, *MANY[:30], bad, *MANY[30:], end]))
+    log = read_log(path, skip_bad_rows=True)
+    assert (log.rows, log.skipped.rows[0].line, log.skipped.rows[0].text) == (len(MANY), 32, bad)
+    with pytest.raises(DataError, match=r"line 32, quotation marks: .*close or remove the quotation mark in this row"):
+        read_log(path)
 
 
 @pytest.mark.parametrize(
@@ -203,8 +203,8 @@ def test_ipinyou_prices_become_micros_an_impression(tmp_path):
 
 def test_ipinyou_rows_may_have_a_header_and_more_columns(tmp_path):
     path = tmp_path / "test.log.txt"
-    path.write_text("\t".join([*IPINYOU_COLUMNS, "more"]) + "\n" + ipinyou_row(payprice="x") + "\t0\n")
-    with pytest.raises(DataError, match=r"line 2, column price_micros: saw 'x'"):
+    path.write_text("\t".join([*IPINYOU_NAMES, "more"]) + "\n" + ipinyou_row(payprice="x") + "\t0\n")
+    with pytest.raises(DataError, match=r"line 2, column payprice: saw 'x'"):
         read_ipinyou(path)
 
 
@@ -219,7 +219,7 @@ def test_other_columns_of_ipinyou_can_be_the_segment(tmp_path):
 def test_a_file_with_too_few_columns_is_not_ipinyou(tmp_path):
     path = tmp_path / "train.log.txt"
     path.write_text("1\t2\t3\n")
-    with pytest.raises(DataError, match="saw 3 columns; an iPinYou row has at least 27"):
+    with pytest.raises(DataError, match="saw 3 columns; a row of this format has at least 27"):
         read_ipinyou(path)
 
 

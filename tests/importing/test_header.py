@@ -1,9 +1,14 @@
 import pytest
 
 from gaelp.errors import DataError
-from gaelp.market.calibration.log_columns import match_columns
+from gaelp.importing import header
 
 NEEDED = ("time", "bid_micros", "price_micros", "won")
+
+
+def match_columns(names, source):
+    optional = ("segment", "click", "conversion", "conversion_time")
+    return header.match_columns(names, source, needed=NEEDED, optional=optional)
 
 
 def test_a_column_in_another_case_is_read_and_named():

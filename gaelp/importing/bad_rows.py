@@ -2,15 +2,16 @@
 
 import csv
 import io
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gaelp.arrays import Bools, Ints
 from gaelp.errors import DataError
+from gaelp.importing.text_rows import LineFault
 
-__all__ = ["BAD_SHARE_MAX", "BadReason", "BadRow", "BadRows", "RowCheck"]
+__all__ = ["BAD_SHARE_MAX", "BadReason", "BadRow", "BadRowTally", "BadRows", "RowCheck"]
 
 BAD_SHARE_MAX = 0.10  # of a log's rows; beyond it the rest no longer represents the log
 
@@ -24,6 +25,7 @@ class BadReason:
     rows: int
     line: int
     value: str  # as the file has it
+    is_expected: bool = False  # in any good export, such as a line of totals
 
     @property
     def name(self) -> str:
@@ -67,12 +69,11 @@ class BadRows:
 
 @dataclass(slots=True)
 class RowCheck:
-    """Collects the first reason against each row of a log."""
+    """Collects the first reason against each row of a part of a log."""
 
-    source: str
     line: Ints  # (n,) where each row begins in the file
-    _reason: Ints = field(init=False)  # (n,) index into _reasons, -1 where the row is good
-    _reasons: list[BadReason] = field(init=False, default_factory=list)
+    reasons: list[BadReason] = field(init=False, default_factory=list)
+    _reason: Ints = field(init=False)  # (n,) index into reasons, -1 where the row is good
 
     def __post_init__(self) -> None:
         self._reason = np.full(len(self.line), -1, np.int64)
@@ -82,17 +83,58 @@ class RowCheck:
         """Rows with nothing against them so far, shape (n,)."""
         return np.asarray(self._reason < 0)
 
-    def refuse(self, bad: Bools, place: str, rule: str, value_of: Callable[[int], str]) -> None:
+    def refuse(
+        self, bad: Bools, place: str, rule: str, value_of: Callable[[int], str], *, is_expected: bool = False
+    ) -> None:
         """Note that the rows where `bad` (n,) holds break a rule; `value_of` shows the value of a row."""
         rows = np.flatnonzero(bad & self.good)
         if len(rows):
-            self._reason[rows] = len(self._reasons)
-            self._reasons.append(BadReason(place, rule, len(rows), int(self.line[rows[0]]), value_of(int(rows[0]))))
+            self._reason[rows] = len(self.reasons)
+            line, value = int(self.line[rows[0]]), value_of(int(rows[0]))
+            self.reasons.append(BadReason(place, rule, len(rows), line, value, is_expected))
+
+    def refuse_lines(self, faults: Mapping[int, LineFault]) -> None:
+        """Note the rows whose line is wrong as a whole, by position."""
+        for place, rule in dict.fromkeys((fault.place, fault.rule) for fault in faults.values()):
+            rows = [row for row, fault in faults.items() if fault[:2] == (place, rule)]
+            self.refuse(np.isin(np.arange(len(self.line)), rows), place, rule, lambda row: faults[row].value)
+
+    def bad_rows(self, text_of: Callable[[int], str]) -> list[BadRow]:
+        """The bad rows with their texts, which `text_of` returns by position."""
+        rows = np.flatnonzero(~self.good).tolist()
+        return [BadRow(int(self.line[row]), self.reasons[self._reason[row]].name, text_of(row)) for row in rows]
+
+
+@dataclass(slots=True)
+class BadRowTally:
+    """Adds up the checks of all parts of a log."""
+
+    source: str
+    rows_total: int = 0
+    _reasons: dict[str, BadReason] = field(init=False, default_factory=dict)
+
+    def add(self, check: RowCheck) -> None:
+        """Count the rows of one more part."""
+        self.rows_total += len(check.line)
+        for reason in check.reasons:
+            first = self._reasons.get(reason.name)
+            self._reasons[reason.name] = replace(first, rows=first.rows + reason.rows) if first else reason
+
+    @property
+    def reasons(self) -> tuple[BadReason, ...]:
+        """Every reason, the most frequent first."""
+        return tuple(sorted(self._reasons.values(), key=lambda reason: -reason.rows))
+
+    @property
+    def bad(self) -> int:
+        """How many rows are bad."""
+        return sum(reason.rows for reason in self._reasons.values())
 
     @property
     def too_many(self) -> str:
         """Why so many bad rows cannot be set aside; empty if they can."""
-        bad, total = int((~self.good).sum()), len(self.line)
+        expected = sum(reason.rows for reason in self._reasons.values() if reason.is_expected)
+        bad, total = self.bad - expected, self.rows_total - expected
         if bad <= BAD_SHARE_MAX * total:
             return ""
         return (
@@ -100,23 +142,20 @@ class RowCheck:
             " mean a wrong column, unit or format. Correct the export."
         )
 
+    def summary(self) -> str:
+        """How many rows are bad, and a line for each reason."""
+        return _summary(self.reasons, self.rows_total)
+
     def raise_if_bad(self, *, remedy: str = "Correct or drop these rows.") -> None:
         """Raise if any row is bad."""
         if self._reasons:
-            raise DataError(f"{self.source}: {_summary(self._sorted_reasons(), len(self.line))}\n{remedy}")
+            raise DataError(f"{self.source}: {self.summary()}\n{remedy}")
 
-    def set_aside(self, texts_of: Callable[[Ints], Sequence[str]]) -> BadRows:
-        """The bad rows with their texts, which `texts_of` returns by position; raise if they are too many."""
+    def set_aside(self, rows: Sequence[BadRow]) -> BadRows:
+        """What is kept of these bad rows; raise if they are too many."""
         if self.too_many:
             self.raise_if_bad(remedy=self.too_many)
-        rows = np.flatnonzero(~self.good)
-        texts = texts_of(rows) if len(rows) else ()
-        names = [self._reasons[index].name for index in self._reason[rows]]
-        bad_rows = tuple(map(BadRow, self.line[rows].tolist(), names, texts))
-        return BadRows(len(self.line), self._sorted_reasons(), bad_rows)
-
-    def _sorted_reasons(self) -> tuple[BadReason, ...]:
-        return tuple(sorted(self._reasons, key=lambda reason: -reason.rows))
+        return BadRows(self.rows_total, self.reasons, tuple(rows))
 
 
 def _summary(reasons: Sequence[BadReason], rows_total: int) -> str:
@@ -126,4 +165,4 @@ def _summary(reasons: Sequence[BadReason], rows_total: int) -> str:
 
 
 def _percent(part: int, total: int) -> str:
-    return f"{100 * part / total:.3g}%"
+    return f"{100 * part / total:.3g}%" if total else "0%"

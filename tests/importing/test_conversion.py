@@ -4,8 +4,11 @@ import pyarrow as pa
 import pytest
 
 from gaelp.errors import DataError
+from gaelp.importing.known_formats import AUCTION_COLUMNS
+from gaelp.importing.row_source import frame_source
+from gaelp.importing.times import fixed_offset
 from gaelp.market.calibration.log_frame import UNKNOWN_PRICE
-from gaelp.market.calibration.log_table import log_from_table
+from gaelp.market.calibration.log_readers import bid_log
 
 GOOD = {
     "time": ["2024-01-01T00:10:00", "2024-01-01T00:20:00", "2024-01-01T02:30:00"],
@@ -17,6 +20,11 @@ GOOD = {
     "conversion": ["1", "", ""],
     "conversion_time": ["2024-01-01T01:10:00", "", ""],
 }
+
+
+def log_from_table(table, *, source, first_line=1):
+    frame = table.to_pandas() if isinstance(table, pa.Table) else table
+    return bid_log(frame_source(frame, source, AUCTION_COLUMNS, first_line), zone=fixed_offset(0))
 
 
 def table(**changes):

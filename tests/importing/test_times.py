@@ -2,7 +2,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gaelp.market.calibration.log_times import hours_of
+from gaelp.importing.times import TimeReader, fixed_offset
+
+
+def hours_of(column, *, utc_offset_hours):
+    moments, given = TimeReader(fixed_offset(utc_offset_hours)).utc(column)
+    hours = np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 3.6e9)
+    return hours + utc_offset_hours, given
+
 
 NOON = 473364.0  # 2024-01-01 12:00 in hours since 1970
 

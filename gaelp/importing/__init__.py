@@ -1,0 +1,1 @@
+"""Logs and reports of others, read into the schema of gaelp.storage."""
