@@ -241,9 +241,7 @@ def _report_rows(
     )
 
 
-def _events(
-    hours: _HourArrays, different: set[tuple[int, int]], rng: np.random.Generator, per_hour: float
-) -> pa.Table:
+def _events(hours: _HourArrays, different: set[tuple[int, int]], rng: np.random.Generator, per_hour: float) -> pa.Table:
     """Charges that add up to each hour's spend, with credits of equal charges; planted days lack one hour."""
     places, rows = (axis.ravel() for axis in np.indices(hours.spend.shape))
     charges = np.maximum(1, rng.poisson(per_hour, len(places)))

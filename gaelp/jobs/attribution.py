@@ -165,10 +165,7 @@ def _with_conversions(clicks: pa.Table, conversions: pa.Table, places: Ints, set
         "last_reported_at": sums.column("reported_at_max").take(index),
         "is_final": pc.less(clicks.column("at"), settled),
     }
-    arrays = [
-        columns.get(name, clicks.column(name) if name in clicks.column_names else None)
-        for name in ATTRIBUTED_CLICKS.names
-    ]
+    arrays = [columns[name] if name in columns else clicks.column(name) for name in ATTRIBUTED_CLICKS.names]
     return pa.table(arrays, schema=ATTRIBUTED_CLICKS)
 
 

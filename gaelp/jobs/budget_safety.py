@@ -311,6 +311,5 @@ def _limits_of(check: BudgetCheck, account: str, campaign: str) -> CampaignLimit
 
 
 def _rows(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
-    return pa.table(
-        [pa.array([row[place] for row in rows], field.type) for place, field in enumerate(schema)], schema=schema
-    )
+    columns = [pa.array([row[place] for row in rows], field.type) for place, field in enumerate(schema)]
+    return pa.table(columns, schema=schema)

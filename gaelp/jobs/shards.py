@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gaelp.errors import BadInput
+from gaelp.errors import BadInput, DataError
 
 __all__ = ["ALL_DAYS", "InputFile", "Shard", "campaign_hashes", "days_of", "fingerprint", "split_into_shards"]
 
@@ -81,11 +81,10 @@ def campaign_hashes(campaigns: pa.ChunkedArray | pa.Array, parts: int) -> pa.Arr
 def split_into_shards(
     table: pa.Table, *, parts: int, days: frozenset[str] | None, by_day: bool
 ) -> Iterator[tuple[Shard, pa.Table]]:
-    """The rows of each shard; `days` are the wanted ones (None: all of them)."""
+    """The rows of each shard, by the column `day` or the day of `at`; `days` are the wanted ones (None: all)."""
     if table.num_rows == 0:
         return
-    whole = _day_texts(table.column("at")) if by_day else pa.array([ALL_DAYS] * table.num_rows).dictionary_encode()
-    codes, names = whole.indices, whole.dictionary.to_pylist()
+    codes, names = _days(table) if by_day else (None, [ALL_DAYS])
     hashes = campaign_hashes(table.column("campaign"), parts) if parts > 1 else None
     for number, day in enumerate(names):
         if days is not None and day not in days:
@@ -99,6 +98,10 @@ def split_into_shards(
             yield Shard(day, part), rows.filter(pc.equal(of_day, part))
 
 
-def _day_texts(at: pa.ChunkedArray) -> pa.DictionaryArray:
-    days = at.cast(pa.date32()).combine_chunks().dictionary_encode()
-    return pa.DictionaryArray.from_arrays(days.indices, days.dictionary.cast(pa.string()))
+def _days(table: pa.Table) -> tuple[pa.Array, list[str]]:
+    """For each row the number of its day, and the days by number; a row without one is an error."""
+    times = table.column("day" if "day" in table.column_names else "at")
+    if times.null_count:
+        raise DataError(f"{times.null_count} rows have no time, so they belong to no day: remove them from the input")
+    encoded = times.cast(pa.date32()).combine_chunks().dictionary_encode()
+    return encoded.indices, [day.isoformat() for day in encoded.dictionary.to_pylist()]
