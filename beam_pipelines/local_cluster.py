@@ -8,6 +8,7 @@ process that started it.
 
 import importlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 
 from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
 from apache_beam.runners.portability.local_job_service import BeamJob, LocalJobServicer
+from apache_beam.runners.worker.worker_pool_main import BeamFnExternalWorkerPoolServicer
 
 from gaelp.errors import GaelpError
 
@@ -28,24 +30,44 @@ _START_SECONDS = 60.0
 
 
 @contextmanager
-def local_cluster(workers: int = 2) -> Iterator[list[str]]:
-    """Start a job server and a pool of workers; yields the options that send a job to them."""
+def local_cluster(workers: int = 2, *, processes: bool = True) -> Iterator[list[str]]:
+    """Start a job server and a pool of workers; yields the options that send a job to them.
+
+    Workers are threads if not `processes`: that starts at once, and still everything passes over gRPC.
+    """
     servicer = LocalJobServicer(beam_job_type=_job_type(workers))
     port = servicer.start_grpc_server()
-    pool_port = _free_port()
-    pool = _start_pool(pool_port)
     try:
-        _wait_for(pool_port, pool)
-        yield [
-            "--runner=PortableRunner",
-            f"--job_endpoint=localhost:{port}",
-            "--environment_type=EXTERNAL",
-            f"--environment_config=localhost:{pool_port}",
-        ]
+        with _process_pool() if processes else _thread_pool() as pool_address:
+            yield [
+                "--runner=PortableRunner",
+                f"--job_endpoint=localhost:{port}",
+                "--environment_type=EXTERNAL",
+                f"--environment_config={pool_address}",
+            ]
     finally:
-        pool.terminate()
-        pool.wait()
         servicer.stop()
+
+
+@contextmanager
+def _process_pool() -> Iterator[str]:
+    port = _free_port()
+    pool = _start_pool(port)
+    try:
+        _wait_for(port, pool)
+        yield f"localhost:{port}"
+    finally:
+        pool.send_signal(signal.SIGINT)  # it ends its workers when interrupted, not when terminated
+        pool.wait()
+
+
+@contextmanager
+def _thread_pool() -> Iterator[str]:
+    address, server = BeamFnExternalWorkerPoolServicer.start()
+    try:
+        yield address
+    finally:
+        server.stop(0)
 
 
 def _job_type(workers: int) -> type[BeamJob]:
@@ -84,7 +106,9 @@ def _wait_for(port: int, pool: "subprocess.Popen[bytes]") -> None:
             if probe.connect_ex(("localhost", port)) == 0:
                 return
         time.sleep(0.1)
-    raise GaelpError(f"the worker pool did not answer on port {port} within {_START_SECONDS:.0f} s (it returned {pool.poll()})")
+    raise GaelpError(
+        f"the worker pool did not answer on port {port} within {_START_SECONDS:.0f} s (it returned {pool.poll()})"
+    )
 
 
 def _main(words: list[str]) -> int:

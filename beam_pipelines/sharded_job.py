@@ -198,18 +198,36 @@ class ComputeShards(beam.PTransform):
         prepare, finish = self._job.steps
         packed = (
             begin
-            | "ListFiles" >> beam.Create(list(self._run.groups))
+            | "Start" >> beam.Impulse()
+            | "ListFiles" >> beam.ParDo(_Emit(self._run.groups))
             | "SpreadOverWorkers" >> beam.Reshuffle()
             | "ReadTables" >> beam.ParDo(_ReadTables(self._job, self._options.rows_per_table))
             | prepare >> beam.ParDo(_Prepare(self._job, self._run, self._options.campaign_shards))
         )
-        empty = begin | "ListShards" >> beam.Create([(name, b"") for name in self._run.shards])
+        shards = [(name, b"") for name in self._run.shards]
+        empty = (
+            begin
+            | "StartShards" >> beam.Impulse()
+            | "ListShards" >> beam.ParDo(_Emit(shards)).with_output_types(tuple[str, bytes])
+        )
         return (
             (packed, empty)
             | "WithEmptyShards" >> beam.Flatten()
             | "GatherByShard" >> beam.GroupByKey()
             | finish >> beam.ParDo(_Finish(self._job, self._run, self._options))
         )
+
+
+class _Emit(beam.DoFn):
+    """Elements that are known at the start; Beam's own `Create` is no standard transform."""
+
+    def __init__(self, elements: Iterable[object]) -> None:
+        super().__init__()
+        self._elements = list(elements)
+
+    def process(self, _: bytes, *__: Any) -> Iterator[Any]:
+        """The impulse -> the elements."""
+        yield from self._elements
 
 
 class _ReadTables(beam.DoFn):
