@@ -103,29 +103,32 @@ class SpendWindow:
         self._planned_left, self._day_planned = hour.planned_left_micros, hour.day_planned_micros
         self._last_hour_end = ended_at
 
-    def readings(self) -> dict[str, RuleReading]:
-        """The figures as of the last hour observed; empty before the first, so that their rules hold."""
+    def readings(self, caps: CampaignCaps | None = None) -> dict[str, RuleReading]:
+        """The figures as of the last hour observed; empty before the first, so that their rules hold.
+
+        `caps` are those of a day; without them, those given at the start.
+        """
         at = self._last_hour_end
         if at is None:
             return {}
-        return {name: RuleReading(value, at) for name, value in self._figures().items()}
+        return {name: RuleReading(value, at) for name, value in self._figures(caps or self._caps).items()}
 
-    def _figures(self) -> dict[str, Micros | float]:
-        value = self._week_conversions * self._caps.conversion_value_micros
+    def _figures(self, caps: CampaignCaps) -> dict[str, Micros | float]:
+        value = self._week_conversions * caps.conversion_value_micros
         fresh_spend, fresh_conversions = self._since_pause()
-        fresh_value = fresh_conversions * self._caps.conversion_value_micros
+        fresh_value = fresh_conversions * caps.conversion_value_micros
         figures: dict[str, Micros | float] = {
             "day_spend_micros": self._day_spend,
-            "day_cap_micros": self._caps.day_cap_micros,
+            "day_cap_micros": caps.day_cap_micros,
             "episode_spend_micros": self._episode_spend,
-            "episode_cap_micros": self._caps.episode_cap_micros,
+            "episode_cap_micros": caps.episode_cap_micros,
             "ahead_of_plan_micros": self._day_spend - (self._day_planned - self._planned_left),
             "day_planned_micros": self._day_planned,
             "known_hours": self._fresh,
             "week_loss_micros": self._week_spend - value,
-            "loss_cap_micros": self._caps.loss_cap_micros,
+            "loss_cap_micros": caps.loss_cap_micros,
             "week_roi": fresh_value / fresh_spend - 1 if fresh_spend else 0.0,
-            "break_even_conversions": self._matured(fresh_spend) / self._caps.conversion_value_micros,
+            "break_even_conversions": self._matured(fresh_spend) / caps.conversion_value_micros,
         }
         for hours in _SPANS_HOURS:
             spend, planned = self._recent(hours)

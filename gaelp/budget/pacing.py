@@ -4,8 +4,9 @@ Pure functions of instants, whole micros and a plan. The day is the ad account's
 change. What may be spent rounds down.
 """
 
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from fractions import Fraction
+from functools import lru_cache
 from typing import Self
 
 from pydantic import Field, NonNegativeInt, model_validator
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 _HOUR = timedelta(hours=1)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class DayPlan(Frozen):
@@ -50,10 +52,10 @@ def plan_share(plan: DayPlan, since: datetime, until: datetime, zone: tzinfo) ->
             f"the span {since.isoformat()} to {until.isoformat()} does not run forward within one account day, which"
             f" ends at {end.isoformat()}: swap the ends, give both a time zone, or split it by day"
         )
-    total = _weight_within(plan, start, end, zone)
+    total = _weight_of_day(plan.weights, start, end, zone)
     if total == 0:  # the only hour with a weight is skipped when clocks change
         return Fraction(0)
-    return _weight_within(plan, since, until, zone) / total
+    return Fraction(_weight_within(plan.weights, since, until, zone), total)
 
 
 def allowed_by_now_micros(cap_micros: Micros, plan: DayPlan, now: datetime, zone: tzinfo) -> Micros:
@@ -73,26 +75,31 @@ def _day_start(instant: datetime, zone: tzinfo) -> datetime:
 
 def _day_bounds(instant: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
     """Both midnights around an instant in the account's zone, in UTC: 23, 24 or 25 hours apart."""
-    day = account_day(instant, zone)
+    return _midnights(account_day(instant, zone), zone)
+
+
+@lru_cache(maxsize=1024)
+def _midnights(day: date, zone: tzinfo) -> tuple[datetime, datetime]:
     midnights = (datetime.combine(day + timedelta(days=days), time(), zone) for days in (0, 1))
     start, end = (midnight.astimezone(UTC) for midnight in midnights)
     return start, end
 
 
-def _weight_within(plan: DayPlan, since: datetime, until: datetime, zone: tzinfo) -> Fraction:
-    """The sum of the weights of a span's hours by the account's clock, partial hours in proportion."""
-    weight, at = Fraction(0), since.astimezone(UTC)
+@lru_cache(maxsize=1024)
+def _weight_of_day(weights: tuple[int, ...], start: datetime, end: datetime, zone: tzinfo) -> int:
+    return _weight_within(weights, start, end, zone)
+
+
+def _weight_within(weights: tuple[int, ...], since: datetime, until: datetime, zone: tzinfo) -> int:
+    """The sum over a span of each microsecond's weight, which is that of its hour by the account's clock."""
+    weight, at = 0, since.astimezone(UTC)
     while at < until:
         local = at.astimezone(zone)
         left = _HOUR - timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
         inside = min(left, until - at)
-        weight += plan.weights[local.hour] * _microseconds(inside) / _microseconds(_HOUR)
+        weight += weights[local.hour] * (inside // _MICROSECOND)
         at += inside
     return weight
-
-
-def _microseconds(span: timedelta) -> Fraction:
-    return Fraction(span // timedelta(microseconds=1))
 
 
 def _require_micros(micros: object) -> Micros:

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime
 
 from gaelp.budget.hours import CampaignCaps, HourCounts, SpendWindow, SpendWindowState
 from gaelp.budget.pacing import DayPlan, allowed_by_now_micros, planned_between_micros
+from gaelp.budget.rules import RuleReading
 from gaelp.budget.signals import CampaignWatch, SignalSettings, WatchState
 from gaelp.clock import account_day
 from gaelp.config.base import Frozen
@@ -27,6 +28,8 @@ __all__ = [
     "hour_start",
     "mark_paused",
     "mark_running",
+    "observe_each",
+    "readings_of",
 ]
 
 _HOUR = timedelta(hours=1)
@@ -88,17 +91,35 @@ def caught_up(
 
     An hour that is not listed was empty; while the campaign was paused, it does not count at all.
     """
-    by_start = _by_start(hours, pace.zone)
     window, watch = SpendWindow(_WITHOUT_CAPS, observed.window), CampaignWatch(signals, observed.watch)
     until = observed.taken_until.astimezone(UTC)
-    for start, end in _ended(until, as_of, pace.zone):
+    for _, until in observe_each(observed, hours, as_of, pace, (window, watch)):  # noqa: B007 - the last end is kept
+        pass
+    return observed.model_copy(update={"taken_until": until, "window": window.state(), "watch": watch.state()})
+
+
+def observe_each(
+    observed: ObservedHours,
+    hours: Iterable[CampaignHour],
+    as_of: datetime,
+    pace: Pace,
+    into: tuple[SpendWindow, CampaignWatch],
+) -> Iterator[tuple[datetime, datetime]]:
+    """Add hours as `caught_up` does, and yield start and end of each while `into` holds what was known then."""
+    window, watch = into
+    by_start = _by_start(hours, pace.zone)
+    for start, end in _ended(observed.taken_until.astimezone(UTC), as_of, pace.zone):
         listed = by_start.get(start, [])
         if listed or _ran(observed, end):
             counts = _counts(observed, listed, start, end, pace)
             window.observe(counts, account_day(start, pace.zone), end)
             watch.observe(counts, end)
-        until = end
-    return observed.model_copy(update={"taken_until": until, "window": window.state(), "watch": watch.state()})
+        yield start, end
+
+
+def readings_of(window: SpendWindow, watch: CampaignWatch, caps: CampaignCaps) -> dict[str, RuleReading]:
+    """The figures that the money rules judge, with the caps of the day that the window has reached."""
+    return window.readings(caps) | watch.readings()
 
 
 def hour_start(at: datetime, zone: tzinfo) -> datetime:

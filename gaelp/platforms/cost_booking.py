@@ -31,7 +31,7 @@ from gaelp.platforms.guard import Guard
 from gaelp.platforms.order_book import OrderRow, orders_of_campaign, orders_of_day
 from gaelp.platforms.unknown_outcomes import transfer_of, was_sent
 
-__all__ = ["Booking", "book_costs", "reserved_micros"]
+__all__ = ["Booking", "beyond_reservation", "book_costs", "reserved_micros"]
 
 _MOST_CHARACTERS = 100  # longest name inside a key, so that keys of adjustments fit
 
@@ -99,6 +99,13 @@ def reserved_micros(transfers: Iterable[Transfer]) -> Micros:
     return sum(transfer.amount_micros for transfer in transfers if transfer.state not in freed)
 
 
+def beyond_reservation(campaign: str, day: date, cost_micros: Micros, held_micros: Micros) -> str:
+    """What is wrong with the cost of a campaign-day: more than was reserved for it. Empty if nothing is."""
+    if cost_micros <= held_micros:
+        return ""
+    return f"{campaign} cost {cost_micros} micros on {day}, reserved were {held_micros}"
+
+
 def _booked(entry: _Day) -> Booking:
     try:
         return _book(entry)
@@ -117,8 +124,7 @@ def _book(entry: _Day) -> Booking:
     ordered = [transfer for _, transfer in transfers]
     own = transfer_of(guard, entry.own_key)
     reserved = reserved_micros(ordered)
-    problem = f"{entry.campaign} cost {entry.cost_micros} micros on {entry.day}, reserved were {reserved}"
-    problem = problem if entry.cost_micros > reserved else ""
+    problem = beyond_reservation(entry.campaign, entry.day, entry.cost_micros, reserved)
     final_at = datetime.combine(entry.day + timedelta(days=1), time(), ZoneInfo(guard.account.time_zone))
     final_at += guard.final_after
     if ordered and entry.as_of < final_at:

@@ -24,7 +24,7 @@ from gaelp.checks.raised import in_words
 from gaelp.clock import account_day
 from gaelp.config.base import Frozen
 from gaelp.config.settings import BudgetSettings
-from gaelp.platforms.campaign_hours import ObservedHours
+from gaelp.platforms.campaign_hours import ObservedHours, readings_of
 from gaelp.platforms.findings import Paused, ReconcileFinding, alert_paused, pause_and_record
 from gaelp.platforms.guard import Guard, send_alert
 from gaelp.platforms.hour_book import create_hour_book, watched_campaigns
@@ -254,4 +254,4 @@ def _readings(
 ) -> dict[str, RuleReading]:
     day = observed.window.day or account_day(now, guard.account.time_zone)
     caps = caps_of_campaign(guard, rules, campaign, day)
-    return SpendWindow(caps, observed.window).readings() | CampaignWatch(rules.signals, observed.watch).readings()
+    return readings_of(SpendWindow(caps, observed.window), CampaignWatch(rules.signals, observed.watch), caps)

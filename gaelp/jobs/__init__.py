@@ -1,0 +1,1 @@
+"""What the Beam jobs compute, as pure functions over Arrow tables."""
