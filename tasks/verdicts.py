@@ -5,7 +5,6 @@ from prefect.artifacts import create_markdown_artifact
 
 from gaelp.gates import Verdict, as_markdown
 from gaelp.gates.verdict_context import VerdictContext
-from gaelp.gates.verdict_plot import as_png, curve_png
 from gaelp.phases.looks import look_text
 from tasks.results import artifact_key, kept
 
@@ -17,6 +16,8 @@ def show_verdict(
     code: str, outcome: str, attempt: int, looks: int, *, verdict: Verdict, context: VerdictContext
 ) -> str:
     """Put the verdict where the person who decides can look at it; returns the path of the page in the UI."""
+    from gaelp.gates.verdict_plot import as_png, curve_png  # noqa: PLC0415 - matplotlib takes a second
+
     page = as_markdown(
         verdict,
         context.with_fact("looks", f"{look_text(looks)}; attempt {attempt}"),
