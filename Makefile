@@ -5,9 +5,10 @@ works = $(if $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print(
 PYTHON ?= $(or $(call works,python3.11),$(call works,python3.12),$(call works,python3.13),$(call works,python3),python3)
 ARGS ?=
 # Tests run side by side, each file in one process so that its servers are shared. Three workers for two cores: some
-# wait for servers while others compute. One thread each: more would compete. WORKERS=0: all in one process.
+# wait for servers while others compute. One thread each: more would compete. WORKERS=0: all in one process. What is
+# compiled is kept even where the caller's shell says otherwise: the tests start hundreds of processes.
 WORKERS ?= 3
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=10
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=10
 BIN := .venv/bin
 STAMP := .venv/.built
 OTHER_PYTHON := Install it, or name the one to use: make PYTHON=/path/to/python3 test

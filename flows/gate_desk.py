@@ -25,6 +25,7 @@ from gaelp.gates.decisions import (
     rejection_text,
 )
 from gaelp.gates.verdict_table import decision_text
+from gaelp.phases.declared import declaration_of
 from gaelp.phases.gate_answers import answer_problem, approvals_of_run, check_answer
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
 from gaelp.phases.looks import look_text
@@ -119,8 +120,6 @@ def _show_verdict(verdict: Verdict, progress: str) -> None:
 
 def _progress(result: PhaseResult, home: Path) -> str:
     """Whether the agent is better than what it started from."""
-    from gaelp.phases.declared import declaration_of  # noqa: PLC0415 - torch takes seconds that `gate list` need not spend
-
     return declaration_of(result.phase).context(result, home).progress
 
 

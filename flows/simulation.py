@@ -9,7 +9,7 @@ from flows.run import begin, failure_on_record, flow_run_name
 from gaelp.gates.decisions import CODE_LENGTH
 from gaelp.phases.looks import looks_so_far
 from gaelp.phases.phase_result import read_result
-from gaelp.phases.simulation import SIMULATION
+from gaelp.phases.simulation_declaration import SIMULATION
 from tasks.phases import do_phase
 from tasks.verdicts import show_verdict
 

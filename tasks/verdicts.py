@@ -5,7 +5,6 @@ from prefect.artifacts import create_markdown_artifact
 
 from gaelp.gates import Verdict, as_markdown
 from gaelp.gates.verdict_context import VerdictContext
-from gaelp.gates.verdict_plot import as_png, curve_png
 from gaelp.phases.looks import look_fact
 from tasks.results import artifact_key, kept
 
@@ -20,6 +19,8 @@ def show_verdict(
 
     `expires` says until when it can be decided; empty if nobody is asked.
     """
+    from gaelp.gates.verdict_plot import as_png, curve_png  # noqa: PLC0415 - matplotlib takes a second
+
     context = context.with_fact(*look_fact(looks, attempt))
     page = as_markdown(
         verdict,

@@ -3,10 +3,12 @@
 import importlib.util
 import signal
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from gaelp.cli import output
 
@@ -29,13 +31,37 @@ LONGEST_FIRST = (
 )
 
 
+# Files whose tests talk to one `gaelp up`. In one process they share it; each further one takes half a minute to start.
+ON_ONE_SERVER = {
+    f"tests/flows/test_{name}.py"
+    for name in ("full_pipeline", "gate_attacks", "guarded_server", "connection", "safety_watch_events", "browser")
+}
+
+
+class FilesOnOneServerTogether(LoadFileScheduling):
+    """Each file in one process, and all files on one server in the same."""
+
+    def _split_scope(self, nodeid):
+        file = super()._split_scope(nodeid)
+        return "the files on one server" if file in ON_ONE_SERVER else file
+
+
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is nothing to schedule
+def pytest_xdist_make_scheduler(config, log):
+    """Schedule by file, where the caller asks for it."""
+    return FilesOnOneServerTogether(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def pytest_collection_modifyitems(items):
     """Sort by expected length of the file; within a file the order stays."""
-    items.sort(key=lambda item: _start_place(item.path.relative_to(Path(__file__).resolve().parent).as_posix()))
+    items.sort(key=lambda item: _start_place(item.nodeid.split("::")[0]))
 
 
+@cache
 def _start_place(path):
-    return next((place for place, part in enumerate(LONGEST_FIRST) if path.startswith(part)), len(LONGEST_FIRST))
+    return next(
+        (place for place, part in enumerate(LONGEST_FIRST) if path.startswith(f"tests/{part}")), len(LONGEST_FIRST)
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)

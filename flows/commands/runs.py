@@ -10,12 +10,14 @@ import typer
 
 from flows.commands.approve import Approve
 from flows.commands.gate import RunArgument
+from flows.commands.run import drive
 from flows.connection import connect
 from flows.gate_desk import show_commands
 from flows.run_states import RunStates, working_process
 from gaelp.cli.options import ConfigOption, JsonOption
 from gaelp.cli.output import show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare_reading
+from gaelp.cli.train import train
 from gaelp.clock import SystemClock
 from gaelp.config.environment import process_environment
 from gaelp.errors import Refused
@@ -103,14 +105,10 @@ def resume(
     if _show_if_finished(home, record):
         return
     if record.driver == "train":
-        from gaelp.cli.train import train  # noqa: PLC0415 - torch takes seconds that `gaelp status` need not spend
-
         tuned = Path(record.tuned) if record.tuned else None
         train(config=record.config or config, run=run, tuned=tuned, overrides=list(record.overrides))
         return
     if record.driver == "terminal":
-        from flows.commands.run import drive  # noqa: PLC0415 - torch takes seconds that `gaelp status` need not spend
-
         drive(record.config or "base", record.overrides, approve, run, as_json=False)
         return
     connect(home, process_environment())

@@ -33,10 +33,10 @@ def prepare_reading(
 
 def prepare_run(config: str | None, overrides: Sequence[str] | None = None) -> LoadedSettings:
     """Prepare a command that starts a run: everything that the settings name has to exist and be valid."""
-    # Not at the top: torch takes seconds, which other commands, help and completion do not need.
+    loaded = prepare(config, overrides)
+    # Here, not at the top: torch takes seconds, which other commands, help, completion and wrong settings do not need.
     from gaelp.phases.inputs import check_inputs  # noqa: PLC0415 - see above
 
-    loaded = prepare(config, overrides)
     check_inputs(loaded)
     return loaded
 

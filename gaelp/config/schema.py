@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretBytes, SecretStr
@@ -48,11 +49,13 @@ def keys_at(model: type[BaseModel], path: KeyPath) -> tuple[str, ...]:
     )
 
 
+@cache
 def leaf_keys(model: type[BaseModel]) -> tuple[tuple[str, ...], ...]:
     """The key path of everything that is not itself a section, through optional sections too."""
     return tuple(path for path, _ in _leaves(model, ()))
 
 
+@cache
 def secret_keys(model: type[BaseModel]) -> tuple[tuple[str, ...], ...]:
     """The key path of every secret."""
     return tuple(path for path, choices in _leaves(model, ()) if any(map(is_secret, choices)))
@@ -82,7 +85,8 @@ def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-def _keys(model: type[BaseModel]) -> dict[str, Any]:
+@cache
+def _keys(model: type[BaseModel]) -> Mapping[str, Any]:
     return {
         info.alias or name: Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
         for name, info in model.model_fields.items()

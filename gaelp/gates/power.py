@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # loads scipy.stats when it is first used: `gaelp gate list` need not wait for it
 from pydantic import Field, PositiveFloat, PositiveInt
 from scipy.special import ndtr, ndtri
-from scipy.stats import binom
 
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.config.base import Frozen
@@ -195,7 +195,11 @@ def _share_rows(rule: Criterion, assumed: PowerAssumptions) -> _Model:
     passing = _passing_counts(rule)
     rows = []
     for truth in truths:
-        chance = binom.sf(passing - 1, _SAMPLES, truth) if more else binom.cdf(passing, _SAMPLES, truth)
+        chance = (
+            scipy.stats.binom.sf(passing - 1, _SAMPLES, truth)
+            if more
+            else scipy.stats.binom.cdf(passing, _SAMPLES, truth)
+        )
         rows += [_row(rule, assumed, truth, threshold, power, _first_size(rule, chance >= power)) for power in POWERS]
     at_threshold = 0.5 if rule.compare == "value" else 0.025
     sizes = {size: 1 - 0.05 ** (1 / size) for size in _sizes(rule)}

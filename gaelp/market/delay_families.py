@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special, stats
+import scipy  # loads its parts when they are first used: seconds that most commands need not spend
+from scipy import special
 
 from gaelp.arrays import Floats
 from gaelp.market.spec import DelaySpec
@@ -42,9 +43,9 @@ def delay_parts(spec: DelaySpec) -> DelayParts:
 def exact_survival(spec: DelaySpec) -> Callable[[Floats], Floats]:
     """Chance that a log-normal or Weibull delay with mean 1 exceeds each age."""
     if spec.family == "lognormal":
-        return lambda age: np.asarray(stats.lognorm.sf(age, spec.shape, scale=np.exp(-0.5 * spec.shape**2)))
+        return lambda age: np.asarray(special.ndtr(-np.log(age / np.exp(-0.5 * spec.shape**2)) / spec.shape))
     scale = 1.0 / special.gamma(1 + 1 / spec.shape)
-    return lambda age: np.asarray(stats.weibull_min.sf(age, spec.shape, scale=scale))
+    return lambda age: np.exp(-((age / scale) ** spec.shape))
 
 
 def _span(spec: DelaySpec) -> tuple[float, float]:
@@ -53,7 +54,7 @@ def _span(spec: DelaySpec) -> tuple[float, float]:
         middle_log = -0.5 * spec.shape**2
         return float(np.exp(middle_log - 2 * spec.shape)), float(np.exp(middle_log + 3 * spec.shape))
     scale = 1.0 / special.gamma(1 + 1 / spec.shape)
-    shortest, longest = stats.weibull_min.ppf((0.05, 0.9999), spec.shape, scale=scale)
+    shortest, longest = scale * (-np.log1p(-np.array([0.05, 0.9999]))) ** (1 / spec.shape)
     return float(shortest), float(longest)
 
 
@@ -63,7 +64,7 @@ def _fitted(survival: Callable[[Floats], Floats], shortest: float, longest: floa
     age = np.geomspace(0.1 * shortest, 3 * longest, 400)
     parts = np.exp(-age[:, None] / length)
     equations = np.vstack([parts, np.full(_PARTS, _EXACT), _EXACT * length])
-    share, _ = optimize.nnls(equations, np.concatenate([survival(age), [_EXACT, _EXACT]]))
+    share, _ = scipy.optimize.nnls(equations, np.concatenate([survival(age), [_EXACT, _EXACT]]))
     used = share > _LEAST_SHARE
     return _normalised(share[used], length[used])
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from gaelp.arrays import Floats, Floats32
 from gaelp.market.compiled import inlined
@@ -118,7 +118,7 @@ def _share_below(spec: LandscapeSpec, log_price: Floats) -> Floats:
         ratio, share = np.array(spec.knots).T
         return np.asarray(np.interp(np.exp(log_price), np.concatenate([[0.0], ratio]), np.concatenate([[0.0], share])))
     total = sum(part.weight for part in spec.mixture)
-    parts = (part.weight / total * norm.cdf(log_price, part.log_mean, part.log_sd) for part in spec.mixture)
+    parts = (part.weight / total * ndtr((log_price - part.log_mean) / part.log_sd) for part in spec.mixture)
     return np.asarray(np.sum(list(parts), axis=0))
 
 

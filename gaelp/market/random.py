@@ -7,7 +7,7 @@ a campaign's path is the same whatever its neighbours, its place in the batch or
 import math
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from gaelp.arrays import Floats, Uints
 from gaelp.market.compiled import compiled, inlined
@@ -129,7 +129,7 @@ def normal(state: np.uint64) -> float:
 def gamma_table(variance: float) -> Floats:
     """Doubles of a gamma variable with mean 1, for `quantile`; the outermost cells end at 1e-5 and 1 - 1e-5."""
     levels = np.clip(np.arange(_TABLE_CELLS + 1) / _TABLE_CELLS, 1e-5, 1 - 1e-5)
-    return np.asarray(stats.gamma.ppf(levels, 1 / variance, scale=variance))
+    return np.asarray(special.gammaincinv(1 / variance, levels) * variance)
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 from gaelp.errors import BadInput
 from gaelp.phases.declaration import PhaseDeclaration
-from gaelp.phases.simulation import SIMULATION
+from gaelp.phases.simulation_declaration import SIMULATION
 from gaelp.types import Phase
 
 __all__ = ["PHASES", "declaration_of"]

@@ -29,13 +29,12 @@ from gaelp.market.baselines.tuned import TunedRules, load_tuned
 from gaelp.market.build import build_market, configured_personas, load_market_spec
 from gaelp.market.market import Market
 from gaelp.observability.tracking import MlflowTracker, NoTracker, Tracker, local_uri
-from gaelp.phases.declaration import Assignment, PhaseDeclaration
+from gaelp.phases.declaration import Assignment
 from gaelp.phases.goals import training_goals
 from gaelp.phases.judging import MarketShift, first_gate_metrics, judge_policy, policies_compared, shifted
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.report_values import as_json_values, curve_figures
 from gaelp.phases.run_folder import PhaseFolder
-from gaelp.phases.simulation_context import simulation_context
 from gaelp.phases.simulation_result import SimulationResult, as_phase_result
 from gaelp.phases.stage_report import EpisodesPlayed, OnReport, StageReport
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds, with_chosen_rule
@@ -48,7 +47,7 @@ from gaelp.training.segment_policy import SegmentPolicy
 from gaelp.training.state_tree import tensors_in
 from gaelp.types import Phase
 
-__all__ = ["SIMULATION", "Identity", "Plan", "hash_agent", "of_attempt", "plan_simulation", "run_simulation"]
+__all__ = ["Identity", "Plan", "hash_agent", "of_attempt", "plan_simulation", "run_simulation", "simulate"]
 
 _SEEDS_APART = 100_003  # a prime far from the distance of any two seeds that a person would choose
 
@@ -361,7 +360,8 @@ def _write_manifest(plan: Plan, folder: PhaseFolder, training: MarketTraining, c
     write_manifest(folder.manifest, manifest)
 
 
-def _simulate(given: Assignment) -> PhaseResult:
+def simulate(given: Assignment) -> PhaseResult:
+    """Carry out one attempt at phase 1."""
     plan = plan_simulation(of_attempt(given.settings, given.attempt), gate=given.gate)
     result = run_simulation(plan, given.folder, clock=given.clock, on_report=given.on_report)
     return as_phase_result(result, given.folder)
@@ -372,15 +372,3 @@ def hash_agent(path: Path) -> str:
     if path.suffix == ".yaml":
         return fingerprint(load_model(TunedRules, path))
     return parameter_hash(tensors_in(load_checkpoint(path).state["learner"]))
-
-
-# Each attempt is another draw: with many of them, one would pass by luck sooner or later.
-SIMULATION = PhaseDeclaration(
-    phase=Phase.SIMULATION,
-    work=_simulate,
-    second_attempt="another_draw",
-    inconclusive="hold",
-    attempts_max=3,
-    hash_model=hash_agent,
-    context=simulation_context,
-)

@@ -2,6 +2,5 @@
 
 from gaelp.training.curriculum import CurriculumState
 from gaelp.training.mixing import choose
-from gaelp.training.task_market import build_task, build_tasks
 
-__all__ = ["CurriculumState", "build_task", "build_tasks", "choose"]
+__all__ = ["CurriculumState", "choose"]

@@ -15,9 +15,9 @@ from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy  # loads scipy.stats when it is first used: whoever only reads reports need not wait for it
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 from scipy.special import ndtr
-from scipy.stats import rankdata
 
 from gaelp.arrays import Floats
 from gaelp.checks import Goal, robust_z
@@ -257,7 +257,7 @@ def _score_variance(values: Floats) -> float:
 def _widening(residuals: Floats) -> float:
     """By how much autocorrelation, taken as first order, inflates the variance of the score; at least 1."""
     count = len(residuals)
-    ranks = rankdata(residuals) - (count + 1) / 2
+    ranks = scipy.stats.rankdata(residuals) - (count + 1) / 2
     total = float(ranks @ ranks)
     if total == 0:
         return 1.0

@@ -2,13 +2,17 @@ import logging
 import os
 import subprocess
 import sys
+from functools import cache
 from typing import Annotated
 
 import pytest
 import structlog
 import typer
+from typer import testing
+from typer.main import get_command
 from typer.testing import CliRunner
 
+from gaelp.cli import lazy_commands
 from gaelp.cli.main import app
 from gaelp.cli.reporting_group import ReportingGroup
 from gaelp.config.places import repository_root
@@ -41,9 +45,16 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+# A process builds its commands once. Tests invoke thousands in one process, and building takes half of their time.
+_built_once = cache(get_command)
+_loaded_once = cache(lazy_commands.load_command)
+
+
 @pytest.fixture
-def gaelp(here):
+def gaelp(here, monkeypatch):
     """Run the command line in this process."""
+    monkeypatch.setattr(testing, "_get_command", _built_once)
+    monkeypatch.setattr(lazy_commands, "load_command", _loaded_once)
 
     def run(*args, **env):
         return CliRunner().invoke(app, [str(arg) for arg in args], env=env)

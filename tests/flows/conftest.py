@@ -13,6 +13,7 @@ import tempfile
 import time
 import uuid
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import httpx
@@ -309,16 +310,21 @@ _SHARED: list[Pipeline] = []  # none or one
 
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory):
-    """One that is up for all tests of this folder that run one after the other."""
+    """One that is up for all files that use it and run one after the other (see ON_ONE_SERVER in tests/conftest.py)."""
     if not _SHARED:
         _SHARED.append(Pipeline(tmp_path_factory.mktemp("pipeline")).start())
     return _SHARED[0]
 
 
-def pytest_runtest_teardown(nextitem):
-    """Stop it before tests elsewhere: an idle server and its runner take an eighth of a core."""
-    if _SHARED and (nextitem is None or Path(__file__).parent not in nextitem.path.parents):
+def pytest_runtest_teardown(item, nextitem):
+    """Stop it before the first file that does not use it: an idle server and its runner take an eighth of a core."""
+    if _SHARED and (nextitem is None or not _uses_pipeline(item.session, nextitem.path)):
         _SHARED.pop().clear()
+
+
+@cache
+def _uses_pipeline(session, path):
+    return any(item.path == path and "pipeline" in item.fixturenames for item in session.items)
 
 
 @pytest.fixture

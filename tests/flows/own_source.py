@@ -105,7 +105,9 @@ def add_phase(source: Path, phase: str, *, long_running: bool = False, alone: bo
     text = text.replace("from gaelp.types", f"{imported}from gaelp.types")
     text = text.replace(")  # fmt: skip", f"    {phase.upper()},\n)  # fmt: skip")
     if alone:  # without training: seconds less
-        text = text.replace("    SIMULATION,\n", "").replace("from gaelp.phases.simulation import SIMULATION\n", "")
+        text = text.replace("    SIMULATION,\n", "").replace(
+            "from gaelp.phases.simulation_declaration import SIMULATION\n", ""
+        )
     declared.write_text(text, encoding="utf-8")
     return [module, gate, declared]
 

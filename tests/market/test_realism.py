@@ -1,5 +1,7 @@
 """The table of a market beside public data."""
 
+from functools import cache
+
 import pytest
 
 from gaelp.market.build import build_market, load_market_spec
@@ -10,6 +12,7 @@ CAMPAIGNS = 200
 
 @pytest.fixture(scope="module")
 def rows_of(personas):
+    @cache
     def measure(name):
         market = build_market(load_market_spec(name), personas)
         return {row.statistic: row for row in measure_realism(market, campaigns=CAMPAIGNS)}

@@ -18,7 +18,7 @@ from gaelp.phases.gate_questions import question_about
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.run_settings import keep_settings
 from gaelp.phases.runs import RunRecord, note_run
-from gaelp.phases.simulation import SIMULATION
+from gaelp.phases.simulation_declaration import SIMULATION
 
 PATIENCE = GateSettings(remind_hours=1, expire_hours=2)
 

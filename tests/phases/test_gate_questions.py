@@ -13,7 +13,7 @@ from gaelp.gates.decisions import GateDecision
 from gaelp.phases.declaration import PhaseDeclaration
 from gaelp.phases.gate_questions import check_passed, find_decision, judging_time, question_about, questions_about
 from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.simulation import SIMULATION
+from gaelp.phases.simulation_declaration import SIMULATION
 from gaelp.types import Phase
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ from gaelp.phases.old_runs import move_old_files
 from gaelp.phases.phase_result import read_result
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.runs import find_run, phases_done
-from gaelp.phases.simulation import SIMULATION
+from gaelp.phases.simulation_declaration import SIMULATION
 
 OLD_HOME = Path(__file__).parents[1] / "fixtures" / "home-before-database" / "home"
 RUN = "20261117-170908-f75552"
