@@ -1,5 +1,6 @@
 """Report an exception of a third party's agent as its own: with its file and line, never as a defect of GAELP."""
 
+import importlib.metadata
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -12,9 +13,13 @@ from gaelp.agents.out_of_memory import is_out_of_memory
 from gaelp.config.places import shown
 from gaelp.errors import GaelpError
 
-__all__ = ["agent_failure"]
+__all__ = ["agent_failure", "definition_place", "failed_line"]
 
 _OURS = __name__.partition(".")[0]
+# Whose lines are on the way from GAELP to the agent's module.
+_LOADERS = frozenset(
+    Path(module.__file__).resolve() for module in (importlib, importlib.metadata) if module.__file__ is not None
+) | {Path(__file__).resolve().with_name("catalog.py")}
 
 
 @contextmanager
@@ -52,6 +57,22 @@ def _place(problem: Exception, code: Callable[..., Any], owner: str) -> str | No
     if called is None or len(frames) > 2 or not _is_in(called.co_filename, files):
         return None
     return f"{shown(Path(called.co_filename))}:{called.co_firstlineno}"
+
+
+def definition_place(function: Callable[..., Any]) -> str:
+    """The file and line at which a function of an agent is defined; its module where that is not known."""
+    code = getattr(unwrap(function), "__code__", None)
+    return f"{shown(Path(code.co_filename))}:{code.co_firstlineno}" if code else str(function.__module__)
+
+
+def failed_line(problem: BaseException) -> str:
+    """The file and line at which importing an agent failed; empty if none of its lines ran."""
+    if isinstance(problem, SyntaxError) and problem.filename:
+        return f"{shown(Path(problem.filename))}:{problem.lineno}"
+    frames = traceback.extract_tb(problem.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith("<frozen ")]
+    own = [frame for frame in own if Path(frame.filename).resolve() not in _LOADERS]
+    return f"{shown(Path(own[-1].filename))}:{own[-1].lineno}" if own else ""
 
 
 def _files_of(module: str) -> tuple[Path, ...]:

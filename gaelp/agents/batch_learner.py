@@ -13,7 +13,7 @@ import torch
 from pydantic import Field, PositiveFloat, PositiveInt
 from torch import Tensor
 
-from gaelp.agents.agent_failure import agent_failure
+from gaelp.agents.agent_failure import agent_failure, definition_place
 from gaelp.agents.catalog import ActionKind, AgentKind
 from gaelp.agents.learner import BoxActions, Spaces, Update, random_streams, refuse_other_state
 from gaelp.agents.scaling import changed
@@ -64,6 +64,11 @@ class BatchLearner(ABC, Generic[OwnConfig]):
             raise GaelpError(
                 f"your agent {self.name} returned {parameters!r:.80} from start; allowed: a dict of tensors by name."
                 f" Correct start in {type(self).__module__}."
+            )
+        if damaged := [name for name, tensor in parameters.items() if not tensor.isfinite().all()]:
+            raise GaelpError(
+                f"your agent {self.name} returned parameters that are not finite from start: {', '.join(damaged)}."
+                f" Correct start at {definition_place(type(self).start)}."
             )
         return parameters
 
@@ -166,10 +171,11 @@ class BatchLearner(ABC, Generic[OwnConfig]):
             return
         place = bad[0].tolist()
         damaged = [name for name, tensor in self.parameters.items() if not tensor.isfinite().all()]
-        cause = f"self.parameters {', '.join(damaged)} are not finite: check learn" if damaged else f"check {method}"
+        changed_in = "learn" if damaged else method
+        cause = f"self.parameters {', '.join(damaged)} are not finite: check" if damaged else "check"
         raise BadInput(
             f"{self.name} returned actions that are not finite in {method}: {action[tuple(place)].item()} in row"
-            f" {place[0]}; {cause}"
+            f" {place[0]}; {cause} {changed_in} at {definition_place(getattr(type(self), changed_in))}"
         )
 
     def _stacked(self) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points, packages_distributions
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from gaelp.agents.a2c import A2cConfig, build_a2c
-from gaelp.agents.agent_failure import agent_failure
+from gaelp.agents.agent_failure import agent_failure, failed_line
 from gaelp.agents.checked_learner import CheckedLearner
 from gaelp.agents.dqn import DqnConfig, build_dqn
 from gaelp.agents.learner import BoxActions, Learner, Spaces
@@ -132,9 +132,10 @@ def _loaded(point: EntryPoint) -> AgentKind[Any]:
     try:
         kind = point.load()
     except Exception as problem:  # whatever a third party's module raises is reported, not hidden
+        line = failed_line(problem)
         raise ComponentMissing(
-            f"{source} cannot be loaded, {type(problem).__name__}: {problem}; fix or reinstall that distribution,"
-            " or choose another agent"
+            f"{source} cannot be loaded, {type(problem).__name__}: {problem}{f' at {line}' if line else ''}; fix or"
+            " reinstall that distribution, or choose another agent"
         ) from problem
     if not isinstance(kind, AgentKind):
         raise ComponentMissing(

@@ -1,7 +1,7 @@
 """`gaelp data`: fit a market to a log of auctions."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,12 +10,12 @@ import numpy as np
 import typer
 
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, show_json, show_table, show_text
+from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare
 from gaelp.config import check_name, names_in
 from gaelp.config.places import absolute
 from gaelp.config.write import write_texts
-from gaelp.errors import BadInput
+from gaelp.errors import BadInput, DataError
 from gaelp.market.build import load_market_spec
 from gaelp.market.calibration import (
     BidLog,
@@ -32,6 +32,7 @@ from gaelp.market.calibration import (
     read_log,
     write_calibration,
 )
+from gaelp.market.calibration.plausibility import log_warnings
 from gaelp.market.number_text import counted, short_number
 
 __all__ = ["app", "calibrate_market"]
@@ -48,6 +49,13 @@ _VERDICTS: Mapping[CheckVerdict, str] = {
     " that are unlike the rest.",
     "too few prices": "Use a longer log.",
 }
+
+
+_PRICE_EMPTY = "column price_micros: saw empty"  # in a message of the reader
+_WON_NEEDS_PRICE = (
+    "An auction that was won needs its price: the highest rival bid, or in a second-price auction what you paid."
+    " price_micros may be empty only where won is 0."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +127,9 @@ def calibrate_market(
     options = _LogOptions(log, log_format, utc_offset_hours, None if bad_rows is None else absolute(bad_rows))
     if check:
         _check_bad_rows_target(options, force=force)
-        bids = _read(options)
-        report = check_report(bids, load_market_spec(base), np.random.default_rng(settings.run.seed))
+        bids, base_spec = _read(options), load_market_spec(base)
+        _say_warnings(log_warnings(bids, base_spec.price.level_micros))
+        report = check_report(bids, base_spec, np.random.default_rng(settings.run.seed))
         write_texts(_bad_rows_text(options, bids))
         _show_check(report, _bad_rows_json(options, bids), as_json=as_json)
         return
@@ -141,8 +150,14 @@ def calibrate_market(
         report_json = calibration.report.model_dump(mode="json")
         show_json({**files, **_bad_rows_json(options, bids), **report_json, "results": results})
         return
+    _say_warnings(calibration.report.warnings)
     _show_report(calibration.report)
     _say_how_to_use(target)
+
+
+def _say_warnings(warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        say(f"Warning: {warning}")
 
 
 def _say_how_to_use(target: _Target) -> None:
@@ -202,10 +217,15 @@ def _read(options: _LogOptions) -> BidLog:
             " on the market's clock. Leave the option out."
         )
     say(f"Reading {path} ...")
-    if options.log_format == "ipinyou":
-        bids = read_ipinyou(path, skip_bad_rows=skip)
-    else:
-        bids = read_log(path, utc_offset_hours=offset, skip_bad_rows=skip)
+    try:
+        if options.log_format == "ipinyou":
+            bids = read_ipinyou(path, skip_bad_rows=skip)
+        else:
+            bids = read_log(path, utc_offset_hours=offset, skip_bad_rows=skip)
+    except DataError as problem:
+        if _PRICE_EMPTY not in str(problem):
+            raise
+        raise DataError(f"{problem}\n{_WON_NEEDS_PRICE}") from problem
     for note in bids.columns.notes():
         say(note)
     if bids.skipped is not None:
@@ -294,11 +314,14 @@ def _show_report(report: CalibrationReport) -> None:
         for result in report.results
     ]
     show_table(("statistic", "value", "95% interval", "source (observations)"), rows)
+    by_reason: dict[str, list[str]] = {}
     for kept in report.kept:
         value = "" if kept.default is None else f" at the base market's {short_number(kept.default, 6)}"
-        show_text(f"kept {kept.statistic}{value}: {kept.reason}")
+        by_reason.setdefault(kept.reason, []).append(f"{kept.statistic}{value}")
+    for reason, statistics in by_reason.items():
+        show_paragraph(f"kept {', '.join(statistics)}: {reason}", "  ")
     for note in report.notes:
-        show_text(f"note: {note}")
+        show_paragraph(f"note: {note}", "  ")
 
 
 def _interval(low: float | None, high: float | None) -> str:

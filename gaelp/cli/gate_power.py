@@ -84,9 +84,9 @@ def _show_summary(results: Mapping[str, Sequence[RulePower]], assumed: PowerAssu
         show_table(("rule", "asks", "sees", "from", "sample", "days", "dollars"), [_summary(rule) for rule in powers])
         show_text("")
     show_paragraph(
-        f'Read: if the truth is "sees", the rule tells it "from" the other value in {POWERS[0]:.0%} of cases with'
-        f" this sample. Days and dollars: {assumed.campaigns} campaigns at once at ${assumed.spend_per_day:g} a day"
-        " each. Spreads are assumptions: give your own with --sd and --value-per-observation."
+        f'Read: if the truth is "sees", the rule distinguishes it "from" the other value in {POWERS[0]:.0%} of cases'
+        f" with this sample. Days and dollars: {assumed.campaigns} campaigns at once at ${assumed.spend_per_day:g} a"
+        " day each. Spreads are assumptions: give your own with --sd and --value-per-observation."
     )
     show_text("")
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from typer import Abort
+from typer import Abort, BadParameter
 from typer.core import TyperGroup
 
 from gaelp.cli.interruption import (
@@ -50,6 +50,9 @@ class ReportingGroup(TyperGroup):
         """Run the command; Ctrl-C at a prompt, which Click reports as "Aborted.", stays an interruption."""
         try:
             return super().invoke(ctx)
+        except BadParameter as problem:
+            problem.message = _option_problem(problem)
+            raise
         except BrokenPipeError as problem:
             if reader_is_gone(problem):
                 raise
@@ -62,6 +65,22 @@ class ReportingGroup(TyperGroup):
                 "the input ended before the question was answered: answer it in a terminal, or give the answer as an"
                 " option (--help lists them)"
             ) from given_up
+
+
+def _option_problem(problem: BadParameter) -> str:
+    """What is wrong with an option's value, in our words where Typer has those of its validation library."""
+    details = getattr(problem.__cause__, "errors", None)
+    if details is None:
+        return str(problem.message)
+    first = details()[0]
+    limits = first.get("ctx", {})
+    allowed = {
+        "greater_than_equal": f"{limits.get('ge')} or more",
+        "less_than_equal": f"at most {limits.get('le')}",
+        "int_parsing": "a whole number",
+        "float_parsing": "a number",
+    }.get(first["type"], str(first["msg"]).removeprefix("Input should be "))
+    return f"saw {first['input']}; allowed: {allowed}"
 
 
 def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:

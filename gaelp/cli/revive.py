@@ -68,12 +68,15 @@ def _require_approval(state: StopState, settings: Settings, signer: Signer, sett
     # that everyone may approve and all sign the same action.
     policy, stops = load_policy(LIVE), ", ".join(state.stop_ids)
     action = SignedAction(kind="revive", run_id="kill-switch", requester="kill-switch", subject=stops)
+    store = open_approvals(settings)
     try:
-        store = open_approvals(settings)
         require_signed(store, action, policy, signer, _what_is_needed(state, policy.quorum, settings_again))
     except Refused as refusal:
-        refusal.add_note("To ask again, pull the kill switch again: its new stop can be approved.")
-        raise
+        is_over = store.is_requested(action) and store.state(action, policy, signer.trust) in ("expired", "rejected")
+        if not is_over:
+            raise
+        again = "To ask again, pull the kill switch again: its new stop can be approved"
+        raise Refused(f"{str(refusal).rstrip('.')}. {again}") from refusal
 
 
 def _what_is_needed(state: StopState, quorum: int, settings_again: str) -> str:

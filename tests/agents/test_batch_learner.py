@@ -119,9 +119,18 @@ def test_actions_that_are_not_finite_are_refused_with_the_method_that_returned_t
     learner.parameters["bias"][1] = value
     with pytest.raises(
         BadInput,
-        match=rf"^mine returned actions that are not finite in {method}: {value} in row 0; .* bias .* check learn",
+        match=rf"^mine returned actions that are not finite in {method}: {value} in row 0; .* check learn at .*\.py:\d+$",
     ):
         learner.act(torch.zeros(4, 3), explore=explore)
+
+
+def test_first_parameters_that_are_not_finite_are_refused_with_file_and_line():
+    class Damaged(Numbers):
+        def start(self):
+            return {"bias": torch.full((2,), math.nan)}
+
+    with pytest.raises(GaelpError, match=r"not finite from start: bias\. Correct start at .*\.py:\d+"):
+        numbers(Damaged)
 
 
 def test_the_method_is_to_blame_for_actions_that_are_not_finite_where_the_parameters_are():
@@ -129,7 +138,7 @@ def test_the_method_is_to_blame_for_actions_that_are_not_finite_where_the_parame
         def best_actions(self, obs):
             return obs[:, :2] / 0
 
-    with pytest.raises(BadInput, match=r"in best_actions: nan in row 0; check best_actions$"):
+    with pytest.raises(BadInput, match=r"in best_actions: nan in row 0; check best_actions at .*\.py:\d+$"):
         numbers(Dividing).act(torch.zeros(4, 3), explore=False)
 
 

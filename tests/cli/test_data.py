@@ -305,3 +305,27 @@ def test_a_log_that_says_little_of_prices_keeps_them_and_says_why(gaelp, here, k
     result = gaelp("data", "calibrate", here / "odd.csv", "--name", "odd")
     assert result.exit_code == 0, result.stderr
     assert "kept" in result.stdout
+
+
+def test_a_log_that_is_probably_wrong_is_doubted_before_its_results(gaelp, here, rows):
+    doubled = gaelp("data", "calibrate", written(here / "twice.csv", rows + rows), "--name", "twice", "--json")
+    assert "Warning" not in doubled.stdout
+    assert json.loads(doubled.stdout)["warnings"][0].startswith("1,500 of 3,000 rows (50%) repeat")
+    checked = gaelp("data", "calibrate", here / "twice.csv", "--check")
+    assert "Warning: 1,500 of 3,000 rows" in checked.stderr
+
+
+def test_a_won_auction_without_a_price_is_explained(gaelp, here, rows):
+    time_, bid, _, won, click = rows[0].split(",")
+    log = written(here / "bids.csv", [f"{time_},{bid},,{won},{click}", *rows])
+    result = gaelp("data", "calibrate", log)
+    assert result.exit_code == 2
+    assert "An auction that was won needs its price" in result.stderr
+
+
+def test_the_reason_that_a_first_price_log_has_is_said_once(gaelp, here, rows):
+    paid = [f"{row.split(',')[0]},{p},{p},1,{row[-1]}" for p, row in enumerate(rows, 1000)]
+    result = gaelp("data", "calibrate", written(here / "bids.csv", paid), "--name", "mine")
+    assert result.exit_code == 0, result.stderr
+    assert " ".join(result.stdout.split()).count("won prices equal the bids") == 1
+    assert "price.level_micros at the base market's 2000" in " ".join(result.stdout.split())

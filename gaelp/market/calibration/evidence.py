@@ -31,7 +31,7 @@ def weighed(path: str, estimate: Fitted, base_value: float) -> Fitted | TooLittl
     value, low, high = (
         short_number(number, 3) for number in (estimate.value, estimate.interval_low, estimate.interval_high)
     )
-    reason = f"{value} with interval {low} .. {high} {reason}"
+    reason = f"the log's estimate is {value} (95% interval {low} .. {high}), {reason}"
     return TooLittle(observations=estimate.observations, reason=reason, estimate=estimate)
 
 
@@ -41,9 +41,14 @@ def _unsupported(path: str, estimate: Fitted, base_value: float) -> str | None:
     if base_value != 0 and far <= ABSENT_SHARE * abs(base_value):
         return None
     if low * high <= 0:
-        return f"does not leave out 0, nor is it narrow enough to rule out the base market's {base_value:.3g}"
+        if base_value == 0:
+            return "which may be no effect at all"
+        return (
+            "which shows neither that there is an effect nor that it is at most half of the base market's"
+            f" {base_value:.3g}"
+        )
     if far > FACTOR_MAX * near:
-        return f"has ends more than a factor of {FACTOR_MAX:g} apart"
+        return f"whose ends are more than a factor of {FACTOR_MAX:g} apart"
     if high - low > RANGE_SHARE_MAX * _RANGE_LENGTH.get(path, float("inf")):
-        return f"holds more than {RANGE_SHARE_MAX:.0%} of all possible values"
+        return f"which covers more than {RANGE_SHARE_MAX:.0%} of all possible values"
     return None

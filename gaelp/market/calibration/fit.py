@@ -13,6 +13,7 @@ from gaelp.market.calibration.evidence import weighed
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.landscapes import LandscapeFit, fit_landscapes, pays_its_bid
 from gaelp.market.calibration.log_frame import BidLog
+from gaelp.market.calibration.plausibility import log_warnings
 from gaelp.market.calibration.price_moves import PriceMoves, fit_price_moves
 from gaelp.market.calibration.price_signals import SegmentPrices, fit_price_click_correlation, fit_segment_prices
 from gaelp.market.calibration.rates import RateFit
@@ -229,6 +230,7 @@ def _report(base: MarketSpec, spec: MarketSpec, statistics: Statistics, estimate
         hour_of_week_low=() if factors is None else tuple(factors.low.round(6).tolist()),
         hour_of_week_high=() if factors is None else tuple(factors.high.round(6).tolist()),
         notes=tuple(_notes(base, spec, fitted, estimates)),
+        warnings=log_warnings(log, base.price.level_micros),
     )
 
 

@@ -65,6 +65,7 @@ class CalibrationReport(Frozen):
     hour_of_week_low: tuple[float, ...]
     hour_of_week_high: tuple[float, ...]
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()  # doubts about the log itself
 
     @property
     def estimates(self) -> dict[str, Fitted]:

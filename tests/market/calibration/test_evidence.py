@@ -30,11 +30,11 @@ def test_an_interval_that_leaves_out_zero_supports_its_value(path, estimate, bas
 @pytest.mark.parametrize(
     ("path", "estimate", "base", "why"),
     [
-        (CORRELATION, found(0.88, -0.996, 0.996), 0.3, "does not leave out 0"),
-        (CORRELATION, found(1.0, -1.0, 1.0), 0.0, "does not leave out 0"),
-        (CORRELATION, found(0.1, -0.1, 0.3), 0.3, "does not leave out 0"),
-        (SPREAD, found(0.05, 0.0, 0.3), 0.4, "does not leave out 0"),
-        (SPREAD, found(0.0, 0.0, 0.0), 0.0, "does not leave out 0"),
+        (CORRELATION, found(0.88, -0.996, 0.996), 0.3, "shows neither that there is an effect nor"),
+        (CORRELATION, found(1.0, -1.0, 1.0), 0.0, "which may be no effect at all"),
+        (CORRELATION, found(0.1, -0.1, 0.3), 0.3, "shows neither that there is an effect nor"),
+        (SPREAD, found(0.05, 0.0, 0.3), 0.4, "nor that it is at most half of the base market's 0.4"),
+        (SPREAD, found(0.0, 0.0, 0.0), 0.0, "which may be no effect at all"),
         (SPREAD, found(0.05, 0.01, 0.3), 0.4, "factor of 10"),
         (RATE, found(0.02, 0.001, 0.02), 0.01, "factor of 10"),
         (PERSISTENCE, found(0.7, 0.3, 0.95), 0.97, "60% of all possible values"),
