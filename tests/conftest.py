@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 import importlib.util
 import signal
 import sys
@@ -50,6 +51,17 @@ class FilesOnOneServerTogether(LoadFileScheduling):
 def pytest_xdist_make_scheduler(config, log):
     """Schedule by file, where the caller asks for it."""
     return FilesOnOneServerTogether(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the garbage collector away from what is imported and collected: all of it stays until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):

@@ -12,6 +12,7 @@ import torch
 from pydantic import Field, PositiveFloat
 from torch import Tensor, nn
 
+from gaelp.agents.optimizers import Optimizer, adam_over, rmsprop_over
 from gaelp.config.base import Frozen
 from gaelp.errors import BadInput
 from gaelp.experience.saved import SavedState, copies, tensor_of, tensors_of
@@ -100,13 +101,12 @@ class Stepper:
             return StepResult("gradient", norm)
         if norm > self._max_norm:
             self.gradient.mul_(self._max_norm / (norm + _SMALL))
-        self._optimizer.param_groups[0]["lr"] = learning_rate
-        self._optimizer.step()
+        self._optimizer.step(learning_rate)
         return StepResult("", norm)
 
     def state(self) -> dict[str, SavedState]:
         """Parameters by name, and the optimiser's moments, which are empty before the first step."""
-        moments = {name: value.clone() for name, value in self._optimizer.state.get(self._flat, {}).items()}
+        moments: SavedState = {name: value.clone() for name, value in self._optimizer.state.get(self._flat, {}).items()}
         return {"parameters": copies(self._module.state_dict()), "moments": moments}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -132,7 +132,7 @@ def _parts(rows: Batch, at_once: int) -> Iterator[Batch]:
         yield Batch({name: tensor[start : start + at_once] for name, tensor in rows.tensors.items()})
 
 
-def _optimizer(flat: nn.Parameter, spec: OptimizerSpec) -> torch.optim.Optimizer:
+def _optimizer(flat: nn.Parameter, spec: OptimizerSpec) -> Optimizer:
     if spec.kind == "rmsprop":
-        return torch.optim.RMSprop([flat], alpha=spec.decay, eps=spec.epsilon, foreach=False)
-    return torch.optim.Adam([flat], eps=spec.epsilon, fused=True)
+        return rmsprop_over([flat], epsilon=spec.epsilon, decay=spec.decay)
+    return adam_over([flat], epsilon=spec.epsilon)
