@@ -147,9 +147,7 @@ def _write_mapping(files: list[Path], path: Path) -> None:
         raise BadInput(f"{path} exists; allowed: a new file. Name another, or remove it.")
     mapping = guess_mapping(files[0])
     write_texts({absolute(path): model_text(path, mapping)})
-    say(
-        f"Wrote {path}: {len(mapping.columns)} columns of {mapping.table}. Check units, time formats and time zone, then"
-    )
+    say(f"Wrote {path}: {len(mapping.columns)} columns of {mapping.table}. Check units and time formats, then")
     say(f"`gaelp data import {files[0]} --mapping {path}`")
 
 
