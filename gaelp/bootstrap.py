@@ -1,9 +1,10 @@
-"""The composition root of the ledger and the emergency stop: builds connected parts from settings, decides nothing.
+"""The composition root of the ledger, the emergency stop and the episode store: builds parts, decides nothing.
 
 It imports no platform, because `gaelp kill` must not wait for parts that it does not need: see `guard_bootstrap.py`.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gaelp.budget.kill_switch import KillSwitch, fence_at
 from gaelp.budget.latch import LATCH_NAME, Latch
@@ -13,10 +14,14 @@ from gaelp.clock import Clock
 from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
 
+if TYPE_CHECKING:
+    from gaelp.storage.store import EpisodeStore
+
 __all__ = [
     "kill_switch",
     "latch",
     "open_books",
+    "open_store",
     "should_have_books",
     "violations",
 ]
@@ -25,6 +30,14 @@ __all__ = [
 def open_books(settings: Settings, clock: Clock | None = None) -> Ledger:
     """Open the ledger of these settings, which must exist; close it after use."""
     return open_ledger(ledger_place(settings), latch(settings), clock=clock)
+
+
+def open_store(settings: Settings) -> "EpisodeStore":
+    """Open the store of episode data of these settings, made where it is missing; close it after use."""
+    # Not at the top: Arrow and DuckDB take half a second, which must not delay `gaelp kill`.
+    from gaelp.storage.backends import build_store  # noqa: PLC0415 - see above
+
+    return build_store(settings)
 
 
 def kill_switch(settings: Settings, clock: Clock | None = None) -> KillSwitch:

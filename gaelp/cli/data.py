@@ -1,4 +1,4 @@
-"""`gaelp data`: fit a market to a log of auctions."""
+"""`gaelp data`: import logs, and fit a market to a log of auctions."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
+from gaelp.cli.data_import import import_data
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -38,6 +39,7 @@ from gaelp.market.number_text import counted, short_number
 __all__ = ["app", "calibrate_market"]
 
 app = typer.Typer(no_args_is_help=True)
+app.command("import")(import_data)
 
 AuctionLogFormat = Literal["columns", "ipinyou"]
 

@@ -28,6 +28,7 @@ __all__ = [
     "PlatformSettings",
     "RunSettings",
     "Settings",
+    "StorageSettings",
     "TrainingSettings",
 ]
 
@@ -173,6 +174,22 @@ class ApiSettings(Frozen):
         return self
 
 
+class StorageSettings(Frozen):
+    """Where episode data is kept, how long raw trajectories stay, and the most that one query may read in BigQuery."""
+
+    backend: Literal["duckdb", "bigquery"] = "duckdb"
+    project: Text | None = Field(default=None, description="of Google Cloud; for bigquery")
+    dataset: str = Field(default="gaelp", pattern="^[A-Za-z0-9_]{1,1024}$", description="of BigQuery")
+    raw_retention_days: int = Field(default=30, ge=1, le=36_500)
+    max_bytes_billed: int = Field(default=100_000_000_000, ge=1, lt=2**63)
+
+    @model_validator(mode="after")
+    def _bigquery_has_a_project(self) -> Self:
+        if self.backend == "bigquery" and self.project is None:
+            raise ValueError("backend=bigquery needs a project: set storage.project, or use backend=duckdb")
+        return self
+
+
 class Settings(Frozen):
     """All settings of a run; what it writes lives below `home`."""
 
@@ -184,6 +201,7 @@ class Settings(Frozen):
     personas: PersonaSettings
     evaluation: EvaluationSettings
     training: TrainingSettings
+    storage: StorageSettings = StorageSettings()  # runs that began before there was a store recorded none
     gate: GateSettings
     approvals: ApprovalSettings
     budget: BudgetSettings

@@ -1,7 +1,7 @@
 """Turn rows of a file into rows of a stored table; every row is converted or has a reason why it cannot be."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any
@@ -41,6 +41,7 @@ class FileRows:
     frame: pd.DataFrame  # columns as the mapping names them
     line: Ints  # (n,) where each row begins in the file
     text_of: Callable[[int], str]  # the original row at this position
+    contents: Callable[[], Sequence[str]]  # (n,) of each row, equal for equal rows of the file
     faults: Mapping[int, LineFault] = field(default_factory=dict)  # lines that are wrong as a whole, by position
     totals: Bools | None = None  # (n,) lines of totals
 

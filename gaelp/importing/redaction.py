@@ -25,6 +25,7 @@ TRUSTED_TEXT = frozenset(
     {"density_kind", "episode", "kind", "market", "objective", "phase", "policy", "source", "state"}
 )
 
+_NUMBERED = frozenset({"campaign", "segment"})
 _KEY_BYTES_MIN = 16
 _HASH_CHARACTERS = 32  # 128 bits: two of a billion identifiers do not collide
 
@@ -66,9 +67,17 @@ def redact_identifier(value: str, key: bytes) -> str:
 
 
 def redact_table(
-    table: pa.Table, allowed: Collection[str], key: bytes, *, identifiers: Collection[str] = IDENTIFIERS
+    table: pa.Table,
+    allowed: Collection[str],
+    key: bytes,
+    *,
+    identifiers: Collection[str] = IDENTIFIERS,
+    trusted: Collection[str] = TRUSTED_TEXT,
 ) -> pa.Table:
-    """Keep only the allowed columns; hash the identifiers among them, and redact other text that people wrote."""
+    """Keep only the allowed columns; hash the identifiers among them, and redact other text unless it is trusted.
+
+    A campaign or segment whose whole name is digits keeps it: platforms number them.
+    """
     if len(key) < _KEY_BYTES_MIN:
         raise BadInput(f"the redaction key has {len(key)} bytes; allowed: {_KEY_BYTES_MIN} or more")
     names = [name for name in table.column_names if name in set(allowed)]
@@ -79,8 +88,9 @@ def redact_table(
             continue
         if name in identifiers:
             kept = kept.set_column(index, field, _each_value(kept[name], lambda text: redact_identifier(text, key)))
-        elif name not in TRUSTED_TEXT:
-            kept = kept.set_column(index, field, _each_value(kept[name], redact_text))
+        elif name not in trusted:
+            redact = _redact_unless_number if name in _NUMBERED else redact_text
+            kept = kept.set_column(index, field, _each_value(kept[name], redact))
     return kept
 
 
@@ -102,6 +112,10 @@ def _each_value(column: pa.ChunkedArray, redact: Callable[[str], str]) -> pa.Chu
     array = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
     values = pa.array([None if text is None else redact(text) for text in array.dictionary.to_pylist()], column.type)
     return pa.chunked_array([values.take(array.indices)], column.type)
+
+
+def _redact_unless_number(text: str) -> str:
+    return text if text.isdigit() else redact_text(text)
 
 
 def _redact_number(match: re.Match[str]) -> str:

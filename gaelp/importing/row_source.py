@@ -1,10 +1,11 @@
 """Open a file for import: find its header and mapping, and read its rows some at a time."""
 
 import csv
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Literal
@@ -20,9 +21,18 @@ from gaelp.importing.column_mapping import ImportMapping
 from gaelp.importing.conversion import FileRows
 from gaelp.importing.header import LogColumns, match_columns
 from gaelp.importing.known_formats import AUCTION_COLUMNS, IPINYOU, known_columns, report_mapping
+from gaelp.importing.redaction import redact_text
 from gaelp.importing.text_rows import ROWS_AT_ONCE, TextRows, check_log_file, first_lines, text_rows
 
-__all__ = ["FileFormat", "RowSource", "frame_source", "guess_mapping", "open_file", "table_source"]
+__all__ = [
+    "FileFormat",
+    "RowSource",
+    "frame_source",
+    "guess_mapping",
+    "named_after_content",
+    "open_file",
+    "table_source",
+]
 
 FileFormat = Literal["columns", "ipinyou", "google-ads", "meta", "mapped"]
 
@@ -41,6 +51,7 @@ class RowSource:
     mapping: ImportMapping
     columns: LogColumns
     rows: Callable[[], Iterator[FileRows]]
+    stored_as: str = ""  # the source of its rows in a store
     period: tuple[date, date] | None = None  # that the lines above the header state
 
 
@@ -80,6 +91,13 @@ def guess_mapping(path: Path) -> ImportMapping:
         check_log_file(path, parquet=True)
         return _known(path, pq.read_schema(path).names, ())
     return open_file(path, "mapped").mapping
+
+
+def named_after_content(source: RowSource, path: Path) -> RowSource:
+    """The source with the name its rows are stored under: the file's, and a part of the hash of its content."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return replace(source, stored_as=f"import:{redact_text(path.stem)}-{digest[:8]}")
 
 
 def frame_source(frame: pd.DataFrame, name: str, mapping: ImportMapping, first_line: int = 1) -> RowSource:
@@ -149,7 +167,7 @@ def _text_source(path: Path, mapping: ImportMapping, layout: _Layout) -> RowSour
         ):
             yield _text_frame(some, names, mapping)
 
-    return RowSource(path.name, mapping, columns, rows, _period(layout.above))
+    return RowSource(path.name, mapping, columns, rows, period=_period(layout.above))
 
 
 def _headless_source(path: Path, mapping: ImportMapping) -> RowSource:
@@ -189,7 +207,7 @@ def _text_frame(rows: TextRows, names: Sequence[str], mapping: ImportMapping) ->
         {name: pd.Series(columns[place], dtype="str") for place, name in enumerate(names) if name in wanted}
     )
     totals = _totals(rows, frame, mapping) if mapping.has_totals else None
-    return FileRows(frame, rows.line, rows.texts.__getitem__, rows.faults, totals)
+    return FileRows(frame, rows.line, rows.texts.__getitem__, lambda: rows.texts, rows.faults, totals)
 
 
 def _totals(rows: TextRows, frame: pd.DataFrame, mapping: ImportMapping) -> Bools:
@@ -210,7 +228,11 @@ def _typed_rows(frame: pd.DataFrame, columns: LogColumns, first_line: int) -> Fi
             frame.iloc[[row]].to_json(orient="records", lines=True, date_format="iso", default_handler=str)
         ).strip()
 
-    return FileRows(frame, np.arange(len(frame)) + first_line, text_of)
+    def contents() -> list[str]:
+        plain = frame.apply(lambda column: column if column.dtype.kind in "biufM" else column.astype(str))
+        return [format(code, "x") for code in pd.util.hash_pandas_object(plain, index=False)]
+
+    return FileRows(frame, np.arange(len(frame)) + first_line, text_of, contents)
 
 
 def _parquet_source(path: Path, mapping: ImportMapping) -> RowSource:

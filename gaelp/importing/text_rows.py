@@ -110,7 +110,7 @@ def text_rows(
             next(lines, None)
         quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
         reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=quoted)
-        rows = _rows(reader, lines, width)
+        rows = _rows(reader, lines, width, delimiter)
         while some := list(islice(rows, rows_at_once)):
             faults = {position: row[3] for position, row in enumerate(some) if row[3] is not None}
             yield TextRows(
@@ -165,7 +165,7 @@ class _Lines(Iterator[str]):
 
 
 def _rows(
-    reader: Iterator[list[str]], lines: _Lines, width: int
+    reader: Iterator[list[str]], lines: _Lines, width: int, delimiter: str
 ) -> Iterator[tuple[int, list[str], str, LineFault | None]]:
     """The first line, the fields, the text and the fault of every row."""
     while True:
@@ -183,11 +183,16 @@ def _rows(
             yield first, fields, lines.taken[0].rstrip("\r\n"), None
         elif fault is None and not fields:
             continue
-        elif more and (fault is not None or len(fields) != width):
+        elif more and (fault is not None or len(fields) != width or _swallows_rows(lines.taken, width, delimiter)):
             yield first, [], lines.keep_first().rstrip("\r\n"), _open_quote(more)
         else:
             fault = fault or _wrong_width(len(fields), width)
             yield first, [] if fault else fields, "".join(lines.taken).rstrip("\r\n"), fault
+
+
+def _swallows_rows(lines: list[str], width: int, delimiter: str) -> bool:
+    """Whether a quoted field that spans lines took in whole rows: two stray quotation marks enclose what is between."""
+    return any(line.count(delimiter) >= width - 1 for line in lines[1:])
 
 
 def _wrong_width(fields: int, width: int) -> LineFault | None:

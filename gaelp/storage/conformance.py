@@ -191,7 +191,7 @@ def it_describes_what_is_stored(open_store: OpenStore) -> None:
 
 
 def retention_deletes_old_rows_except_those_on_hold(open_store: OpenStore) -> None:
-    """Only the named tables, only days before the given one; a hold keeps a source until it is released."""
+    """Only the named tables and phases, only days before the given one; a hold keeps a source until it is released."""
     with closing(open_store()) as store:
         store.append(
             {
@@ -201,6 +201,8 @@ def retention_deletes_old_rows_except_those_on_hold(open_store: OpenStore) -> No
         )
         store.hold("kept", "case 7")
         second_day = FIRST_HOUR.date() + timedelta(days=1)
+        other = store.remove_before(second_day, [TableName.DECISIONS], [Phase.HISTORY])
+        _expect(other == 0, f"{other} rows of another phase are gone")
         removed = [store.remove_before(second_day, [TableName.DECISIONS]) for _ in range(2)]
         _expect(removed == [4, 0], f"removed {removed} rows instead of 4, then 0")
         rows = {(part.table, part.source, part.day): part.rows for part in store.describe()}

@@ -33,8 +33,9 @@ def write_at_once(open_store: OpenStore, batches: Sequence[Batches]) -> list[App
         context.Process(target=_write, args=(open_store, mine, sender, start))
         for mine, (_, sender) in zip(batches, pipes, strict=True)
     ]
-    for writer in writers:
+    for writer, (_, sender) in zip(writers, pipes, strict=True):
         writer.start()
+        sender.close()  # so that the pipe ends with the writer
     answers = [_answer(receiver) for receiver, _ in pipes]
     for writer in writers:
         writer.join(_SECONDS_MAX)
@@ -52,6 +53,7 @@ def kill_writers(open_store: OpenStore, *, moments: int, seed: int = 7) -> None:
         receiver, sender = context.Pipe(duplex=False)
         writer = context.Process(target=_write, args=(open_store, batches, sender, None))
         writer.start()
+        sender.close()
         receiver.recv()  # the store is open
         time.sleep(rng.uniform(0.0, seconds))
         writer.kill()
@@ -67,6 +69,7 @@ def _seconds_of_an_unharmed_writer(context: ForkServerContext, open_store: OpenS
     receiver, sender = context.Pipe(duplex=False)
     writer = context.Process(target=_write, args=(open_store, _batches("unharmed"), sender, None))
     writer.start()
+    sender.close()
     receiver.recv()
     begun = time.monotonic()
     _answer(receiver)
@@ -109,7 +112,10 @@ def _write(open_store: OpenStore, batches: Batches, sender: Connection, start: B
 def _answer(receiver: Connection) -> list[Appended]:
     if not receiver.poll(_SECONDS_MAX):
         raise AssertionError(f"a writer did not end within {_SECONDS_MAX:g} s")
-    answer: list[Appended] = receiver.recv()
+    try:
+        answer: list[Appended] = receiver.recv()
+    except EOFError:
+        raise AssertionError("a writer failed; its error is printed above") from None
     return answer
 
 

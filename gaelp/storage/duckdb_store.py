@@ -147,27 +147,28 @@ class DuckDbStore:
     def _write_holds(self, holds: Mapping[str, str]) -> None:
         write_texts({self._folder.folder / "holds.json": json.dumps(holds, indent=2, sort_keys=True) + "\n"})
 
-    def remove_before(self, day: date, tables: Sequence[TableName]) -> int:
-        """Delete the rows of these tables from before this day, except those under a legal hold; return how many."""
+    def remove_before(self, day: date, tables: Sequence[TableName], phases: Sequence[Phase] = tuple(Phase)) -> int:
+        """Delete old rows of these tables and phases, except those under a legal hold; return how many."""
         with self._folder.deleting():
             self._folder.delete_replaced()
-            held = set(self.holds())
+            held = list(self.holds())
             last = day - timedelta(days=1)
             removed = sum(
-                self._remove(name, path_day, path, held)
+                self._remove(name, path_day, path, held, phases)
                 for name in tables
                 for path_day, path in _pairs(self._folder.files(name, (date.min, last)))
             )
             self._folder.delete_empty()
         return removed
 
-    def _remove(self, name: TableName, day: date, path: Path, held: set[str]) -> int:
+    def _remove(self, name: TableName, day: date, path: Path, held: Sequence[str], phases: Sequence[Phase]) -> int:
         counts = self._queries.count_by_source(path)
-        gone = sum(count for _, source, count in counts if source not in held)
-        kept = [source for _, source, _ in counts if source in held]
+        kept = sum(count for phase, source, count in counts if source in held or phase not in phases)
+        gone = sum(count for _, _, count in counts) - kept
         if gone and kept:
-            columns = TABLES[name].columns.names
-            rows = self._queries.select(name, [path], columns, "source = ANY($kept)", {"kept": kept})
+            where = "source = ANY($held) OR NOT phase = ANY($phases)"
+            values = {"held": held, "phases": [str(phase) for phase in phases]}
+            rows = self._queries.select(name, [path], TABLES[name].columns.names, where, values)
             with self._folder.staged() as staged:
                 draft = staged.file(name, day)
                 write_rows(draft, name, rows)

@@ -96,8 +96,11 @@ class EpisodeStore(Protocol):
         """Return the reason of each legal hold, by source."""
         ...
 
-    def remove_before(self, day: date, tables: Sequence[TableName]) -> int:
-        """Delete the rows of these tables from before this day, except those under a legal hold; return how many."""
+    def remove_before(self, day: date, tables: Sequence[TableName], phases: Sequence[Phase] = tuple(Phase)) -> int:
+        """Delete the rows of these tables and phases from before this day, except those under a legal hold.
+
+        Return how many were deleted.
+        """
         ...
 
     def close(self) -> None:
