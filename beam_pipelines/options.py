@@ -28,7 +28,7 @@ class JobOptions(Frozen):
     )
     rows_per_table: PositiveInt = Field(default=250_000, description="rows of one Arrow table; small ones are slow")
     rows_per_run: PositiveInt = Field(
-        default=2_000_000, description="rows that one pipeline reads; more shards follow in further ones. Bounds memory"
+        default=500_000, description="rows that one pipeline reads; more shards follow in further ones. Bounds memory"
     )
     first_day: date | None = Field(default=None, description="leave out earlier days")
     last_day: date | None = Field(default=None, description="leave out later days")

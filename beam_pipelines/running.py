@@ -25,6 +25,7 @@ from beam_pipelines.sharded_job import (
 )
 from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
+from gaelp.jobs.peak_memory import peak_memory_mb
 
 __all__ = ["JobReport", "build_pipeline", "main", "run_job"]
 
@@ -43,11 +44,13 @@ class JobReport(Frozen):
     skipped: int = Field(description="shards that were finished before")
     counters: dict[str, int]
     seconds: float
+    cpu_seconds: float = Field(description="of the process that started it")
+    peak_mb: float = Field(description="the most memory that this process has used")
 
 
 def run_job(job: ShardedJob, options: JobOptions, for_beam: Sequence[str]) -> JobReport:
     """Compute every shard that is not finished."""
-    began = time.perf_counter()
+    began, cpu_began = time.perf_counter(), time.process_time()
     remove_other_splits(options)
     plan = plan_job(job, options)
     counters: Counter[str] = Counter()
@@ -67,6 +70,8 @@ def run_job(job: ShardedJob, options: JobOptions, for_beam: Sequence[str]) -> Jo
         skipped=len(plan.finished),
         counters=dict(sorted(counters.items())),
         seconds=round(time.perf_counter() - began, 3),
+        cpu_seconds=round(time.process_time() - cpu_began, 3),
+        peak_mb=round(peak_memory_mb(), 1),
     )
 
 

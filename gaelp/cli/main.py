@@ -34,6 +34,11 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
     ("approvals", "gaelp.cli.approvals:app", "What waits for signatures: orders, limits, releases."),
     ("audit", "gaelp.cli.audit:app", "The log of every decision."),
     (
+        "bench data",
+        "gaelp.cli.bench_data:data",
+        "Rows per second and memory of the Beam jobs `redact` and `episode_metrics`, with pandas in the same run.",
+    ),
+    (
         "bench market",
         "gaelp.cli.bench_market:market",
         "Campaign-hours per CPU-second on one core, memory per campaign, and how both grow with the batch.",

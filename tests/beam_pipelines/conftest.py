@@ -1,5 +1,6 @@
 """Tables to run the jobs on, and Beam imported once with its own warnings set aside."""
 
+import importlib
 import warnings
 from datetime import UTC, datetime
 
@@ -119,7 +120,6 @@ def job_words(stored):
 @pytest.fixture
 def run_words(job_words):
     """Run a job by name; its further options override nothing."""
-    import importlib
 
     def run(job, output, *more):
         return importlib.import_module(f"beam_pipelines.{job}").run([*job_words[job], "--output", str(output), *more])

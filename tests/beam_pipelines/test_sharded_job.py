@@ -7,7 +7,15 @@ import os
 import pyarrow.parquet as pq
 import pytest
 
+from beam_pipelines.local_cluster import local_cluster
+from beam_pipelines.options import parse_options
+from beam_pipelines.running import build_pipeline
+from beam_pipelines.sharded_job import plan_job
+from beam_pipelines.table_files import find_files, read_tables
 from gaelp.errors import DataError
+from gaelp.jobs.budget_limits import load_budget_check
+from gaelp.jobs.logged_dataset import BID_MOMENTS
+from gaelp.storage.schema import TableName
 
 JOBS = ("episode_metrics", "redact", "logged_dataset", "attribution", "budget_safety")
 STANDARD = {
@@ -65,9 +73,6 @@ def test_a_file_of_another_table_is_refused(run_words, tmp_path, stored):
 
 
 def test_small_files_are_read_as_large_tables(stored):
-    from beam_pipelines.table_files import find_files, read_tables
-    from gaelp.storage.schema import TableName
-
     files = find_files(TableName.DECISIONS, f"{stored}/decisions/**/*.parquet", None)
     assert [file.rows for file in files] == [33_600, 2_400]
     tables = read_tables(TableName.DECISIONS, [file.path for file in files], None, 250_000)
@@ -89,19 +94,13 @@ def test_the_exported_pipeline_has_standard_transforms_only(job, job_words, tmp_
 
 
 def exported(job, job_words, output):
-    from beam_pipelines import budget_safety
-    from beam_pipelines.options import parse_options
-    from beam_pipelines.running import build_pipeline
-    from beam_pipelines.sharded_job import plan_job
-    from gaelp.jobs.logged_dataset import BID_MOMENTS
-
     module = importlib.import_module(f"beam_pipelines.{job}")
     model = next(value for name, value in vars(module).items() if name.endswith("Options") and name != "JobOptions")
     options, for_beam = parse_options(model, [*job_words[job], "--output", str(output)], job=job, about="")
     if job == "logged_dataset":
         planned = module.dataset_job(options, BID_MOMENTS.empty_table())
     elif job == "budget_safety":
-        planned = module.budget_safety_job(options, budget_safety.load_budget_check(options.limits))
+        planned = module.budget_safety_job(options, load_budget_check(options.limits))
     else:
         planned = getattr(module, f"{job}_job")(options)
     return build_pipeline(planned, plan_job(planned, options).runs[0], options, for_beam).to_runner_api()
@@ -117,8 +116,6 @@ def test_every_job_gives_the_same_output_over_the_portable_job_api(run_words, tm
 
 
 def compare_on_cluster(jobs, run_words, tmp_path, results_of, *, processes):
-    from beam_pipelines.local_cluster import local_cluster
-
     with local_cluster(workers=2, processes=processes) as for_beam:
         for job in jobs:
             run_words(job, tmp_path / "here" / job)
