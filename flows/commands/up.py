@@ -111,7 +111,7 @@ def _show(here: Up | None, home: Path, how: str) -> None:
         if text.startswith(_COMMANDS):
             show_text(line)  # whole, so that it can be copied
         else:
-            show_paragraph(line, indent=" " * 7)
+            show_paragraph(line, indent=" " * 7 if label else "")
 
 
 def _login(here: Up, home: Path) -> tuple[tuple[str, str], ...]:

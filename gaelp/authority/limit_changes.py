@@ -53,6 +53,7 @@ class LimitChange:
     cap: str
     before: Money | None
     still_wanted: Callable[[], object]
+    options: str = ""  # what an advised command needs to have the same settings
 
     def facts(self, before: Money | None) -> dict[str, str]:
         """What the audit log records of it in any case."""
@@ -128,7 +129,7 @@ def _with_signatures(
     action = next_open_attempt(store, _action(change), policy, signer.trust, done, used_for=used_for)
     needed = (
         f"{change.subject} needs the signatures of {policy.quorum} people: each runs this command with --key FILE"
-        f" --reason WHY{_how_to_ask(store, action, signer)}"
+        f" --reason WHY{_how_to_ask(store, action, signer, change.options)}"
     )
     if rejections := describe_rejections(store, action, policy, signer.trust):
         needed = f"{rejections}. {needed}"
@@ -139,12 +140,12 @@ def _with_signatures(
     return made
 
 
-def _how_to_ask(store: ApprovalStore, action: SignedAction, signer: Signer) -> str:
+def _how_to_ask(store: ApprovalStore, action: SignedAction, signer: Signer, options: str) -> str:
     """The other way to sign, for whoever has no key."""
     if signer.key is not None:
         return ""
     if signer.asks or store.is_requested(action):
-        return f", or `gaelp approvals approve {action_hash(action)[:_DIGITS]} --key FILE --reason WHY`"
+        return f", or `gaelp approvals approve {action_hash(action)[:_DIGITS]} --key FILE --reason WHY{options}`"
     return ". To ask them, repeat it with --request, which stores the request"
 
 

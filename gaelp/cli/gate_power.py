@@ -95,7 +95,8 @@ def _summary(rule: RulePower) -> tuple[str, ...]:
     metric = rule.figure.removesuffix("_lower_95").removesuffix("_upper_95")
     example = _example(rule)
     if example is None:
-        return metric, rule.asked, _OUT_OF_REACH if rule.rows else "not modelled", "", "", "", ""
+        exact = "exact" if rule.false_alarms == 0 else "not modelled"
+        return metric, rule.asked, "see --gate" if rule.rows else exact, "", "", "", ""
     truth, against, _, sample, days, dollars = _cells(example)
     unit = rule.sample_metric.replace("_", " ").removesuffix(" observations")
     return metric, rule.asked, truth, against, f"{sample} {unit}", days, dollars

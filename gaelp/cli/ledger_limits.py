@@ -25,7 +25,7 @@ from gaelp.budget.ledger import (
     set_limit,
     signed_changes,
 )
-from gaelp.cli.options import ConfigOption, JsonOption, SetOption
+from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import show_json, show_paragraph
 from gaelp.cli.signing import (
     KeyOption,
@@ -108,6 +108,7 @@ def limit(
             cap=f"{cap.kind}:{cap.subject}",
             before=before,
             still_wanted=lambda: check_limit(ledger, cap, given, account_id=owner, expected=expected),
+            options=same_settings(config, overrides),
         )
         if before is not None and given <= before:
             done = lower(
@@ -156,6 +157,7 @@ def reopen(
             cap=cap,
             before=most,
             still_wanted=lambda: _breached(ledger, cap),
+            options=same_settings(config, overrides),
         )
         new = change_with_authority(
             settings,

@@ -119,7 +119,7 @@ def test_actions_that_are_not_finite_are_refused_with_the_method_that_returned_t
     learner.parameters["bias"][1] = value
     with pytest.raises(
         BadInput,
-        match=rf"^mine returned actions that are not finite in {method}: {value} in row 0; .* check learn at .*\.py:\d+$",
+        match=rf"^mine returned actions that are not finite in {method}: {value} in row 0; .* learn at .*\.py:\d+$",
     ):
         learner.act(torch.zeros(4, 3), explore=explore)
 

@@ -536,6 +536,7 @@ def test_who_asks_again_for_a_rejected_limit_learns_who_rejected_it_and_why(gael
     live = ("--config", "production")
     asked = gaelp(*DAY, "50", "--request", *live).stderr
     action = asked.split("Requested as ")[1][:12]
+    assert f"gaelp approvals approve {action} --key FILE --reason WHY --config production`" in asked
     gaelp("approvals", "reject", action, "--key", keys / "ann.key", "--reason", "too much", *live)
     again = sign("bob", *DAY, "50", *live)
     assert again.exit_code == 4
