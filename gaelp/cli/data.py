@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
+from gaelp.cli.data_check import check_data, describe_data
 from gaelp.cli.data_import import import_data
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
@@ -39,6 +40,8 @@ __all__ = ["app", "calibrate_market"]
 
 app = typer.Typer(no_args_is_help=True)
 app.command("import")(import_data)
+app.command("check")(check_data)
+app.command("describe")(describe_data)
 
 AuctionLogFormat = Literal["columns", "ipinyou"]
 
