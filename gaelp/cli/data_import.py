@@ -182,7 +182,7 @@ def _show(report: ImportReport) -> None:
     show_text(f"{stored:,} stored + {already:,} already stored + {rejected:,} rejected = {read:,} read")
     for each in report.files:
         for reason in each.reasons:
-            count = "1 row" if reason.rows == 1 else f"{reason.rows:,} rows, the first at"
+            count = "1 row," if reason.rows == 1 else f"{reason.rows:,} rows, the first at"
             show_text(f"{each.file}: {count} line {reason.line}: {reason.reason} (saw {reason.value})")
         for note in each.notes:
             say(f"{each.file}: {note}")
