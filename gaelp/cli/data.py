@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
+from gaelp.cli.data_episodes import app as episodes
+from gaelp.cli.data_retention import hold, retention
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -37,6 +39,9 @@ from gaelp.market.number_text import counted, short_number
 __all__ = ["app", "calibrate_market"]
 
 app = typer.Typer(no_args_is_help=True)
+app.add_typer(episodes, name="episodes", help="Stored episodes: list, show, compare, replay.")
+app.command("retention")(retention)
+app.command("hold")(hold)
 
 AuctionLogFormat = Literal["columns", "ipinyou"]
 
