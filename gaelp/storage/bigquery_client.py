@@ -97,7 +97,7 @@ class BigQueryQueries:
                 if not aborted or attempt == _ATTEMPTS:
                     raise _failed(self.place, problem) from problem
                 time.sleep(0.1 * 2**attempt)
-            except (GoogleAPICallError, GoogleAuthError, RetryError, TimeoutError) as problem:
+            except (GoogleAPICallError, GoogleAuthError, RetryError, OSError) as problem:
                 raise _failed(self.place, problem) from problem
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -164,7 +164,7 @@ def translated(place: BigQueryPlace) -> Iterator[None]:
     """Report what BigQuery refuses as an error of this project."""
     try:
         yield
-    except (GoogleAPICallError, RetryError, TimeoutError, ConnectionError) as problem:
+    except (GoogleAPICallError, RetryError, OSError) as problem:
         raise _failed(place, problem) from problem
     except GoogleAuthError as problem:
         raise ComponentMissing(
