@@ -10,8 +10,8 @@ import numpy as np
 import typer
 
 from gaelp.cli.data_check import check_data, describe_data
-from gaelp.cli.data_import import import_data
 from gaelp.cli.data_episodes import app as episodes
+from gaelp.cli.data_import import import_data
 from gaelp.cli.data_retention import hold, retention
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text

@@ -30,6 +30,7 @@ from gaelp.market.build import build_market, configured_personas, load_market_sp
 from gaelp.market.market import Market
 from gaelp.observability.tracking import MlflowTracker, NoTracker, Tracker, local_uri
 from gaelp.phases.chosen_policy import chosen_policy, hash_of_chosen, policy_version
+from gaelp.phases.data_evidence import with_data_evidence
 from gaelp.phases.declaration import Assignment, PhaseDeclaration
 from gaelp.phases.goals import training_goals
 from gaelp.phases.judging import MarketShift, first_gate_metrics, judge_policy, policies_compared, shifted
@@ -379,5 +380,6 @@ SIMULATION = PhaseDeclaration(
     inconclusive="hold",
     attempts_max=3,
     hash_model=hash_agent,
+    with_data=with_data_evidence,
     context=simulation_context,
 )
