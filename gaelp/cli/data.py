@@ -9,7 +9,10 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
+from gaelp.cli.data_check import check_data, describe_data
+from gaelp.cli.data_episodes import app as episodes
 from gaelp.cli.data_import import import_data
+from gaelp.cli.data_retention import hold, retention
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -40,6 +43,11 @@ __all__ = ["app", "calibrate_market"]
 
 app = typer.Typer(no_args_is_help=True)
 app.command("import")(import_data)
+app.command("check")(check_data)
+app.command("describe")(describe_data)
+app.add_typer(episodes, name="episodes", help="Stored episodes: list, show, compare, replay.")
+app.command("retention")(retention)
+app.command("hold")(hold)
 
 AuctionLogFormat = Literal["columns", "ipinyou"]
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gaelp.bootstrap import open_store
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
@@ -18,10 +19,10 @@ from gaelp.config.write import model_text, write_texts
 from gaelp.errors import BadInput
 from gaelp.importing.column_mapping import ImportMapping
 from gaelp.importing.file_import import ImportReport, ImportTerms, import_files
+from gaelp.importing.query_source import bigquery_client, parameters_of, query_source
 from gaelp.importing.redaction import redaction_key
 from gaelp.importing.row_source import FileFormat, RowSource, guess_mapping, named_after_content, open_file
 from gaelp.observability.alert_routes import open_dispatcher
-from gaelp.storage.duckdb_store import DuckDbStore
 from gaelp.types import Phase
 
 __all__ = ["import_data"]
@@ -32,8 +33,8 @@ _COUNTS = ("read", "stored", "already_stored", "rejected")
 
 def import_data(
     files: Annotated[
-        list[Path], typer.Argument(help="CSV (also .gz), Parquet, or a report export; several are allowed.")
-    ],
+        list[Path] | None, typer.Argument(help="CSV (also .gz), Parquet, or a report export; several are allowed.")
+    ] = None,
     file_format: Annotated[
         FileFormat,
         typer.Option(
@@ -65,6 +66,13 @@ def import_data(
         str | None,
         typer.Option("--time-zone", help="Of times without one, such as Europe/Berlin.", show_default="mapping"),
     ] = None,
+    query: Annotated[
+        str | None, typer.Option("--bigquery", metavar="SQL", help="Import the result of a query.", show_default=False)
+    ] = None,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", metavar="NAME=VALUE", help="Of the query, which has @NAME; may be repeated."),
+    ] = None,
     letters: Annotated[
         Path | None,
         typer.Option("--dead-letters", metavar="FILE", help="Where rejected rows go.", show_default="below the home"),
@@ -85,11 +93,18 @@ def import_data(
     - `gaelp data import report.csv --format google-ads --account 123-456-7890`
     """
     settings = prepare(config, overrides).settings
+    if bool(files) == (query is not None):
+        raise BadInput("nothing to import, or both files and a query; allowed: files, or --bigquery SQL.")
     if write_mapping is not None:
-        _write_mapping(files, write_mapping)
+        _write_mapping(files or [], write_mapping)
         return
     given = None if mapping is None else load_model(ImportMapping, str(mapping))
-    sources = [named_after_content(open_file(path, file_format, given), path) for path in files]
+    sources = [named_after_content(open_file(path, file_format, given), path) for path in files or ()]
+    if query is not None:
+        if given is None:
+            raise BadInput("--bigquery needs --mapping FILE: it says which column of the result is which.")
+        client = bigquery_client(settings.storage)
+        sources = [query_source(client, query, parameters_of(parameters or ()), given)]
     now = datetime.now(UTC)
     home = absolute(settings.home)
     terms = ImportTerms(
@@ -112,7 +127,7 @@ def import_data(
 
 def _import(settings: Settings, sources: list[RowSource], terms: ImportTerms, letters_path: Path) -> ImportReport:
     home = absolute(settings.home)
-    store = DuckDbStore(home / "episodes")
+    store = open_store(settings)
     try:
         return import_files(
             sources,
@@ -167,7 +182,7 @@ def _show(report: ImportReport) -> None:
     show_text(f"{stored:,} stored + {already:,} already stored + {rejected:,} rejected = {read:,} read")
     for each in report.files:
         for reason in each.reasons:
-            count = "1 row" if reason.rows == 1 else f"{reason.rows:,} rows, the first at"
+            count = "1 row," if reason.rows == 1 else f"{reason.rows:,} rows, the first at"
             show_text(f"{each.file}: {count} line {reason.line}: {reason.reason} (saw {reason.value})")
         for note in each.notes:
             say(f"{each.file}: {note}")

@@ -50,10 +50,14 @@ RANGES: dict[str, MetricRange] = {
     # Samples
     "campaign_days": _count("campaign days"),
     "campaigns": _count("campaigns"),
+    "checked_rows": _count("stored rows"),
     "effective_sample": MetricRange(0, 1e9, unit="observations, after weighting"),
     "episodes": _count("episodes"),
     "paired_observations": _count("pairs"),
     "transfer_observations": _count("observations"),
+    # Stored data, of every phase
+    "budget_breaches": _count("breaches"),
+    "failed_expectations": _count("expectations"),
     # Simulation
     "budget_used": MetricRange(0, 10, unit="share of the budget"),
     "headroom_share": _of_the_optimum("share of the way from a constant bid to the optimum"),

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 import pyarrow as pa
-from pydantic import BeforeValidator, Field, PositiveInt, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from gaelp.config.base import Frozen
 from gaelp.config.names import Text
@@ -29,7 +36,16 @@ def _expand(value: Any) -> Any:
     return {"column": value} if isinstance(value, str) else value
 
 
-class ColumnSource(Frozen):
+class _WrittenShort(Frozen):
+    """A model whose file leaves out what is as usual."""
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {name: value for name, value in write(self).items() if getattr(self, name) != fields[name].default}
+
+
+class ColumnSource(_WrittenShort):
     """Where a stored column comes from: a column of the file, or a constant."""
 
     column: Text | None = None  # in the file; upper and lower case make no difference
@@ -52,7 +68,7 @@ class ColumnSource(Frozen):
         return self.unit if isinstance(self.unit, int) else MICROS_PER_UNIT[self.unit]
 
 
-class ImportMapping(Frozen):
+class ImportMapping(_WrittenShort):
     """How the rows of a file become rows of a table."""
 
     table: TableName

@@ -155,7 +155,12 @@ class Conversion:
         whole = np.abs(micros - np.rint(micros)) < 1e-6 if is_auction else ~np.isnan(micros)
         least = -most if column.name in _MAY_BE_NEGATIVE else 0
         fits = whole & (micros >= least) & (micros <= most)
-        self._refuse(source, given & np.isnan(units), "not a number; allowed: digits only, such as 2500")
+        form = (
+            "digits only, such as 2500"
+            if self.mapping.decimal is None
+            else f"figures such as 12{self.mapping.decimal}50"
+        )
+        self._refuse(source, given & np.isnan(units), f"not a number; allowed: {form}")
         self._refuse(source, (given | needed) & ~fits, f"allowed: a whole number of micros from {least:,} to {most:,}")
         wrong = given & ~fits
         if source.micros == 1 and wrong.sum() > given.sum() / 2 and _in_currency(self._shown(source, wrong.argmax())):

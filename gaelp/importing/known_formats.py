@@ -112,7 +112,7 @@ _AMOUNT = re.compile(r"(amount_spent|spend|cost|.*_conversion_value|conv\._value
 
 
 def known_columns(header: Iterable[str]) -> int:
-    """How many names of a header some report has: by it, headers are told from titles and from other separators."""
+    """How many names of a header are those of reports: titles and lines split by a wrong separator have few."""
     return sum(_plain(name) in _ALL_NAMES for name in header)
 
 

@@ -108,7 +108,12 @@ def frame_source(frame: pd.DataFrame, name: str, mapping: ImportMapping, first_l
 
 
 def table_source(
-    tables: Callable[[], Iterable[pa.Table]], names: Sequence[str], name: str, mapping: ImportMapping
+    tables: Callable[[], Iterable[pa.Table]],
+    names: Sequence[str],
+    name: str,
+    mapping: ImportMapping,
+    *,
+    stored_as: str = "",
 ) -> RowSource:
     """The rows of Arrow tables, such as the result of a query."""
     columns = match_columns(names, name, needed=mapping.needed, optional=mapping.optional)
@@ -121,7 +126,7 @@ def table_source(
                 yield _typed_rows(part, columns, first_line)
                 first_line += len(part)
 
-    return RowSource(name, mapping, columns, rows)
+    return RowSource(name, mapping, columns, rows, stored_as)
 
 
 def _known(path: Path, header: Sequence[str], sample: Iterable[str]) -> ImportMapping:

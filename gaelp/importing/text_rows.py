@@ -152,8 +152,8 @@ class _Lines(Iterator[str]):
         if "\0" in line:
             raise _BrokenLine(LineFault("line", "allowed: text without NUL bytes", "a NUL byte"))
         if not line.isascii() and (wrong := _NOT_UTF8.search(line)):
-            seen = f"the byte 0x{ord(wrong[0]) - 0xDC00:02x}"
-            raise _BrokenLine(LineFault("line", "not UTF-8 text: save the file as UTF-8", seen))
+            byte = f"the byte 0x{ord(wrong[0]) - 0xDC00:02x}"
+            raise _BrokenLine(LineFault("line", "not UTF-8 text: save the file as UTF-8", byte))
         return line
 
     def _ended(self, line: str) -> str:

@@ -68,6 +68,11 @@ class Market:
         return len(self._seeds)
 
     @property
+    def seeds(self) -> Uints:
+        """The seed of each campaign, (N,)."""
+        return self._seeds
+
+    @property
     def hours(self) -> int:
         """Length of an episode."""
         return self.spec.hours

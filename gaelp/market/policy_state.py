@@ -8,7 +8,9 @@ from gaelp.errors import BadInput
 from gaelp.market.view import Brief
 from gaelp.types import PolicyState
 
-__all__ = ["KeptState", "Part", "part_of", "prefixed"]
+__all__ = ["CHOSEN", "KeptState", "Part", "part_of", "prefixed"]
+
+CHOSEN = "last_residual"  # in the state of a policy that moves a rule's bids: what it chose in the last hour, (N, S)
 
 
 class Part(Protocol):

@@ -59,6 +59,10 @@ def _no_context(_result: PhaseResult, _home: Path) -> VerdictContext:
     return VerdictContext()
 
 
+def _without_data(result: PhaseResult, _settings: Settings) -> PhaseResult:
+    return result
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseDeclaration:
     """One phase. `work` may be called again after an interruption and resumes from its folder."""
@@ -72,6 +76,7 @@ class PhaseDeclaration:
     long_running: bool = False  # runs as a deployment of its own while the pipeline is suspended
     gate: str | Path | None = None  # none: the file of configs/gates named after the phase
     hash_model: Callable[[Path], str] = file_hash
+    with_data: Callable[[PhaseResult, Settings], PhaseResult] = _without_data  # adds the checks of stored rows
     context: Callable[[PhaseResult, Path], VerdictContext] = _no_context  # from a result and the home, for display
 
     def __post_init__(self) -> None:
@@ -107,6 +112,7 @@ def carry_out(declared: PhaseDeclaration, given: Assignment) -> Path:
             f" for was {shown(path)}: give run, phase, attempt and extension of the assignment"
         )
     check_model(declared, result, result.model_hash, given.settings.home)
+    result = declared.with_data(result, given.settings)
     if path.exists() and read_result(path) == result:
         return path
     return write_result(given.settings.home, result)

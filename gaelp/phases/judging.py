@@ -10,6 +10,7 @@ from gaelp.errors import DataError
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.compare import CompareProgress, Comparison, compare
 from gaelp.market.baselines.tuned import TunedRules
+from gaelp.market.episode_log import EpisodeWatcher
 from gaelp.market.market import Market
 from gaelp.market.spec import MarketSpec
 
@@ -52,8 +53,9 @@ def judge_policy(
     episodes: int,
     seed: int,
     progress: CompareProgress | None = None,
+    watcher: EpisodeWatcher | None = None,
 ) -> Judged:
-    """Play the policy and every tuned rule on held-out episodes."""
+    """Play the policy and every tuned rule on held-out episodes; the watcher sees every hour of the policy."""
     comparison = compare(
         market,
         tuned.build_all(),
@@ -62,6 +64,7 @@ def judge_policy(
         episodes=episodes,
         seed=seed,
         progress=progress,
+        watchers={policy.name: watcher} if watcher else None,
     )
     return Judged(comparison=comparison, metrics=agent_metrics(comparison, policy.name))
 

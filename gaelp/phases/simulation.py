@@ -29,12 +29,14 @@ from gaelp.market.baselines.tuned import TunedRules, load_tuned
 from gaelp.market.build import build_market, configured_personas, load_market_spec
 from gaelp.market.market import Market
 from gaelp.observability.tracking import MlflowTracker, NoTracker, Tracker, local_uri
+from gaelp.phases.chosen_policy import chosen_policy, hash_of_chosen, policy_version
 from gaelp.phases.declaration import Assignment
 from gaelp.phases.goals import training_goals
 from gaelp.phases.judging import MarketShift, first_gate_metrics, judge_policy, policies_compared, shifted
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.report_values import as_json_values, curve_figures
 from gaelp.phases.run_folder import PhaseFolder
+from gaelp.phases.simulation_episodes import SimulationEpisodes, recorded_episodes
 from gaelp.phases.simulation_result import SimulationResult, as_phase_result
 from gaelp.phases.stage_report import EpisodesPlayed, OnReport, StageReport
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds, with_chosen_rule
@@ -43,11 +45,19 @@ from gaelp.training.curriculum_spec import load_curriculum
 from gaelp.training.manifest import PACKAGES, describe_run, parameter_hash, write_manifest
 from gaelp.training.recipe import Recipe, load_recipe
 from gaelp.training.reports import TrainingStopped
-from gaelp.training.segment_policy import SegmentPolicy
 from gaelp.training.state_tree import tensors_in
 from gaelp.types import Phase
 
-__all__ = ["Identity", "Plan", "hash_agent", "of_attempt", "plan_simulation", "run_simulation", "simulate"]
+__all__ = [
+    "Identity",
+    "Plan",
+    "hash_agent",
+    "of_attempt",
+    "plan_simulation",
+    "policy_version",
+    "run_simulation",
+    "simulate",
+]
 
 _SEEDS_APART = 100_003  # a prime far from the distance of any two seeds that a person would choose
 
@@ -167,8 +177,9 @@ def run_simulation(plan: Plan, folder: PhaseFolder, *, clock: Clock, on_report: 
     A run that was finished with the same settings is not computed again: its result is read.
     """
     torch.set_num_threads(plan.settings.training.threads)
+    episodes = SimulationEpisodes(folder)
     try:
-        training = _training(plan, folder, clock)  # raises before anything is written
+        training = prepare_training(plan, folder, clock, episodes)  # raises before anything is written
     except (MemoryError, RuntimeError) as problem:
         if not is_out_of_memory(problem):
             raise
@@ -178,7 +189,7 @@ def run_simulation(plan: Plan, folder: PhaseFolder, *, clock: Clock, on_report: 
         ) from problem
     with folder.run.held():
         _check_identity(plan, folder)
-        result = _finished(plan, folder) or _run(plan, folder, training, clock, on_report)
+        result = _finished(plan, folder) or _run(plan, folder, training, clock, on_report, episodes)
         if not result.learned:  # the rule is the agent: store it beside its figures
             write_models({folder.rules: plan.tuned})
         return result
@@ -202,7 +213,12 @@ def _finished(plan: Plan, folder: PhaseFolder) -> SimulationResult | None:
 
 
 def _run(
-    plan: Plan, folder: PhaseFolder, training: MarketTraining, clock: Clock, on_report: OnReport
+    plan: Plan,
+    folder: PhaseFolder,
+    training: MarketTraining,
+    clock: Clock,
+    on_report: OnReport,
+    episodes: SimulationEpisodes,
 ) -> SimulationResult:
     settings = plan.settings
     begun = training.folder.load_latest()  # refuses another configuration before anything of that run is touched
@@ -216,7 +232,7 @@ def _run(
     on_report(StageReport("preparing to train", hint="a first run on a machine compiles the market: about a minute"))
     tracker = _tracker(plan, folder, clock)
     tracker.start()
-    with _closed_if_broken_off(tracker):
+    with _closed_if_broken_off(tracker), recorded_episodes(settings, episodes):
         tracker.params({"settings": settings.model_dump(mode="json"), "recipe": plan.recipe.model_dump(mode="json")})
         reports = training.loop.run()
         first = next(reports)
@@ -228,7 +244,7 @@ def _run(
         stopped = report
         if not isinstance(stopped, TrainingStopped):
             raise TypeError(f"the last report is a {type(stopped).__name__}, not Stopped")
-        result = _judged(plan, folder, training, stopped, clock, on_report)
+        result = _judged(plan, folder, training, stopped, clock, on_report, episodes)
         _write_manifest(plan, folder, training, clock)
         write_models({folder.details: result})
         tracker.metrics(result.metrics, step=stopped.round)
@@ -247,7 +263,8 @@ def _closed_if_broken_off(tracker: Tracker) -> Iterator[None]:
         raise
 
 
-def _training(plan: Plan, folder: PhaseFolder, clock: Clock) -> MarketTraining:
+def prepare_training(plan: Plan, folder: PhaseFolder, clock: Clock, episodes: SimulationEpisodes) -> MarketTraining:
+    """Assemble the training of a plan; nothing is written."""
     settings, recipe = plan.settings, plan.recipe
     curriculum = None
     if settings.training.curriculum:
@@ -261,6 +278,7 @@ def _training(plan: Plan, folder: PhaseFolder, clock: Clock) -> MarketTraining:
         place=RunPlace(folder.checkpoints, plan.config_hash, clock),
         curriculum=curriculum,
         goals=training_goals(plan.gate),
+        watch_round=episodes.of_round,
     )
 
 
@@ -284,13 +302,18 @@ def _judged(
     stopped: TrainingStopped,
     clock: Clock,
     on_report: OnReport,
+    episodes: SimulationEpisodes,
 ) -> SimulationResult:
     given = plan.settings.evaluation
-    policy = _chosen(plan, training, stopped)
+    policy = chosen_policy(plan.recipe, training, stopped.best)
+    model_hash = hash_of_chosen(plan.tuned, training, stopped.best)
+    watcher = episodes.of_policy(policy_version(plan.recipe, model_hash, learned=stopped.best is not None))
     markets = (plan.market, plan.shifted)
     played = EpisodesPlayed(on_report, policies_compared(policy, plan.tuned) * given.episodes * len(markets))
     judged, elsewhere = (
-        judge_policy(market, policy, plan.tuned, episodes=given.episodes, seed=given.seed, progress=played.add)
+        judge_policy(
+            market, policy, plan.tuned, episodes=given.episodes, seed=given.seed, progress=played.add, watcher=watcher
+        )
         for market in markets
     )
     evidence = Evidence(
@@ -310,7 +333,7 @@ def _judged(
         rounds=stopped.round,
         training_seconds=stopped.seconds,
         checkpoint=stopped.best.name if stopped.best else None,
-        model_hash=_model_hash(plan, training, stopped),
+        model_hash=model_hash,
         config_hash=plan.config_hash,
         evaluation=given,
         metrics=evidence.metrics,
@@ -318,32 +341,6 @@ def _judged(
         comparison=judged.comparison,
         verdict=judge(plan.gate, evidence, clock.now()),
     )
-
-
-def _model_hash(plan: Plan, training: MarketTraining, stopped: TrainingStopped) -> str:
-    if stopped.best is None:
-        return fingerprint(plan.tuned)
-    return parameter_hash(training.loop.parameters_in(stopped.best))
-
-
-def _best_state(training: MarketTraining, best: Path) -> Mapping[str, Any]:
-    try:
-        state: Mapping[str, Any] = training.folder.load(best).state["learner"]
-    except DataError as problem:
-        raise DataError(
-            f"the best checkpoint cannot be judged, and no other replaces it: {problem} Restore it from a copy, or"
-            " begin another --run with the same options, which gives an identical agent."
-        ) from problem
-    return state
-
-
-def _chosen(plan: Plan, training: MarketTraining, stopped: TrainingStopped) -> SegmentPolicy:
-    """Return the policy of the best checkpoint, or the rule itself if no checkpoint did better."""
-    if stopped.best is None:
-        return training.arena.unchanged(f"agent ({plan.recipe.rule} unchanged)")
-    learner = training.loop.learner
-    learner.load_state(_best_state(training, stopped.best))
-    return training.arena.policy(f"agent ({plan.recipe.algorithm})", lambda obs: learner.act(obs, explore=False))
 
 
 def _write_manifest(plan: Plan, folder: PhaseFolder, training: MarketTraining, clock: Clock) -> None:

@@ -9,6 +9,7 @@ from gaelp.gates.verdict_context import ComparedBidder, CurvePoint, LearningCurv
 from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.baselines.compare import Comparison, PolicyResult
 from gaelp.market.baselines.comparison_text import MONEY_COLUMNS, money_cells
+from gaelp.phases.data_evidence import data_facts
 from gaelp.phases.market_limits import market_limits
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder
@@ -29,7 +30,7 @@ def simulation_context(result: PhaseResult, home: Path) -> VerdictContext:
         details = SimulationResult.model_validate_json(folder.details.read_bytes())
         begun = json.loads(folder.identity.read_text(encoding="utf-8"))
         return VerdictContext(
-            facts=tuple(_facts(folder, details, begun).items()),
+            facts=tuple((_facts(folder, details, begun) | data_facts(folder)).items()),
             progress=_progress(details, begun["recipe"]["rule"]),
             bidders=_bidders(details.comparison),
             curve=_learning_curve(folder, details, begun["recipe"]["rule"]),

@@ -5,6 +5,7 @@ Whoever lists the phases (`gaelp up`, `gaelp status`, a run that resumes at its 
 
 from pathlib import Path
 
+from gaelp.config.settings import Settings
 from gaelp.gates.verdict_context import VerdictContext
 from gaelp.phases.declaration import Assignment, PhaseDeclaration
 from gaelp.phases.phase_result import PhaseResult
@@ -31,6 +32,12 @@ def _context(result: PhaseResult, home: Path) -> VerdictContext:
     return simulation_context(result, home)
 
 
+def _with_data(result: PhaseResult, settings: Settings) -> PhaseResult:
+    from gaelp.phases.data_evidence import with_data_evidence  # noqa: PLC0415 - see above
+
+    return with_data_evidence(result, settings)
+
+
 # Each attempt is another draw: with many of them, one would pass by luck sooner or later.
 SIMULATION = PhaseDeclaration(
     phase=Phase.SIMULATION,
@@ -38,6 +45,7 @@ SIMULATION = PhaseDeclaration(
     second_attempt="another_draw",
     inconclusive="hold",
     attempts_max=3,
+    with_data=_with_data,
     hash_model=_hash_agent,
     context=_context,
 )

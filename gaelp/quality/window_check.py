@@ -1,6 +1,6 @@
 """Check a stored window of a table against its suite: every failed expectation, with a sample of the failing rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,16 +10,15 @@ from pydantic import NonNegativeInt
 
 from gaelp.config.base import Frozen
 from gaelp.config.field_types import Instant
-from gaelp.errors import DataError
 from gaelp.quality.derived_columns import with_derived
-from gaelp.quality.expectation_run import RanExpectation, run_expectations
+from gaelp.quality.expectation_run import SAMPLE_ROWS, RanExpectation, run_expectations
 from gaelp.quality.suite import Expectation, Suite
 from gaelp.storage.schema import TableName, empty_table
 from gaelp.storage.store import EpisodeStore, RowFilter
 
-__all__ = ["CHECKED_ROWS_MAX", "CheckedExpectation", "FailingRow", "QualityResult", "check_frame", "check_window"]
+__all__ = ["CheckedExpectation", "FailingRow", "QualityResult", "check_frame", "check_window"]
 
-CHECKED_ROWS_MAX = 5_000_000
+PART_ROWS = 2_000_000  # checked at once; uniqueness and order are checked within such a part
 _QUANTILES = "expect_column_quantile_values_to_be_between"
 _VALUE_CHARACTERS = 80
 
@@ -68,9 +67,11 @@ def check_window(
     store: EpisodeStore, suite: Suite, rows: RowFilter, *, now: datetime, reference: RowFilter | None = None
 ) -> tuple[QualityResult, str]:
     """Check the rows of a window, if asked against a reference window; returns the result and its page (HTML)."""
-    frame = _frame(store, suite.table, rows)
-    earlier = None if reference is None else _frame(store, suite.table, reference)
-    return check_frame(frame, suite, now=now, reference=earlier)
+    earlier = None if reference is None else next(_frames(store, suite.table, reference))
+    parts = [check_frame(frame, suite, now=now, reference=earlier) for frame in _frames(store, suite.table, rows)]
+    results = [result for result, _ in parts]
+    page = next((page for result, page in parts if result.failed), parts[0][1])
+    return _joined(results), page
 
 
 def check_frame(
@@ -101,14 +102,31 @@ def check_frame(
     return result, page
 
 
-def _frame(store: EpisodeStore, table: TableName, rows: RowFilter) -> pd.DataFrame:
-    parts, count = [empty_table(table)], 0
+def _frames(store: EpisodeStore, table: TableName, rows: RowFilter) -> Iterator[pd.DataFrame]:
+    """The rows of a window in parts of bounded size, one empty part if there are none."""
+    parts, count, is_empty = [empty_table(table)], 0, True
     for part in store.scan(table, rows):
-        count += part.num_rows
-        if count > CHECKED_ROWS_MAX:
-            raise DataError(f"{table} has more than {CHECKED_ROWS_MAX:,} rows in this window: check a shorter one")
         parts.append(part)
-    return pa.concat_tables(parts).to_pandas()
+        count += part.num_rows
+        if count >= PART_ROWS:
+            yield pa.concat_tables(parts).to_pandas()
+            parts, count, is_empty = [empty_table(table)], 0, False
+    if count or is_empty:
+        yield pa.concat_tables(parts).to_pandas()
+
+
+def _joined(parts: Sequence[QualityResult]) -> QualityResult:
+    """The result of all parts: an expectation holds if it holds in each."""
+
+    def joined(results: tuple[CheckedExpectation, ...]) -> CheckedExpectation:
+        first = next((result for result in results if not result.holds), results[0])
+        sample = tuple(row for result in results for row in result.sample)[:SAMPLE_ROWS]
+        return first.model_copy(
+            update={"failing_rows": sum(result.failing_rows for result in results), "sample": sample}
+        )
+
+    results = tuple(map(joined, zip(*(part.results for part in parts), strict=True)))
+    return parts[0].model_copy(update={"rows": sum(part.rows for part in parts), "results": results})
 
 
 def _against(expectation: Expectation, reference: pd.DataFrame | None) -> Expectation | None:

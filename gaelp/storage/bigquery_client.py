@@ -74,13 +74,17 @@ class BigQueryQueries:
             rows = [tuple(row.values()) for row in job.result(retry=_RETRY, timeout=JOB_SECONDS)]
             return rows, job.num_dml_affected_rows or 0
 
-    def tables(self, query: str, values: Mapping[str, QueryValue], schema: pa.Schema) -> Iterator[pa.Table]:
-        """Yield the rows of a query in tables of at most SCAN_ROWS rows; a page at a time is in memory."""
+    def tables(self, query: str, values: Mapping[str, QueryValue], schema: pa.Schema | None) -> Iterator[pa.Table]:
+        """Yield the rows of a query in tables of at most SCAN_ROWS rows; a page at a time is in memory.
+
+        Without a schema, the columns are those of the query.
+        """
         with translated(self.place):
             rows = self._start(query, values).result(retry=_RETRY, timeout=JOB_SECONDS, page_size=SCAN_ROWS)
             for batch in rows.to_arrow_iterable(bqstorage_client=self._reader, max_queue_size=1):
                 for first in range(0, batch.num_rows, SCAN_ROWS):
-                    yield pa.table(batch.slice(first, SCAN_ROWS)).select(schema.names).cast(schema)
+                    rows_of_page = pa.table(batch.slice(first, SCAN_ROWS))
+                    yield rows_of_page if schema is None else rows_of_page.select(schema.names).cast(schema)
 
     def run_script(self, script: str) -> list[tuple[Any, ...]]:
         """Run a transaction; one that another transaction aborted is tried again, a few times."""
@@ -93,7 +97,7 @@ class BigQueryQueries:
                 if not aborted or attempt == _ATTEMPTS:
                     raise _failed(self.place, problem) from problem
                 time.sleep(0.1 * 2**attempt)
-            except (GoogleAPICallError, GoogleAuthError, RetryError, TimeoutError) as problem:
+            except (GoogleAPICallError, GoogleAuthError, RetryError, OSError) as problem:
                 raise _failed(self.place, problem) from problem
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -160,7 +164,7 @@ def translated(place: BigQueryPlace) -> Iterator[None]:
     """Report what BigQuery refuses as an error of this project."""
     try:
         yield
-    except (GoogleAPICallError, RetryError, TimeoutError, ConnectionError) as problem:
+    except (GoogleAPICallError, RetryError, OSError) as problem:
         raise _failed(place, problem) from problem
     except GoogleAuthError as problem:
         raise ComponentMissing(

@@ -1,8 +1,11 @@
 """The store in BigQuery: rows are staged by streams or load jobs, and one transaction commits all tables."""
 
+import os
+import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +13,7 @@ import pyarrow.compute as pc
 from gaelp.errors import BadInput
 from gaelp.storage.bigquery_client import (
     CALL_SECONDS,
+    JOB_SECONDS,
     BigQueryPlace,
     BigQueryQueries,
     QueryValue,
@@ -18,6 +22,7 @@ from gaelp.storage.bigquery_client import (
 )
 from gaelp.storage.bigquery_staging import LOAD_ROWS, load_rows, stream_rows
 from gaelp.storage.bigquery_tables import APPEND, HOLDS, create_tables, staging_name
+from gaelp.storage.file_lock import file_locked
 from gaelp.storage.filter_sql import filter_conditions
 from gaelp.storage.row_check import check_batch
 from gaelp.storage.schema import TABLES, TableName
@@ -36,6 +41,9 @@ class BigQueryStore:
         self._place = place
         self._queries = BigQueryQueries(place)
         self._writer = write_client(place)
+        # Of transactions that change a table at the same time BigQuery aborts all but one: those of one machine queue.
+        lock = f"gaelp-{os.getuid()}-{place.project}.{place.dataset}.lock"
+        self._commit_lock = Path(tempfile.gettempdir()) / lock
         create_tables(self._queries)
 
     def append(self, batch: Mapping[TableName, pa.Table]) -> Appended:
@@ -55,9 +63,10 @@ class BigQueryStore:
             else:
                 stream_rows(self._writer, self._queries, staging_name(name), rows)
         merges = [self._merge(name, table, append) for name, table in checked.items()]
-        for merge, _ in merges:
-            self._queries.check_cost(merge)
-        [(stored,)] = self._queries.run_script(_commit_script(merges))
+        with file_locked(self._commit_lock, wait_seconds=JOB_SECONDS):
+            for merge, _ in merges:
+                self._queries.check_cost(merge)
+            [(stored,)] = self._queries.run_script(_commit_script(merges))
         return Appended(stored, given - stored)
 
     def _merge(self, name: TableName, table: pa.Table, append: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from gaelp.market.personas import PersonaTable
 from gaelp.training.checkpoint_folder import CheckpointFolder
 from gaelp.training.curriculum_spec import CurriculumSpec
 from gaelp.training.loop import MakeLearner, TrainingLoop
-from gaelp.training.market_arena import Ground, MarketArena
+from gaelp.training.market_arena import Ground, MarketArena, WatchRound
 from gaelp.training.price_level_rule import PriceLevelRule
 from gaelp.training.progress import LearnerScale
 from gaelp.training.recipe import BEST_RULE, NO_RULE, Recipe
@@ -62,10 +62,19 @@ def assemble(
     place: RunPlace,
     curriculum: tuple[CurriculumSpec, Mapping[str, Ground]] | None = None,
     goals: tuple[Goal, ...] = (),
+    watch_round: WatchRound | None = None,
 ) -> MarketTraining:
     """A training run of a recipe on a market, or along a curriculum towards it."""
     spec, tasks = curriculum or (None, {})
-    arena = MarketArena(recipe.arena, target, seed=seed, validation_seed=validation_seed, curriculum=spec, tasks=tasks)
+    arena = MarketArena(
+        recipe.arena,
+        target,
+        seed=seed,
+        validation_seed=validation_seed,
+        curriculum=spec,
+        tasks=tasks,
+        watch_round=watch_round,
+    )
     folder = CheckpointFolder(place.folder, config_hash=place.config_hash, clock=place.clock)
     make = learner_maker(recipe.kind, recipe.agent, arena.spaces, seed=seed)
     loop = TrainingLoop(make, arena, recipe.loop, folder, goals=goals)

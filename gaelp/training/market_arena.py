@@ -17,6 +17,7 @@ from gaelp.experience.collect import Act, Collector
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.compare import campaign_figures, headroom, lead
 from gaelp.market.baselines.episodes import Played, join_played, play, validation_seeds
+from gaelp.market.episode_log import EpisodeWatcher
 from gaelp.market.market import Market
 from gaelp.market.reward import optimum_share
 from gaelp.training import curriculum as progress_of
@@ -26,7 +27,9 @@ from gaelp.training.mixing import choose
 from gaelp.training.segment_env import ResidualSpec, SegmentEnv, SegmentFeatures
 from gaelp.training.segment_policy import SegmentPolicy
 
-__all__ = ["Ground", "MarketArena", "MarketArenaSpec"]
+__all__ = ["Ground", "MarketArena", "MarketArenaSpec", "WatchRound"]
+
+WatchRound = Callable[[int], EpisodeWatcher | None]  # by the number of a training round; None: not watched
 
 _BATCH_EPISODES = 256  # played at once: bounds memory
 _TASK_EPISODES = 64  # to evaluate one task of a curriculum
@@ -62,10 +65,12 @@ class MarketArena:
         validation_seed: int,
         curriculum: CurriculumSpec | None = None,
         tasks: Mapping[str, Ground] | None = None,
+        watch_round: WatchRound | None = None,
     ) -> None:
         self._spec, self._target, self._seed = spec, target, seed
         self._validation_seed = validation_seed
         self._tasks = dict(tasks or {})
+        self._watch_round = watch_round
         self._rule_played: Played | None = None
         self._constant_rewards: Rewards | None = None
         self._curriculum = curriculum
@@ -86,6 +91,7 @@ class MarketArena:
         task, ground = self._drawn(number)
         campaigns = self._spec.rows // ground.market.spec.segments
         env = SegmentEnv(ground.market, ground.rule(), self._spec.residual, campaigns=campaigns)
+        env.watcher = self._watch_round(number) if self._watch_round else None
         collector = Collector(env, seed=round_seed(self._seed, number))
         steps = ground.market.hours * self._spec.flights_per_round
         return Round(task, collector, steps, lambda: _mean(env.finished_rewards))

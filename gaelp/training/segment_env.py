@@ -19,6 +19,7 @@ from gaelp.arrays import Bools, Floats, Floats32, Ints
 from gaelp.config.base import Frozen
 from gaelp.config.objective import VALUE, Objective, is_value
 from gaelp.market.baselines.episodes import training_seeds
+from gaelp.market.episode_log import EpisodeWatcher
 from gaelp.market.features import FeatureMaker
 from gaelp.market.market import Market
 from gaelp.market.remaining_price import RemainingPrices
@@ -121,6 +122,7 @@ class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[An
         self._seed, self._batch = 0, 0
         # The project's reward, the mean over the campaigns of each batch that ended.
         self.finished_rewards: list[float] = []
+        self.watcher: EpisodeWatcher | None = None  # of the first batch of episodes
 
     def reset(
         self,
@@ -139,6 +141,8 @@ class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[An
         self._remaining = RemainingPrices(self.market.world, self.market.landscapes)
         self._last = np.zeros((self.campaigns, self.market.spec.segments))
         self.episode_reward = np.zeros(self.campaigns)
+        if self.watcher:
+            self.watcher.begin(self.market)
         return self._look(obs)
 
     def _look(self, obs: Observation) -> Floats32:
@@ -149,10 +153,13 @@ class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[An
         """Run one hour; rewards are per row and for training only, `info["market_reward"]` is the project's reward."""
         base, price_log = self._base, self._price_log()
         self._last = residuals(self.residual, actions, base.bid_micros.shape)
-        obs, outcome = self.market.step(moved(base, self._last))
+        action, left_micros = moved(base, self._last), self.market.state.left_micros.copy()
+        obs, outcome = self.market.step(action)
         reward = self._row_rewards(outcome.value_micros, self.market.state.cost_micros, price_log)
         self.episode_reward += outcome.reward
         ended = self.market.done
+        if self.watcher:
+            self._watch(self.watcher, action, left_micros)
         info: dict[str, Any] = {}
         if ended:
             flags = np.ones(self.num_envs, np.bool_)
@@ -162,6 +169,12 @@ class SegmentEnv(gym.vector.VectorEnv[Floats32, npt.NDArray[Any], npt.NDArray[An
             self._batch += 1
         rows = self._begin() if ended else self._look(obs)
         return rows, reward, np.full(self.num_envs, ended), np.zeros(self.num_envs, np.bool_), info
+
+    def _watch(self, watcher: EpisodeWatcher, action: Action, left_micros: Ints) -> None:
+        watcher.hour(self.market, action, left_micros, self._last)
+        if self.market.done:
+            watcher.end(self.market, self.episode_reward)
+            self.watcher = None
 
     def _price_log(self) -> Floats:
         """Log price of budget in the coming hour, (N,)."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gaelp.errors import BadInput
-from gaelp.market.policy_state import part_of, prefixed
+from gaelp.market.policy_state import CHOSEN, part_of, prefixed
 from gaelp.market.view import Action, Brief, Observation
 from gaelp.training.segment_env import MarketPolicy, ResidualSpec, SegmentFeatures, moved, residuals
 from gaelp.types import PolicyState, SegmentBelief
@@ -40,14 +40,14 @@ class SegmentPolicy:
 
     def state(self) -> PolicyState:
         """The rule's state and the last residuals."""
-        return {"last_residual": self._last, **prefixed("rule", self._rule.state())}
+        return {CHOSEN: self._last, **prefixed("rule", self._rule.state())}
 
     def load_state(self, brief: Brief, state: PolicyState, /) -> None:
         """Resume these campaigns."""
-        last = state.get("last_residual", np.empty(0))
+        last = state.get(CHOSEN, np.empty(0))
         if last.shape != (brief.campaigns, brief.segments):
             raise BadInput(
-                f"state last_residual has shape {last.shape}, the brief needs {(brief.campaigns, brief.segments)}:"
+                f"state {CHOSEN} has shape {last.shape}, the brief needs {(brief.campaigns, brief.segments)}:"
                 " load the rows of the campaigns that are in the brief"
             )
         self._rule.load_state(brief, part_of("rule", state))

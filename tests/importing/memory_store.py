@@ -22,8 +22,8 @@ class MemoryStore:
         return Appended(stored, given - stored)
 
     def scan(self, table, rows=None, columns=None):
-        found = self.tables.get(table)
-        return iter(() if found is None else [found if columns is None else found.select(columns)])
+        rows_stored = self.tables.get(table)
+        return iter(() if rows_stored is None else [rows_stored if columns is None else rows_stored.select(columns)])
 
     def close(self):
         pass

@@ -1,6 +1,7 @@
 import pytest
 
 from gaelp.config import load_model
+from gaelp.config.write import model_text
 from gaelp.errors import ConfigError
 from gaelp.importing.column_mapping import ImportMapping
 
@@ -44,3 +45,11 @@ def test_a_mapping_names_columns_units_formats_and_constants(tmp_path):
 def test_a_wrong_mapping_is_refused_when_it_is_loaded(tmp_path, change, message):
     with pytest.raises(ConfigError, match=message):
         loaded(tmp_path, GOOD.replace(*change))
+
+
+def test_a_mapping_is_written_without_what_is_as_usual_and_reads_back(tmp_path):
+    mapping = loaded(tmp_path, GOOD)
+    text = model_text(tmp_path / "out.yaml", mapping)
+    assert "null" not in text
+    assert "unit: micros" not in text
+    assert loaded(tmp_path, text) == mapping

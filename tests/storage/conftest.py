@@ -12,6 +12,8 @@ import pytest
 # The emulator loads two DuckDB extensions; importing them puts them where DuckDB looks, below HOME.
 _START = """
 import sys
+import faulthandler
+faulthandler.enable()
 from duckdb_extensions import import_extension
 import_extension("spatial")
 import_extension("avro")
@@ -40,6 +42,8 @@ def bigquery_emulator(tmp_path_factory):
         _wait_for(server, rest, log)
         _wait_for(server, grpc, log)
         yield f"http://127.0.0.1:{rest}", f"127.0.0.1:{grpc}"
+        if server.poll() is not None:
+            pytest.fail(f"the BigQuery emulator died with {server.returncode}:\n{log.read_text()[-3000:]}")
     finally:
         server.terminate()
         try:

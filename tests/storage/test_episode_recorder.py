@@ -84,9 +84,14 @@ def test_what_a_broken_store_did_not_take_is_stored_by_the_next_recorder(stored,
 def test_an_error_of_the_producer_is_not_hidden_by_one_of_the_store(stored, tmp_path):
     failing = SlowStore(stored, failures=100)
     failing.may_append.set()
-    with pytest.raises(ZeroDivisionError), EpisodeRecorder(failing, tmp_path / "spill") as recorder:
-        recorder.put(episode_batch(1))
-        _ = 1 / 0
+
+    def produce():
+        with EpisodeRecorder(failing, tmp_path / "spill") as recorder:
+            recorder.put(episode_batch(1))
+            raise KeyError("a fault of the producer")
+
+    with pytest.raises(KeyError):
+        produce()
     assert len(spilled_batches(tmp_path / "spill")) == 1
 
 

@@ -12,6 +12,7 @@ from gaelp.errors import BadInput
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.campaign_outcomes import group_leads, ruined, succeeded
 from gaelp.market.baselines.episodes import Played, held_out_seeds, join_played, play
+from gaelp.market.episode_log import EpisodeWatcher
 from gaelp.market.market import Market
 from gaelp.market.reward import headroom_share, optimum_share
 
@@ -111,8 +112,9 @@ def compare(
     episodes: int = 1000,
     seed: int = 1009,
     progress: CompareProgress | None = None,
+    watchers: Mapping[str, EpisodeWatcher] | None = None,
 ) -> Comparison:
-    """Play every policy on the same held-out episodes.
+    """Play every policy on the same held-out episodes; a policy's watcher, by its name, sees every hour.
 
     The best uninformed rule is the one with the highest mean here, so a lead over it is rather under- than overstated;
     `candidates` are compared with it but cannot be it.
@@ -123,7 +125,10 @@ def compare(
     if episodes > _EPISODES_MAX:
         raise BadInput(f"episodes={episodes} seen, {_EPISODES_MAX} or fewer allowed: choose a thousand or so")
     seeds = held_out_seeds(seed, episodes)
-    played = {policy.name: _play_in_batches(market, policy, seeds, progress) for policy in policies}
+    watchers = watchers or {}
+    played = {
+        policy.name: _play_in_batches(market, policy, seeds, progress, watchers.get(policy.name)) for policy in policies
+    }
     names = [rule.name for rule in _unique([constant, *rules])]
     return compare_played(market, played, rules=names, constant=constant.name, seed=seed)
 
@@ -165,11 +170,13 @@ def _unique(policies: Sequence[Bidder]) -> list[Bidder]:
     return list({policy.name: policy for policy in reversed(policies)}.values())[::-1]
 
 
-def _play_in_batches(market: Market, policy: Bidder, seeds: Uints, progress: CompareProgress | None) -> Played:
+def _play_in_batches(
+    market: Market, policy: Bidder, seeds: Uints, progress: CompareProgress | None, watcher: EpisodeWatcher | None
+) -> Played:
     parts = []
     for first in range(0, len(seeds), _BATCH_EPISODES):
         batch = seeds[first : first + _BATCH_EPISODES]
-        parts.append(play(market, policy, batch))
+        parts.append(play(market, policy, batch, watcher))
         if progress:
             progress(policy.name, first + len(batch), len(seeds))
     return join_played(parts, market.objective)

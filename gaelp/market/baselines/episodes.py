@@ -9,7 +9,9 @@ from gaelp.arrays import Floats, Ints, Uints
 from gaelp.config.objective import Objective, is_value
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.campaign_outcomes import launch_properties
+from gaelp.market.episode_log import EpisodeWatcher
 from gaelp.market.market import Market, seeds_from
+from gaelp.market.policy_state import CHOSEN
 from gaelp.market.reward import reward as share_of
 from gaelp.market.reward import reward_scale
 
@@ -48,14 +50,22 @@ def validation_seeds(seed: int, campaigns: int) -> Uints:
     return held_out_seeds(seed, campaigns, batch=1)
 
 
-def play(market: Market, policy: Bidder, seeds: Uints) -> Played:
-    """Run one episode for each seed to its end."""
+def play(market: Market, policy: Bidder, seeds: Uints, watcher: EpisodeWatcher | None = None) -> Played:
+    """Run one episode for each seed to its end; a watcher sees every hour."""
     obs = market.reset(seeds)
     policy.begin(market.brief)
     reward = np.zeros(len(seeds))
+    if watcher:
+        watcher.begin(market)
     while not market.done:
-        obs, outcome = market.step(policy.act(obs))
+        action = policy.act(obs)
+        left_micros = market.state.left_micros.copy() if watcher else None
+        obs, outcome = market.step(action)
         reward += outcome.reward
+        if watcher and left_micros is not None:
+            watcher.hour(market, action, left_micros, policy.state().get(CHOSEN))
+    if watcher:
+        watcher.end(market, reward)
     meter, brief = market.meter, market.brief
     return Played(
         reward,

@@ -1,0 +1,94 @@
+"""Stream the episodes of phase 1 into the store: a sample of those trained on, and all that the agent is judged on."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pyarrow as pa
+
+from gaelp.config.settings import Settings
+from gaelp.errors import GaelpError
+from gaelp.market.episode_log import EpisodeLog, EpisodeSource, EpisodeWatcher, monday_before
+from gaelp.observability import get_logger
+from gaelp.phases.run_folder import PhaseFolder
+from gaelp.phases.runs import read_record
+from gaelp.storage.backends import build_store, episodes_folder
+from gaelp.storage.episode_recorder import EpisodeRecorder
+from gaelp.storage.schema import TableName
+from gaelp.types import Phase
+
+__all__ = ["SampledRounds", "SimulationEpisodes", "recorded_episodes", "source_of"]
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRounds:
+    """Which training episodes are stored: the first campaigns of every so many rounds."""
+
+    every: int = 10
+    campaigns: int = 8
+
+
+@dataclass(slots=True)
+class SimulationEpisodes:
+    """Builds the watchers of one attempt at phase 1; without a recorder, nothing is stored."""
+
+    folder: PhaseFolder
+    recorder: EpisodeRecorder | None = None
+    sample: SampledRounds = field(default_factory=SampledRounds)
+
+    def of_round(self, number: int) -> EpisodeWatcher | None:
+        """The watcher of a training round; None if it is not sampled."""
+        if self.recorder is None or number % self.sample.every:
+            return None
+        return EpisodeLog(self._source("in-training", f"round-{number}"), self._put, self.sample.campaigns)
+
+    def of_policy(self, version: str) -> EpisodeWatcher | None:
+        """The watcher of held-out episodes, all of which are stored."""
+        return None if self.recorder is None else EpisodeLog(self._source(version), self._put)
+
+    def _source(self, policy: str, part: str = "") -> EpisodeSource:
+        return EpisodeSource(source_of(self.folder), policy, monday_before(_begun_at(self.folder)), part)
+
+    def _put(self, batch: Mapping[TableName, pa.Table]) -> None:
+        if self.recorder is not None:  # a watcher may outlive the recorder
+            self.recorder.put(batch)
+
+
+def source_of(folder: PhaseFolder) -> str:
+    """What stored rows call an attempt at a phase: the run's id, with the number of the attempt after the first."""
+    return folder.run_id if folder.attempt == 1 else f"{folder.run_id}/{folder.attempt}"
+
+
+@contextmanager
+def recorded_episodes(settings: Settings, episodes: SimulationEpisodes) -> Iterator[None]:
+    """Store what the watchers see until the block ends.
+
+    A store that takes nothing stops no training: the rows then wait in the spill folder, which the next run stores.
+    """
+    spill = episodes_folder(settings.home) / "spill" / Phase.SIMULATION
+    with closing(build_store(settings)) as store:
+        recorder = episodes.recorder = EpisodeRecorder(store, spill)
+        try:
+            yield
+        finally:
+            episodes.recorder = None
+            _close(recorder)
+
+
+def _close(recorder: EpisodeRecorder) -> None:
+    try:
+        figures = recorder.close()
+    except GaelpError as problem:
+        _log.warning("episodes are not in the store yet", problem=str(problem))
+    else:
+        _log.info("episodes stored", rows=figures.stored, waited_seconds=round(figures.waited_seconds, 2))
+
+
+def _begun_at(folder: PhaseFolder) -> datetime:
+    """When the run was begun, the same for every process that works on it: rows keep their day."""
+    if folder.run.record.exists():
+        return read_record(folder.run).begun_at
+    return datetime.fromtimestamp(folder.identity.stat().st_mtime, UTC)
