@@ -1,6 +1,6 @@
 """Job: a copy of a stored table that may leave this machine.
 
-    python -m beam_pipelines.redact --table decisions --input 'data/decisions/**/*.parquet' --output redacted \\
+    python -m beam_pipelines.redact --table decisions --input 'data/decisions/**.parquet' --output redacted \\
         --key_file redaction.key
 
 Results: OUTPUT/<table>: only allowed columns, identifiers as keyed hashes (equal ones stay equal under one key), and
