@@ -113,7 +113,7 @@ def unpack_tables(packed: Iterable[bytes]) -> dict[str, list[pa.Table]]:
 
 
 def read_whole(pattern: str) -> list[pa.Table]:
-    """All files that match, each as one table, in the order of their names."""
+    """A table for each file that matches, in the order of their names."""
     tables = []
     for entry in sorted(FileSystems.match([pattern])[0].metadata_list, key=lambda entry: entry.path):
         with FileSystems.open(entry.path, compression_type=CompressionTypes.UNCOMPRESSED) as stream:
