@@ -1,7 +1,7 @@
 """Job: clicks joined with the conversions that they brought, late ones and revised ones included.
 
-    python -m beam_pipelines.attribution --clicks 'data/clicks/**/*.parquet' \\
-        --conversions 'data/conversions/**/*.parquet' --as_of 2026-04-30T00:00:00Z --output attributed
+    python -m beam_pipelines.attribution --clicks 'data/clicks/**.parquet' \\
+        --conversions 'data/conversions/**.parquet' --as_of 2026-04-30T00:00:00Z --output attributed
 
 Results: OUTPUT/clicks, a row a click, and OUTPUT/dead_letters: conversions without a click, outside the window of event
 time or later than the allowed lateness. Run it again with a later --as_of: revised reports correct earlier rows.

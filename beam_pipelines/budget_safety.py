@@ -1,7 +1,7 @@
 """Job: spend events and platform hour reports against the limits; each breach, and Allow, Hold or Kill.
 
-    python -m beam_pipelines.budget_safety --spend_events 'data/spend_events/**/*.parquet' \\
-        --hour_reports 'data/hour_reports/**/*.parquet' --limits limits.yaml --as_of 2026-04-10T00:00Z --output safety
+    python -m beam_pipelines.budget_safety --spend_events 'data/spend_events/**.parquet' \\
+        --hour_reports 'data/hour_reports/**.parquet' --limits limits.yaml --as_of 2026-04-10T00:00Z --output safety
 
 Results: OUTPUT/breaches (of campaigns) and OUTPUT/account_breaches, OUTPUT/verdicts by campaign, OUTPUT/campaign_days
 with the cost by events and by reports, OUTPUT/dead_letters. The limits are a file of gaelp.jobs.budget_limits.

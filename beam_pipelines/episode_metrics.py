@@ -1,6 +1,6 @@
 """Job: metrics per policy, campaign and day with intervals, from the stored table `decisions`.
 
-    python -m beam_pipelines.episode_metrics --decisions 'data/decisions/**/*.parquet' --output metrics
+    python -m beam_pipelines.episode_metrics --decisions 'data/decisions/**.parquet' --output metrics
 
 Results: OUTPUT/metrics (reward, ROI, CTR, CVR, CPA, pacing error, each with its 95% interval) and OUTPUT/dead_letters.
 """

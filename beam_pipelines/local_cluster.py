@@ -1,6 +1,6 @@
 """A job server with external workers on this machine: the portable job API that Flink and Dataflow use, without them.
 
-    python -m beam_pipelines.local_cluster episode_metrics --decisions 'data/decisions/**/*.parquet' --output metrics
+    python -m beam_pipelines.local_cluster episode_metrics --decisions 'data/decisions/**.parquet' --output metrics
 
 Workers are processes of their own that get the pipeline over gRPC, so a job that runs here does not depend on the
 process that started it.

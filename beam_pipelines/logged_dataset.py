@@ -1,7 +1,7 @@
 """Job: raw logs -> a validated dataset for off-policy estimates, each row with the density of its action.
 
-    python -m beam_pipelines.logged_dataset --decisions 'data/decisions/**/*.parquet' \\
-        --hour_reports 'data/hour_reports/**/*.parquet' --output dataset
+    python -m beam_pipelines.logged_dataset --decisions 'data/decisions/**.parquet' \\
+        --hour_reports 'data/hour_reports/**.parquet' --output dataset
 
 Two passes: OUTPUT/moments holds what densities are fitted from, by day; then OUTPUT/rows/dataset is written by day.
 Densities that the log has are kept; the others are estimated and flagged in `density_kind`. Rows that cannot be used

@@ -1,10 +1,11 @@
 """Job: a copy of a stored table that may leave this machine.
 
-    python -m beam_pipelines.redact --table decisions --input 'data/decisions/**/*.parquet' --output redacted \\
+    python -m beam_pipelines.redact --table decisions --input 'data/decisions/**.parquet' --output redacted \\
         --key_file redaction.key
 
 Results: OUTPUT/<table>: only allowed columns, identifiers as keyed hashes (equal ones stay equal under one key), and
-e-mail addresses, phone and card numbers, IP addresses and keys replaced in what text remains.
+e-mail addresses, phone and card numbers, IP addresses and keys replaced in what text remains. Rows that lack a required
+column are in OUTPUT/dead_letters.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from apache_beam.io.filesystem import BeamIOError, CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 from pydantic import Field
@@ -22,7 +24,7 @@ from beam_pipelines.running import JobReport, main, run_job
 from beam_pipelines.sharded_job import JobInput, ShardedJob
 from gaelp.errors import BadInput
 from gaelp.jobs.redaction import allowed_columns, redact_stored
-from gaelp.jobs.screening import join_tables
+from gaelp.jobs.screening import join_tables, keep_valid
 from gaelp.storage.schema import TABLES, TableName
 
 __all__ = ["RedactOptions", "read_key", "redact_job", "run"]
@@ -77,7 +79,11 @@ def _prepare(name: TableName, table: pa.Table, *, key_file: str) -> Mapping[str,
 
 def _finish(tables: Mapping[str, list[pa.Table]], *, name: TableName, columns: Sequence[str]) -> Mapping[str, pa.Table]:
     schema = pa.schema([TABLES[name].columns.field(column) for column in columns])
-    return {name.value: join_tables(tables.get(name.value, []), schema)}
+    rows = join_tables(tables.get(name.value, []), schema)
+    required = [column for column in TABLES[name].required if column in columns]
+    problems = {f"{column} is missing": pc.is_null(rows.column(column)) for column in required}
+    screened = keep_valid(name, rows, problems)
+    return {name.value: screened.valid.cast(schema), "dead_letters": screened.dead}
 
 
 if __name__ == "__main__":

@@ -58,8 +58,8 @@ class JobInput:
 class ShardedJob:
     """A job: what it reads, and two functions. `steps` are the labels of the functions in the pipeline.
 
-    `prepare` turns a table that was read into named tables with the column `day` or `at`, and `campaign`; `finish`
-    turns those of a shard into its results by name. A table named `dead_letters` holds what could not be used.
+    `prepare` makes named tables of a table that was read; each has the column `day` or `at`, and `campaign`. `finish`
+    makes the results of a shard, by name, of all its prepared tables. `dead_letters` are rows that could not be used.
     """
 
     name: str

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
-from gaelp.errors import DataError
+from gaelp.errors import BadInput, DataError
 from gaelp.jobs.screening import conform_table
 from gaelp.jobs.shards import InputFile
 from gaelp.storage.schema import TableName
@@ -36,6 +36,8 @@ _BATCH_ROWS = 65_536
 def find_files(table: TableName, pattern: str, columns: Sequence[str] | None) -> tuple[InputFile, ...]:
     """The Parquet files that match, each with its rows and days; DataError names a file that cannot be used."""
     matched = FileSystems.match([pattern])[0].metadata_list
+    if not matched:
+        raise BadInput(f"no file matches {pattern}: `FOLDER/**.parquet` matches files in a folder and all below it")
     files = [_described(table, entry, columns) for entry in sorted(matched, key=lambda entry: entry.path)]
     return tuple(file for file in files if file.rows)
 
@@ -111,7 +113,7 @@ def unpack_tables(packed: Iterable[bytes]) -> dict[str, list[pa.Table]]:
 
 
 def read_whole(pattern: str) -> list[pa.Table]:
-    """All files that match, each as one table, in the order of their names."""
+    """A table for each file that matches, in the order of their names."""
     tables = []
     for entry in sorted(FileSystems.match([pattern])[0].metadata_list, key=lambda entry: entry.path):
         with FileSystems.open(entry.path, compression_type=CompressionTypes.UNCOMPRESSED) as stream:

@@ -133,7 +133,7 @@ def _written(folder: Path, rows: int) -> Path:
 
 def _run_jobs(source: Path, output: Path, key: Path) -> dict[str, float]:
     """Redact, then aggregate what was redacted; seconds add up, of memory the larger counts."""
-    words = ["--table", "decisions", "--input", f"{source}/**/*.parquet", "--key_file", str(key)]
+    words = ["--table", "decisions", "--input", f"{source}/**.parquet", "--key_file", str(key)]
     redacted = run_pipeline("redact", [*words, "--output", f"{output}/redacted"])
     words = ["--decisions", f"{output}/redacted/decisions/*.parquet", "--output", f"{output}/metrics"]
     metrics = run_pipeline("episode_metrics", words)

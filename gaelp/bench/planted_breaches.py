@@ -7,17 +7,21 @@ revision corrects, and reports by segment. Everything is shuffled.
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from gaelp.arrays import Floats, Ints
 from gaelp.jobs.budget_limits import AccountLimits, BudgetLimits, CampaignLimits
+from gaelp.jobs.run_jobs import run_budget_safety
 from gaelp.storage.schema import TABLES, TableName
 
-__all__ = ["BREACH_KINDS", "BreachKey", "PlantedMonth", "confusion", "plant_month"]
+__all__ = ["BREACH_KINDS", "BreachKey", "PlantedMonth", "confusion", "plant_month", "trial"]
 
 BREACH_KINDS = ("overspend", "account-overspend", "pacing", "difference", "unreserved", "anomaly")
 BreachKey = tuple[str, str, str | None, date]  # kind, account, campaign, day
@@ -72,6 +76,26 @@ def confusion(planted: frozenset[BreachKey], breaches: pa.Table) -> dict[str, di
             "false_positives": sum(key[0] == kind for key in reported - planted),
         }
         for kind in sorted({*BREACH_KINDS, *(key[0] for key in reported)})
+    }
+
+
+def trial(folder: Path, breaches: int, events: int, seed: int) -> dict[str, Any]:
+    """Write a month as stored tables below a folder, run the job on it, and compare its breaches with the planted."""
+    month = plant_month(breaches, np.random.default_rng(seed), events)
+    for name, table in ((TableName.SPEND_EVENTS, month.spend_events), (TableName.HOUR_REPORTS, month.hour_reports)):
+        (folder / name.value).mkdir(parents=True)
+        pq.write_table(table, folder / name.value / "part.parquet", compression="zstd")
+    output = folder / "safety"
+    report = run_budget_safety(folder, month.limits, output, as_of=month.as_of)
+    paths = [*sorted(output.glob("breaches/*.parquet")), *sorted(output.glob("account_breaches/*.parquet"))]
+    reported = pa.concat_tables([pq.read_table(path, partitioning=None) for path in paths])
+    counts = confusion(month.planted, reported)
+    return {
+        "spend_events": month.spend_events.num_rows,
+        "hour_reports": month.hour_reports.num_rows,
+        "dead_letters": report.dead_letters,
+        "kinds": counts,
+        "is_exact": not any(kind["false_negatives"] or kind["false_positives"] for kind in counts.values()),
     }
 
 

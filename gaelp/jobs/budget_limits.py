@@ -1,4 +1,4 @@
-"""The limits that the budget safety job compares spending with: accounts and their campaigns, as one file."""
+"""The limits that the budget safety job compares spending with: accounts and their campaigns, in a single file."""
 
 from dataclasses import dataclass
 from datetime import date

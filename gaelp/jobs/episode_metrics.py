@@ -206,7 +206,8 @@ class _Groups:
             z = stats.norm.ppf(0.5 + _CONFIDENCE / 2)
             middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
             half = z / (1 + z * z / trials) * np.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
-        return value, np.maximum(np.fmin(low, middle - half), 0.0), np.fmax(high, middle + half)
+        lowest = np.fmin(np.fmin(low, middle - half), value)  # the value too: rounding may exceed a rate of 0
+        return value, np.maximum(lowest, 0.0), np.fmax(high, middle + half)
 
     def cost(self, upper: str, lower: str) -> tuple[Floats, Floats, Floats]:
         """A cost per event; its interval covers the one of a Poisson count too."""

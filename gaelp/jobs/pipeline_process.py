@@ -27,16 +27,14 @@ def run_pipeline(
     command = [sys.executable, "-m", f"beam_pipelines.{job}", *words, "--json_lines"]
     report: dict[str, Any] | None = None
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-        try:
-            assert process.stdout is not None  # noqa: S101 - asked for above
-            for line in process.stdout:
-                report = _read_line(line, on_progress) or report
-            code = process.wait()
-        finally:
-            if process.poll() is None:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+            try:
+                for line in process.stdout or ():
+                    report = _read_line(line, on_progress) or report
+                code = process.wait()
+            except BaseException:
                 process.kill()
-                process.wait()
+                raise
         if code == 0 and report is not None:
             return report
         errors.seek(0)

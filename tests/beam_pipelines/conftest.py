@@ -92,26 +92,26 @@ accounts:
 def job_words(stored):
     """The command-line options of each job, but for the output."""
     return {
-        "episode_metrics": ["--decisions", f"{stored}/decisions/**/*.parquet"],
+        "episode_metrics": ["--decisions", f"{stored}/decisions/**.parquet"],
         "redact": [
             "--table",
             "decisions",
             "--input",
-            f"{stored}/decisions/**/*.parquet",
+            f"{stored}/decisions/**.parquet",
             "--key_file",
             f"{stored}/key",
         ],
         "logged_dataset": [
-            *("--decisions", f"{stored}/decisions/**/*.parquet"),
-            *("--hour_reports", f"{stored}/hour_reports/**/*.parquet"),
+            *("--decisions", f"{stored}/decisions/**.parquet"),
+            *("--hour_reports", f"{stored}/hour_reports/**.parquet"),
         ],
         "attribution": [
-            *("--clicks", f"{stored}/clicks/**/*.parquet", "--conversions", f"{stored}/conversions/**/*.parquet"),
+            *("--clicks", f"{stored}/clicks/**.parquet", "--conversions", f"{stored}/conversions/**.parquet"),
             *("--as_of", "2026-03-01T00:00:00Z"),
         ],
         "budget_safety": [
-            *("--spend_events", f"{stored}/spend_events/**/*.parquet"),
-            *("--hour_reports", f"{stored}/hour_reports/**/*.parquet"),
+            *("--spend_events", f"{stored}/spend_events/**.parquet"),
+            *("--hour_reports", f"{stored}/hour_reports/**.parquet"),
             *("--limits", f"{stored}/limits.yaml", "--as_of", "2026-01-10T00:00:00Z"),
         ],
     }

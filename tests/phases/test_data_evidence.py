@@ -5,7 +5,7 @@ import pytest
 from gaelp.gates import Gate, judge
 from gaelp.gates.criteria import Criterion
 from gaelp.phases.data_evidence import asks_for_data, check_stored_data, data_facts, with_data_evidence
-from gaelp.phases.simulation import SIMULATION
+from gaelp.phases.simulation_declaration import SIMULATION
 from gaelp.storage.conformance_rows import FIRST_HOUR, episode_batch, rows_of
 from gaelp.storage.duckdb_store import DuckDbStore
 from gaelp.storage.schema import TableName
