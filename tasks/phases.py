@@ -1,11 +1,13 @@
 """A phase as a task: its work is done once for each attempt, and the path of its result is stored."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from prefect import task
 
 from gaelp.phases.declaration import Assignment, PhaseDeclaration, carry_out
+from tasks.data_jobs import run_as_task
 from tasks.progress import report_progress
 from tasks.results import artifact_key, kept
 
@@ -20,4 +22,4 @@ def do_phase(
 ) -> str:
     """Do the work of one attempt at a phase; returns the file that holds what it proved."""
     show = report_progress(artifact_key(phase, run_id, attempt))
-    return str(carry_out(declared, assign(extension, show)))
+    return str(carry_out(declared, replace(assign(extension, show), run_job=run_as_task)))

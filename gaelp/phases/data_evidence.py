@@ -1,42 +1,26 @@
 """What the stored data of a phase say to its gate: failed expectations and breaches of the budget, with their rows."""
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
-from datetime import datetime
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pyarrow.compute as pc
-from pydantic import NonNegativeInt
-
 from gaelp.config.base import Frozen
+from gaelp.config.places import shown
 from gaelp.config.settings import Settings
-from gaelp.config.write import write_models, write_texts
+from gaelp.config.write import write_models
 from gaelp.gates import Gate, judge
+from gaelp.jobs.run_jobs import BudgetSafetyReport, EpisodeMetricsReport
+from gaelp.phases.data_job import DataJob, RunJob, run_directly
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.simulation_episodes import source_of
-from gaelp.quality.suite import load_suite
-from gaelp.quality.window_check import FailingRow, QualityResult, check_window
-from gaelp.storage.backends import build_store
-from gaelp.storage.schema import TableName
-from gaelp.storage.store import EpisodeStore, RowFilter
+from gaelp.quality.window_check import FailingRow, QualityResult
 
-__all__ = [
-    "DATA_METRICS",
-    "DataEvidence",
-    "asks_for_data",
-    "check_stored_data",
-    "data_facts",
-    "overspent_episodes",
-    "with_data_evidence",
-]
+__all__ = ["DATA_METRICS", "DataEvidence", "asks_for_data", "check_stored_data", "data_facts", "with_data_evidence"]
 
 DATA_METRICS = ("failed_expectations", "budget_breaches")
-_CHECKED = (TableName.EPISODES, TableName.DECISIONS)
-_SAMPLE_ROWS = 10
 _SHOWN_ROWS = 3
-
-Breaches = Callable[[EpisodeStore, RowFilter], tuple[int, Sequence[FailingRow]]]
+_SHOWN_OF_A_BREACH = ("campaign", "day", "rule", "value", "limit")
 
 
 class DataEvidence(Frozen):
@@ -44,8 +28,8 @@ class DataEvidence(Frozen):
 
     source: str
     checked: tuple[QualityResult, ...]
-    budget_breaches: NonNegativeInt
-    breaching_rows: tuple[FailingRow, ...] = ()  # a sample
+    budget: BudgetSafetyReport
+    episodes: EpisodeMetricsReport
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -53,8 +37,13 @@ class DataEvidence(Frozen):
         return {
             "checked_rows": float(sum(result.rows for result in self.checked)),
             "failed_expectations": float(sum(len(result.failed) for result in self.checked)),
-            "budget_breaches": float(self.budget_breaches),
+            "budget_breaches": self.budget_breaches,
         }
+
+    @property
+    def budget_breaches(self) -> float:
+        """Breaches, and rows that could not be read: both may hide overspending. NaN if nothing could be checked."""
+        return float(self.budget.breaches + self.budget.dead_letters) if self.budget.was_run else math.nan
 
 
 def asks_for_data(gate: Gate) -> bool:
@@ -62,48 +51,25 @@ def asks_for_data(gate: Gate) -> bool:
     return any(rule.metric in DATA_METRICS for rule in gate.criteria)
 
 
-def with_data_evidence(result: PhaseResult, settings: Settings) -> PhaseResult:
-    """The result judged again with the checks of its stored rows, if its gate asks for them."""
+def with_data_evidence(result: PhaseResult, settings: Settings, run_job: RunJob = run_directly) -> PhaseResult:
+    """The result judged again with the jobs on its stored rows, if its gate asks for them."""
     verdict = result.verdict
     if not asks_for_data(verdict.gate):
         return result
-    folder = result.folder(settings.home)
-    with closing(build_store(settings)) as store:
-        # The time of the evidence, not of now: the same data give the same verdict, however often they are checked.
-        data = check_stored_data(store, folder, now=verdict.evidence.measured_at)
+    # The time of the evidence, not of now: the same data give the same verdict, however often they are checked.
+    job = DataJob(settings, result.folder(settings.home), verdict.evidence.measured_at)
+    data = check_stored_data(job, run_job)
     evidence = verdict.evidence.model_copy(update={"metrics": {**verdict.evidence.metrics, **data.metrics}})
     return result.model_copy(update={"verdict": judge(verdict.gate, evidence, verdict.judged_at)})
 
 
-def overspent_episodes(store: EpisodeStore, rows: RowFilter) -> tuple[int, Sequence[FailingRow]]:
-    """Episodes that spent more than their budget: how many, and a sample."""
-    count, sample = 0, list[FailingRow]()
-    for table in store.scan(TableName.EPISODES, rows, ("id", "episode", "spend_micros", "budget_micros")):
-        over = table.filter(pc.fill_null(pc.greater(table["spend_micros"], table["budget_micros"]), fill_value=False))
-        count += over.num_rows
-        for row in over.slice(0, _SAMPLE_ROWS - len(sample)).to_pylist():
-            values = {name: str(row[name]) for name in ("episode", "spend_micros", "budget_micros")}
-            sample.append(FailingRow(id=row["id"], values=values))
-    return count, sample
-
-
-def check_stored_data(
-    store: EpisodeStore, folder: PhaseFolder, *, now: datetime, breaches: Breaches = overspent_episodes
-) -> DataEvidence:
-    """Check what an attempt stored, and keep the result and its pages in the attempt's folder."""
-    rows = RowFilter(sources=(source_of(folder),), phases=(folder.phase,))
-    checked = []
-    for table in _CHECKED:
-        result, page = check_window(store, load_suite(table), rows, now=now)
-        checked.append(result)
-        if page:
-            _pages(folder).mkdir(parents=True, exist_ok=True)
-            write_texts({_pages(folder) / f"{table}.html": page})
-    count, sample = breaches(store, rows)
-    data = DataEvidence(
-        source=source_of(folder), checked=tuple(checked), budget_breaches=count, breaching_rows=tuple(sample)
-    )
-    write_models({_file(folder): data})
+def check_stored_data(job: DataJob, run_job: RunJob = run_directly) -> DataEvidence:
+    """Run the jobs on what an attempt stored, and keep their reports in the attempt's folder."""
+    checked = [QualityResult.model_validate(each) for each in run_job("data-quality", job)["results"]]
+    safety = BudgetSafetyReport.model_validate(run_job("budget-safety", job))
+    metrics = EpisodeMetricsReport.model_validate(run_job("episode-metrics", job))
+    data = DataEvidence(source=source_of(job.folder), checked=tuple(checked), budget=safety, episodes=metrics)
+    write_models({_file(job.folder): data})
     return data
 
 
@@ -116,14 +82,19 @@ def data_facts(folder: PhaseFolder) -> dict[str, str]:
     failed = [(result, each) for result in data.checked for each in result.failed]
     facts = {
         "stored data": f"{int(data.metrics['checked_rows']):,} rows checked, {len(failed)} expectations failed,"
-        f" {data.budget_breaches} breaches of the budget; pages in {_pages(folder)}"
+        f" {data.budget_breaches:g} breaches of the budget, {data.episodes.rows:,} rows of metrics by policy, campaign"
+        f" and day; pages and tables are in {shown(folder.path)}"
     }
     for result, each in failed:
         about = f"{each.failing_rows:,} rows; {_rows(each.sample)}" if each.sample else each.observed
         facts[f"{result.table}: {each.expectation} {', '.join(each.columns)}".strip()] = f"{each.why} {about}"
-    if data.budget_breaches:
-        facts["budget breaches"] = _rows(data.breaching_rows)
+    if data.budget.sample:
+        facts["budget breaches"] = "; ".join(_breach(row) for row in data.budget.sample[:_SHOWN_ROWS])
     return facts
+
+
+def _breach(row: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={row[name]}" for name in _SHOWN_OF_A_BREACH if row.get(name) is not None)
 
 
 def _rows(sample: Sequence[FailingRow]) -> str:
@@ -135,7 +106,3 @@ def _rows(sample: Sequence[FailingRow]) -> str:
 
 def _file(folder: PhaseFolder) -> Path:
     return folder.path / "data-evidence.json"
-
-
-def _pages(folder: PhaseFolder) -> Path:
-    return folder.path / "data-quality"

@@ -12,6 +12,7 @@ from gaelp.config.settings import GateSettings, Settings
 from gaelp.errors import BadInput, Refused
 from gaelp.gates import Gate, load_gate
 from gaelp.gates.verdict_context import VerdictContext
+from gaelp.phases.data_job import RunJob, run_directly
 from gaelp.phases.phase_result import PhaseResult, read_result, write_result
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.types import Phase
@@ -39,6 +40,7 @@ class Assignment:
     clock: Clock
     on_report: Callable[[Any], None]
     extension: int = 0  # how often the attempt was extended after an inconclusive verdict
+    run_job: RunJob = run_directly  # runs the jobs on stored rows: plainly, or each as a task of the flow
 
     @property
     def attempt(self) -> int:
@@ -59,7 +61,7 @@ def _no_context(_result: PhaseResult, _home: Path) -> VerdictContext:
     return VerdictContext()
 
 
-def _without_data(result: PhaseResult, _settings: Settings) -> PhaseResult:
+def _without_data(result: PhaseResult, _settings: Settings, _run_job: RunJob) -> PhaseResult:
     return result
 
 
@@ -76,7 +78,8 @@ class PhaseDeclaration:
     long_running: bool = False  # runs as a deployment of its own while the pipeline is suspended
     gate: str | Path | None = None  # none: the file of configs/gates named after the phase
     hash_model: Callable[[Path], str] = file_hash
-    with_data: Callable[[PhaseResult, Settings], PhaseResult] = _without_data  # adds the checks of stored rows
+    # adds what the jobs on the stored rows report
+    with_data: Callable[[PhaseResult, Settings, RunJob], PhaseResult] = _without_data
     context: Callable[[PhaseResult, Path], VerdictContext] = _no_context  # from a result and the home, for display
 
     def __post_init__(self) -> None:
@@ -112,7 +115,7 @@ def carry_out(declared: PhaseDeclaration, given: Assignment) -> Path:
             f" for was {shown(path)}: give run, phase, attempt and extension of the assignment"
         )
     check_model(declared, result, result.model_hash, given.settings.home)
-    result = declared.with_data(result, given.settings)
+    result = declared.with_data(result, given.settings, given.run_job)
     if path.exists() and read_result(path) == result:
         return path
     return write_result(given.settings.home, result)

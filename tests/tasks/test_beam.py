@@ -1,38 +1,32 @@
-"""The jobs as tasks: their progress moves a bar in Prefect, and their report is the result."""
+"""The jobs before a gate as tasks: their progress moves a bar in Prefect, and their report is the result."""
 
 from datetime import UTC, datetime
 
 import pytest
 
 import tasks.beam
-import tasks.progress
-from gaelp.jobs.budget_limits import BudgetLimits
-from gaelp.jobs.run_jobs import BudgetSafetyReport, EpisodeMetricsReport
+import tasks.data_quality
+from gaelp.phases.data_job import DataJob
+from gaelp.phases.run_folder import RunFolder
+from gaelp.types import Phase, RunId
 from tasks.beam import check_budget_safety, compute_episode_metrics
+from tasks.data_quality import check_data_quality
 
 
 @pytest.fixture
-def moved(monkeypatch):
-    sent = []
-    monkeypatch.setattr(tasks.progress, "create_progress_artifact", lambda **words: sent.append(words["key"]))
-    monkeypatch.setattr(tasks.progress, "update_progress_artifact", lambda artifact_id, progress: sent.append(progress))
-    return sent
+def job(place):
+    folder = RunFolder(place.folder / "home", RunId("r")).phase(Phase.SIMULATION)
+    return DataJob(place.settings(), folder, datetime(2026, 1, 1, tzinfo=UTC))
 
 
-def test_budget_safety_reports_breaches_and_moves_its_bar(moved, monkeypatch, tmp_path):
-    def run(source, limits, output, *, as_of, on_progress):
-        on_progress(0, 0)
-        on_progress(4, 4)
-        return BudgetSafetyReport(breaches=3)
-
-    monkeypatch.setattr(tasks.beam, "run_budget_safety", run)
-    report = check_budget_safety.fn(
-        "pilot", "run.1", 2, (str(tmp_path), "out"), datetime(2026, 1, 1, tzinfo=UTC), limits=BudgetLimits(accounts={})
-    )
-    assert report["breaches"] == 3
-    assert moved == ["budget-safety-pilot-run-1-2", 100.0, 100.0]
-
-
-def test_episode_metrics_return_their_report(moved, monkeypatch, tmp_path):
-    monkeypatch.setattr(tasks.beam, "run_episode_metrics", lambda *_, on_progress: EpisodeMetricsReport(rows=7))
-    assert compute_episode_metrics.fn("pilot", "r", 1, (str(tmp_path), "out"))["rows"] == 7
+@pytest.mark.parametrize(
+    ("module", "task", "name"),
+    [
+        (tasks.beam, check_budget_safety, "budget-safety"),
+        (tasks.beam, compute_episode_metrics, "episode-metrics"),
+        (tasks.data_quality, check_data_quality, "data-quality"),
+    ],
+)
+def test_a_task_runs_its_own_job_and_returns_the_report(module, task, name, job, monkeypatch):
+    monkeypatch.setattr(module, "run_directly", lambda asked, given: {"job": asked, "as_of": given.as_of})
+    assert task.fn("simulation", "r", 1, job=job) == {"job": name, "as_of": job.as_of}
