@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import uvicorn
-from jsonschema.exceptions import ValidationError
 from prefect.server.api.server import create_app
 from prefect.settings import get_current_settings
 from prefect.utilities.schema_tools import validation
@@ -92,9 +91,11 @@ def _unframed(send: Send) -> Send:
 def explain_patterns() -> None:
     """Let a form say in words what is wrong: Prefect would show the regular expression, and the code with it."""
 
-    def check(validator: Any, pattern: str, answer: Any, schema: Mapping[str, Any]) -> Iterator[ValidationError]:
+    def check(validator: Any, pattern: str, answer: Any, schema: Mapping[str, Any]) -> Iterator[Exception]:
         if validator.is_type(answer, "string") and not re.search(pattern, answer):
-            yield ValidationError(str(schema.get(ERROR_MESSAGE, f"{answer!r} does not match {pattern!r}")))
+            yield validation.JSONSchemaValidationError(
+                str(schema.get(ERROR_MESSAGE, f"{answer!r} does not match {pattern!r}"))
+            )
 
     validation._VALIDATOR.VALIDATORS["pattern"] = check
 
