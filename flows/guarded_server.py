@@ -6,7 +6,6 @@ can send requests to it from a browser; both are refused here, before Prefect se
 
 import argparse
 import os
-import re
 import signal
 import threading
 import time
@@ -15,7 +14,6 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import uvicorn
-from jsonschema.exceptions import ValidationError
 from prefect.server.api.server import create_app
 from prefect.settings import get_current_settings
 from prefect.utilities.schema_tools import validation
@@ -91,12 +89,15 @@ def _unframed(send: Send) -> Send:
 
 def explain_patterns() -> None:
     """Let a form say in words what is wrong: Prefect would show the regular expression, and the code with it."""
+    checks: Any = validation._VALIDATOR.VALIDATORS
+    check_pattern = checks["pattern"]
 
-    def check(validator: Any, pattern: str, answer: Any, schema: Mapping[str, Any]) -> Iterator[ValidationError]:
-        if validator.is_type(answer, "string") and not re.search(pattern, answer):
-            yield ValidationError(str(schema.get(ERROR_MESSAGE, f"{answer!r} does not match {pattern!r}")))
+    def check(validator: Any, pattern: str, answer: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+        for error in check_pattern(validator, pattern, answer, schema):
+            error.message = schema.get(ERROR_MESSAGE, error.message)
+            yield error
 
-    validation._VALIDATOR.VALIDATORS["pattern"] = check
+    checks["pattern"] = check
 
 
 def _end_with(parent: int) -> None:

@@ -122,10 +122,14 @@ def _bidders(comparison: Comparison) -> tuple[ComparedBidder, ...]:
             reward=result.reward.value,
             lower_95=result.reward.lower_95,
             upper_95=result.reward.upper_95,
-            money=tuple(zip(MONEY_COLUMNS[1:], money_cells(result.money), strict=True)) if has_money else (),
+            money=_money(result) if has_money else (),
         )
         for result in ranked
     )
+
+
+def _money(result: PolicyResult) -> tuple[tuple[str, str], ...]:
+    return tuple(zip(MONEY_COLUMNS[1:], money_cells(result.money), strict=True)) if result.money else ()
 
 
 def _meaning(result: PolicyResult, comparison: Comparison) -> str:

@@ -513,7 +513,7 @@ def test_a_request_is_stored_on_purpose_signed_by_others_and_then_carried_out(ga
     asked = gaelp(*DAY, "50", "--request", *LIVE)
     [row] = json.loads(gaelp("approvals", "list", "--json", *LIVE).stdout)["requests"]
     assert (asked.exit_code, f"Requested as {row['action']}" in asked.stderr) == (4, True)
-    assert f"`gaelp approvals approve {row['action']} --key FILE --reason WHY`" in asked.stderr
+    assert f"`gaelp approvals approve {row['action']} --key FILE --reason WHY {' '.join(LIVE)}`" in asked.stderr
     for name in ("ann", "bob"):
         gaelp("approvals", "approve", row["action"], "--key", keys / f"{name}.key", "--reason", "the plan", *LIVE)
     assert gaelp(*DAY, "50", *LIVE).exit_code == 0

@@ -18,7 +18,8 @@ EVIL = "http://evil.example"
 
 
 def test_a_form_says_in_words_what_is_wrong_and_shows_no_pattern(monkeypatch):
-    monkeypatch.setitem(validation._VALIDATOR.VALIDATORS, "pattern", None)  # put back afterwards
+    checks = validation._VALIDATOR.VALIDATORS
+    monkeypatch.setitem(checks, "pattern", checks["pattern"])  # restored afterwards
     explain_patterns()
     fields = {"verdict": {"type": "string", "pattern": "^f866c54d", ERROR_MESSAGE: "not the code"}}
     schema = {"type": "object", "properties": fields | {"other": {"type": "string", "pattern": "^a$"}}}
