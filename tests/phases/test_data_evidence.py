@@ -82,6 +82,15 @@ def test_a_run_that_stored_nothing_proves_nothing(judged, tmp_path, make_result)
     assert data.metrics == {"checked_rows": 0.0, "failed_expectations": 2.0, "budget_breaches": 0.0}
 
 
+def test_what_a_real_run_stores_keeps_every_expectation(whole, tmp_path):
+    folder = whole.folder
+    store = DuckDbStore(whole.place.folder / "home" / "episodes")
+    data = check_stored_data(store, folder, now=whole.result.verdict.judged_at)
+    failures = [(each.expectation, each.columns, each.observed) for part in data.checked for each in part.failed]
+    assert (failures, data.budget_breaches) == ([], 0)
+    assert data.metrics["checked_rows"] > 16 * 24
+
+
 def test_a_gate_that_does_not_ask_gets_no_check(make_result, place):
     gate = make_result("r").verdict.gate
     other = Gate(
