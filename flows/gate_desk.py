@@ -17,6 +17,7 @@ from gaelp.errors import BadInput, WaitingForPerson
 from gaelp.gates import Verdict, as_rows
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.gates.decisions import CODE_LENGTH, GateChoice, GateDecision, GateQuestion, question_status
+from gaelp.gates.verdict_context import VerdictContext
 from gaelp.gates.verdict_table import decision_text
 from gaelp.phases.gate_answers import answer_problem, approvals_of_run, check_answer
 from gaelp.phases.gate_approval import GateApprovals, gate_approvals
@@ -79,7 +80,7 @@ def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:
     if as_json:
         show_json(_as_json(*history[-1]) if history else {"run_id": run, "verdict": verdict.model_dump(mode="json")})
         return
-    _show_verdict(verdict, _progress(results[-1], settings.home) if results else "")
+    _show_verdict(verdict, _context(results[-1], settings.home) if results else VerdictContext())
     if not history:
         why = "the gate refused it" if verdict.outcome == "fail" else "the run does not wait at a gate"
         show_paragraph(f"Nobody is asked: {why}.")
@@ -96,7 +97,7 @@ def _as_json(question: GateQuestion, decision: GateDecision | None) -> dict[str,
     return _plain(question) | {"decision": decision.model_dump(mode="json") if decision else None}
 
 
-def _show_verdict(verdict: Verdict, progress: str) -> None:
+def _show_verdict(verdict: Verdict, context: VerdictContext) -> None:
     rows = as_rows(verdict)
     columns = ("rule", "outcome", "value", "compared", "threshold", "sample")
     show_table(columns, [[row[column] for column in columns] for row in rows])
@@ -104,17 +105,19 @@ def _show_verdict(verdict: Verdict, progress: str) -> None:
     for row in rows:
         show_paragraph(f"{row['rule']}: {row['why']}", indent="  ")
     show_text("")
-    for line in decision_text(verdict, progress):
+    for label, text in context.stored_data:
+        show_paragraph(f"{label}: {text}", indent="  ")
+    for line in decision_text(verdict, context.progress):
         show_paragraph(line)
     if file := verdict.gate.file:
         show_text(f"rules: {file.text}")
 
 
-def _progress(result: PhaseResult, home: Path) -> str:
-    """Whether the agent is better than what it started from."""
+def _context(result: PhaseResult, home: Path) -> VerdictContext:
+    """What a person wants to know beside the verdict."""
     from gaelp.phases.declared import declaration_of  # noqa: PLC0415 - torch takes seconds that `gate list` need not spend
 
-    return declaration_of(result.phase).context(result, home).progress
+    return declaration_of(result.phase).context(result, home)
 
 
 def decide(

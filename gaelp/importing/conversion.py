@@ -19,7 +19,7 @@ from gaelp.importing.text_rows import LineFault
 from gaelp.importing.times import TIME_FORMS, TimeReader, time_zone
 from gaelp.storage.schema import TABLES, TableName
 
-__all__ = ["Conversion", "Converted", "FileRows"]
+__all__ = ["Converted", "FileRows", "RowConversion"]
 
 AUCTION_MICROS_MAX = 10**12
 _MICROS_MAX = 2**53  # what a float holds exactly
@@ -56,7 +56,7 @@ class Converted:
 
 
 @dataclass(slots=True)
-class Conversion:
+class RowConversion:
     """Some rows of a file on their way to a table, collecting what is wrong with them.
 
     `constants` are values of all rows for columns that the mapping does not give; `zone` replaces the mapping's.
