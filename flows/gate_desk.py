@@ -24,6 +24,7 @@ from gaelp.gates.decisions import (
     question_status,
     rejection_text,
 )
+from gaelp.gates.verdict_context import VerdictContext
 from gaelp.gates.verdict_table import decision_text
 from gaelp.phases.declared import declaration_of
 from gaelp.phases.gate_answers import answer_problem, approvals_of_run, check_answer
@@ -87,7 +88,7 @@ def show_gate(settings: Settings, run: str, *, as_json: bool) -> None:
     if as_json:
         show_json(_as_json(*history[-1]) if history else {"run_id": run, "verdict": verdict.model_dump(mode="json")})
         return
-    _show_verdict(verdict, _progress(results[-1], settings.home) if results else "")
+    _show_verdict(verdict, _context(results[-1], settings.home) if results else VerdictContext())
     if not history:
         why = "the gate refused it" if verdict.outcome == "fail" else "the run does not wait at a gate"
         show_paragraph(f"Nobody is asked: {why}.")
@@ -104,7 +105,7 @@ def _as_json(question: GateQuestion, decision: GateDecision | None) -> dict[str,
     return _plain(question) | {"decision": decision.model_dump(mode="json") if decision else None}
 
 
-def _show_verdict(verdict: Verdict, progress: str) -> None:
+def _show_verdict(verdict: Verdict, context: VerdictContext) -> None:
     rows = as_rows(verdict)
     columns = ("rule", "outcome", "value", "compared", "threshold", "sample")
     show_table(columns, [[row[column] for column in columns] for row in rows])
@@ -112,15 +113,17 @@ def _show_verdict(verdict: Verdict, progress: str) -> None:
     for row in rows:
         show_paragraph(f"{row['rule']}: {row['why']}", indent="  ")
     show_text("")
-    for line in decision_text(verdict, progress):
+    for label, text in context.stored_data:
+        show_paragraph(f"{label}: {text}", indent="  ")
+    for line in decision_text(verdict, context.progress):
         show_paragraph(line)
     if file := verdict.gate.file:
         show_text(f"rules: {file.text}")
 
 
-def _progress(result: PhaseResult, home: Path) -> str:
-    """Whether the agent is better than what it started from."""
-    return declaration_of(result.phase).context(result, home).progress
+def _context(result: PhaseResult, home: Path) -> VerdictContext:
+    """What a person wants to know beside the verdict."""
+    return declaration_of(result.phase).context(result, home)
 
 
 def decide(

@@ -38,6 +38,7 @@ class VerdictContext(Frozen):
     """Read from the records of a run, for display only: no rule looks at it."""
 
     facts: tuple[tuple[str, str], ...] = ()  # a label and its text
+    stored_data: tuple[tuple[str, str], ...] = ()  # what the checks of stored rows say, with failing rows
     progress: str = ""  # whether the agent is better than what it started from
     bidders: tuple[ComparedBidder, ...] = ()
     curve: LearningCurve | None = None

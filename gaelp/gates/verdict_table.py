@@ -66,6 +66,7 @@ def as_markdown(
         *_head(verdict, context),
         *_section("What was judged", _facts(verdict, context)),
         *_section("Rules", _rules(verdict, rules_plot)),
+        *_section("Stored data", [f"- {plain_text(label)}: {plain_text(text)}" for label, text in context.stored_data]),
         *_section("Bidders that played the same episodes", _bidders(context)),
         *_section("Learning curve", _curve(context.curve, curve_plot)),
         *_section("Record", _record(verdict)),

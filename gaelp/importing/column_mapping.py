@@ -15,7 +15,7 @@ from pydantic import (
 
 from gaelp.config.base import Frozen
 from gaelp.config.names import Text
-from gaelp.importing.figures import Decimal
+from gaelp.importing.figures import DecimalMark
 from gaelp.storage.schema import TABLES, TableName
 
 __all__ = ["MICROS_PER_UNIT", "ColumnSource", "ImportMapping", "Unit"]
@@ -74,7 +74,7 @@ class ImportMapping(_WrittenShort):
     table: TableName
     columns: dict[str, Annotated[ColumnSource, BeforeValidator(_expand)]] = Field(min_length=1)
     delimiter: Literal[",", ";", "\t", "|", " "] | None = Field(default=None, description="none: found by the header")
-    decimal: Decimal | None = Field(default=None, description="none: plain numbers; else figures as reports print them")
+    decimal: DecimalMark | None = Field(default=None, description="none: plain numbers; else as reports print them")
     time_zone: Text = "UTC"  # of times without a zone
     names: tuple[str, ...] = Field(default=(), description="of the columns, where the file has no header")
     quoted: bool = True

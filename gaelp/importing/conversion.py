@@ -19,7 +19,7 @@ from gaelp.importing.text_rows import LineFault
 from gaelp.importing.times import TIME_FORMS, TimeReader, time_zone
 from gaelp.storage.schema import TABLES, TableName
 
-__all__ = ["Conversion", "Converted", "FileRows"]
+__all__ = ["Converted", "FileRows", "RowConversion"]
 
 AUCTION_MICROS_MAX = 10**12
 _MICROS_MAX = 2**53  # what a float holds exactly
@@ -56,7 +56,7 @@ class Converted:
 
 
 @dataclass(slots=True)
-class Conversion:
+class RowConversion:
     """Some rows of a file on their way to a table, collecting what is wrong with them.
 
     `constants` are values of all rows for columns that the mapping does not give; `zone` replaces the mapping's.
@@ -163,7 +163,11 @@ class Conversion:
         self._refuse(source, given & np.isnan(units), f"not a number; allowed: {form}")
         self._refuse(source, (given | needed) & ~fits, f"allowed: a whole number of micros from {least:,} to {most:,}")
         wrong = given & ~fits
-        if source.micros == 1 and wrong.sum() > given.sum() / 2 and _in_currency(self._shown(source, wrong.argmax())):
+        if (
+            source.micros == 1
+            and wrong.sum() > given.sum() / 2
+            and _in_currency(self._shown(source, int(wrong.argmax())))
+        ):
             self.hints.append(
                 f"Column {source.column}: prices are whole micros: multiply currency units by 1,000,000"
                 " (a CPM by 1,000)."
@@ -204,7 +208,7 @@ class Conversion:
         if column.name == "account":
             named = text.fillna("").str.fullmatch(_ACCOUNT).to_numpy(bool)
             self._refuse(source, ~named & ~empty, "allowed: up to 64 letters, digits and . : - _")
-        return np.where(empty, None, text.to_numpy(object))
+        return np.asarray(text.to_numpy(object, na_value=None), object)
 
     def _check_auction(self, target: str) -> None:
         """Apply the rules between this column of an auction and those converted before it."""

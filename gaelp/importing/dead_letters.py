@@ -28,7 +28,9 @@ class DeadLetters:
     def add(self, file_name: str, rows: Iterable[BadRow]) -> None:
         """Append these rows of a file."""
         for row in rows:
-            self._writer().writerow((file_name, row.line, row.reason, _shown(row.text)))
+            csv.writer(self._opened(), lineterminator="\n").writerow(
+                (file_name, row.line, row.reason, _shown(row.text))
+            )
             self.rows += 1
 
     def close(self) -> None:
@@ -36,13 +38,13 @@ class DeadLetters:
         if self._file is not None:
             self._file.close()
 
-    def _writer(self):  # type: ignore[no-untyped-def]
+    def _opened(self) -> TextIO:
         if self._file is None:
             make_private_folder(self.path.parent)
             handle = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
             self._file = os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="")
             csv.writer(self._file, lineterminator="\n").writerow(("file", "line", "reason", "text"))
-        return csv.writer(self._file, lineterminator="\n")
+        return self._file
 
 
 @contextmanager

@@ -9,9 +9,9 @@ import pandas as pd
 
 from gaelp.arrays import Bools, Floats
 
-__all__ = ["Decimal", "decimal_mark", "figures_of", "numbers_of"]
+__all__ = ["DecimalMark", "decimal_mark", "figures_of", "numbers_of"]
 
-Decimal = Literal[".", ","]
+DecimalMark = Literal[".", ","]
 
 _NO_FIGURE = frozenset({"", "-", "--", "—", "–", "n/a", "na", "null", "none"})
 _BOUND = re.compile(r"[<>]\s*[\d.,]+\s*%?")  # such as "< 10%": no figure either
@@ -24,12 +24,12 @@ def _pattern(thousands: str, decimal: str) -> re.Pattern[str]:
     return re.compile(rf"{_SIGN}?\s*(?P<figure>[-+]?{whole}(?:{decimal}\d+)?)\s*(?:{_SIGN}|(?P<percent>%))?")
 
 
-_PATTERNS: dict[Decimal, re.Pattern[str]] = {".": _pattern(",", r"\."), ",": _pattern(".", ",")}
+_PATTERNS: dict[DecimalMark, re.Pattern[str]] = {".": _pattern(",", r"\."), ",": _pattern(".", ",")}
 _COMMA = re.compile(r"\D*\d+(?:\.\d{3})*,\d{1,2}\D*|\D*\d{1,3}(?:\.\d{3})+,\d+\D*")
 _POINT = re.compile(r"\D*\d+(?:,\d{3})*\.\d{1,2}\D*|\D*\d{1,3}(?:,\d{3})+\.\d+\D*")
 
 
-def decimal_mark(fields: Iterable[str]) -> Decimal:
+def decimal_mark(fields: Iterable[str]) -> DecimalMark:
     """The decimal mark that most of these fields show; a point where none shows any."""
     commas = points = 0
     for field in fields:
@@ -47,7 +47,7 @@ def numbers_of(column: pd.Series) -> tuple[Floats, Bools]:
     return values, (text != "").to_numpy(bool)
 
 
-def figures_of(column: pd.Series, decimal: Decimal) -> tuple[Floats, Bools]:
+def figures_of(column: pd.Series, decimal: DecimalMark) -> tuple[Floats, Bools]:
     """Figures of a report as floats (NaN where unreadable), and where one was given; 5% is 0.05."""
     if column.dtype.kind in "biuf":
         return numbers_of(column)
@@ -58,7 +58,7 @@ def figures_of(column: pd.Series, decimal: Decimal) -> tuple[Floats, Bools]:
     return values[codes], given[codes]
 
 
-def _figure(text: str, decimal: Decimal) -> float:
+def _figure(text: str, decimal: DecimalMark) -> float:
     match = _PATTERNS[decimal].fullmatch(text)
     if match is None:
         return np.nan

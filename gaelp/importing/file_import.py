@@ -22,7 +22,7 @@ from gaelp.config.field_types import Instant
 from gaelp.config.private_files import make_private_folder
 from gaelp.errors import DataError
 from gaelp.importing.bad_rows import BadRowTally
-from gaelp.importing.conversion import Conversion, Converted, FileRows
+from gaelp.importing.conversion import Converted, FileRows, RowConversion
 from gaelp.importing.dead_letters import DeadLetters, dead_letters
 from gaelp.importing.redaction import IDENTIFIERS, TRUSTED_TEXT, redact_table, redact_text
 from gaelp.importing.row_source import RowSource
@@ -184,7 +184,7 @@ def _stage(
     schema = TABLES[source.mapping.table].columns
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for rows in source.rows():
-            converted = Conversion(rows, source.mapping, constants, zone).run()
+            converted = RowConversion(rows, source.mapping, constants, zone).run()
             staged.tally.add(converted.check)
             staged.hints |= dict.fromkeys(converted.hints)
             letters.add(source.name, converted.check.bad_rows(rows.text_of))

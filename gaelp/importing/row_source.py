@@ -151,7 +151,7 @@ def _layout(lines: Sequence[str], mapping: ImportMapping | None) -> _Layout:
         return matches, -place[0]
 
     if mapping is not None and mapping.delimiter is not None and not mapping.has_totals:
-        number, delimiter = within[0], mapping.delimiter  # a plain table: its first line is the header
+        number, delimiter = within[0], str(mapping.delimiter)  # a plain table: its first line is the header
     else:
         number, delimiter = max(((number, mark) for number in within for mark in delimiters), key=score)
     header = [name.strip() for name in _split(lines[number], delimiter)]
@@ -159,7 +159,10 @@ def _layout(lines: Sequence[str], mapping: ImportMapping | None) -> _Layout:
 
 
 def _split(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line], delimiter=delimiter), [])
+    """The fields of a line; none where it is no row, for then it is no header either."""
+    with suppress(csv.Error):
+        return next(csv.reader([line], delimiter=delimiter), [])
+    return []
 
 
 def _text_source(path: Path, mapping: ImportMapping, layout: _Layout) -> RowSource:
@@ -221,7 +224,7 @@ def _totals(rows: TextRows, frame: pd.DataFrame, mapping: ImportMapping) -> Bool
     keys = [mapping.columns[name].column for name in ("at", "campaign", "keyword") if name in mapping.columns]
     present = [key for key in keys if key in frame]
     nameless = (frame[present] == "").all(axis=1).to_numpy(bool) if len(present) > 1 else np.zeros(len(frame), bool)
-    return named | nameless
+    return np.asarray(named | nameless)
 
 
 def _typed_rows(frame: pd.DataFrame, columns: LogColumns, first_line: int) -> FileRows:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TextIO, cast
+from typing import BinaryIO, NamedTuple, TextIO, cast
 
 import numpy as np
 
@@ -108,8 +108,10 @@ def text_rows(
         lines = _Lines(file)
         for _ in range(skip_lines):
             next(lines, None)
-        quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-        reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=quoted)
+        if quoted:
+            reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        else:
+            reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
         rows = _rows(reader, lines, width, delimiter)
         while some := list(islice(rows, rows_at_once)):
             faults = {position: row[3] for position, row in enumerate(some) if row[3] is not None}
@@ -213,8 +215,8 @@ def _text(path: Path) -> Iterator[TextIO]:
     with path.open("rb") as start:
         is_gzip = start.read(2) == _GZIP
     try:
-        with cast("TextIO", gzip.open(path) if is_gzip else path.open("rb")) as raw:
+        with cast("BinaryIO", gzip.open(path) if is_gzip else path.open("rb")) as raw:
             # Bytes that are not UTF-8 become surrogates: their line is refused, not the file.
-            yield TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")  # type: ignore[arg-type]
+            yield TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise DataError(f"{path.name} cannot be unpacked: {problem}. It may be cut short: copy it again.") from None

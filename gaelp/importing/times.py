@@ -102,7 +102,8 @@ def _hours_of_day(column: pd.Series) -> npt.NDArray[np.timedelta64]:
     hours = (
         column.astype("string").fillna("").map({text: hour(text) for text in column.astype("string").dropna().unique()})
     )
-    return (pd.to_numeric(hours, errors="coerce").to_numpy(np.float64, na_value=np.nan) * 3600).astype("timedelta64[s]")
+    seconds = 3600 * pd.to_numeric(hours, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    return np.asarray(seconds).astype("timedelta64[s]")
 
 
 def _from_datetimes(column: pd.Series) -> tuple[Moments, Bools]:
@@ -137,4 +138,4 @@ def _from_compact(text: pd.Series) -> Moments:
 def _micros(moments: pd.Series) -> Moments:
     if isinstance(moments.dtype, pd.DatetimeTZDtype):
         moments = moments.dt.tz_convert("UTC").dt.tz_localize(None)
-    return moments.to_numpy("datetime64[us]")
+    return np.asarray(moments.to_numpy("datetime64[us]"))

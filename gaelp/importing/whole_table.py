@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from gaelp.importing.bad_rows import BadRow, BadRows, BadRowTally
-from gaelp.importing.conversion import Conversion
+from gaelp.importing.conversion import RowConversion
 from gaelp.importing.header import LogColumns
 from gaelp.importing.row_source import RowSource
 from gaelp.storage.schema import empty_table
@@ -36,7 +36,7 @@ def read_whole(
     tally, bad, hints = BadRowTally(source.name), list[BadRow](), dict[str, None]()
     tables = [empty_table(source.mapping.table)]
     for rows in source.rows():
-        converted = Conversion(rows, source.mapping, _CONSTANTS, zone).run()
+        converted = RowConversion(rows, source.mapping, _CONSTANTS, zone).run()
         tally.add(converted.check)
         bad += converted.check.bad_rows(rows.text_of) if skip_bad_rows else []
         hints |= dict.fromkeys(converted.hints)

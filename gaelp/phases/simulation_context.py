@@ -30,7 +30,8 @@ def simulation_context(result: PhaseResult, home: Path) -> VerdictContext:
         details = SimulationResult.model_validate_json(folder.details.read_bytes())
         begun = json.loads(folder.identity.read_text(encoding="utf-8"))
         return VerdictContext(
-            facts=tuple((_facts(folder, details, begun) | data_facts(folder)).items()),
+            facts=tuple(_facts(folder, details, begun).items()),
+            stored_data=tuple(data_facts(folder).items()),
             progress=_progress(details, begun["recipe"]["rule"]),
             bidders=_bidders(details.comparison),
             curve=_learning_curve(folder, details, begun["recipe"]["rule"]),

@@ -44,6 +44,11 @@ def test_a_mapping_is_proposed_by_the_header_of_text_and_parquet(tmp_path):
     assert guess_mapping(tmp_path / "log.parquet").columns["bid_micros"].unit == "micros"
 
 
+def test_a_first_line_of_a_million_characters_is_no_header_and_no_crash(tmp_path):
+    with pytest.raises(DataError, match="no known columns"):
+        open_file(written(tmp_path, '"' + "x" * 10**6 + "\n"), "mapped")
+
+
 def test_a_header_without_known_names_asks_for_a_mapping(tmp_path):
     with pytest.raises(DataError, match=r"no known columns; seen: colour, size\. Give a mapping file"):
         open_file(written(tmp_path, "colour,size\nred,1\n"), "mapped")

@@ -2,8 +2,9 @@ from datetime import timedelta
 
 import pytest
 
-from gaelp.gates import Gate, judge
+from gaelp.gates import Gate, as_markdown, judge
 from gaelp.gates.criteria import Criterion
+from gaelp.gates.verdict_context import VerdictContext
 from gaelp.phases.data_evidence import asks_for_data, check_stored_data, data_facts, with_data_evidence
 from gaelp.phases.simulation_declaration import SIMULATION
 from gaelp.storage.conformance_rows import FIRST_HOUR, episode_batch, rows_of
@@ -82,6 +83,15 @@ def test_a_run_that_stored_nothing_proves_nothing(judged, tmp_path, make_result)
     assert data.metrics == {"checked_rows": 0.0, "failed_expectations": 2.0, "budget_breaches": 0.0}
 
 
+def test_what_a_real_run_stores_keeps_every_expectation(whole, tmp_path):
+    folder = whole.folder
+    store = DuckDbStore(whole.place.folder / "home" / "episodes")
+    data = check_stored_data(store, folder, now=whole.result.verdict.judged_at)
+    failures = [(each.expectation, each.columns, each.observed) for part in data.checked for each in part.failed]
+    assert (failures, data.budget_breaches) == ([], 0)
+    assert data.metrics["checked_rows"] > 16 * 24
+
+
 def test_a_gate_that_does_not_ask_gets_no_check(make_result, place):
     gate = make_result("r").verdict.gate
     other = Gate(
@@ -95,3 +105,11 @@ def test_a_gate_that_does_not_ask_gets_no_check(make_result, place):
 
 def test_phase_1_is_judged_with_the_checks_of_its_rows():
     assert SIMULATION.with_data is with_data_evidence
+
+
+def test_the_page_of_a_verdict_names_the_failing_rows(judged):
+    result, settings = judged({**EPISODE, "reward": 7.0})
+    context = VerdictContext(stored_data=tuple(data_facts(result.folder(settings.home)).items()))
+    page = as_markdown(result.verdict, context)
+    assert "Stored data" in page
+    assert "row bad: reward=7.0" in page.replace("\\", "")
