@@ -19,6 +19,7 @@ from gaelp.storage.schema import TableName
 
 __all__ = [
     "find_files",
+    "find_times",
     "pack_table",
     "read_json",
     "read_tables",
@@ -40,6 +41,13 @@ def find_files(table: TableName, pattern: str, columns: Sequence[str] | None) ->
         raise BadInput(f"no file matches {pattern}: `FOLDER/**.parquet` matches files in a folder and all below it")
     files = [_described(table, entry, columns) for entry in sorted(matched, key=lambda entry: entry.path)]
     return tuple(file for file in files if file.rows)
+
+
+def find_times(pattern: str) -> dict[str, float]:
+    """When each file that matches was written, in seconds since 1970."""
+    return {
+        entry.path: float(entry.last_updated_in_seconds or 0) for entry in FileSystems.match([pattern])[0].metadata_list
+    }
 
 
 def _described(table: TableName, entry: object, columns: Sequence[str] | None) -> InputFile:
