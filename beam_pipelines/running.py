@@ -19,9 +19,10 @@ from beam_pipelines.sharded_job import (
     ComputeShards,
     ShardedJob,
     ShardRun,
-    finished_marks,
+    names_of_marks,
     plan_job,
     remove_other_splits,
+    unfinished_shards,
 )
 from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
@@ -31,7 +32,7 @@ __all__ = ["JobReport", "build_pipeline", "main", "run_job"]
 
 OnProgress = Callable[[int, int], None]
 
-_SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_BETWEEN_LOOKS = 1.0
 
 
 class JobReport(Frozen):
@@ -103,7 +104,7 @@ def main(job: str) -> int:
 def _run_pipeline(job: ShardedJob, run: ShardRun, options: JobOptions, for_beam: Sequence[str]) -> dict[str, int]:
     result = build_pipeline(job, run, options, for_beam).run()
     state = result.wait_until_finish()
-    missing = set(run.shards) - set(finished_marks(options.output))
+    missing = unfinished_shards(options.output, run)
     if str(state) not in ("DONE", "None") or missing:
         raise GaelpError(f"the pipeline ended as {state} and {len(missing)} shards are not finished: see its log")
     counted = result.metrics().query()["counters"]
@@ -117,10 +118,11 @@ def _watched(output: str, run: ShardRun, show: Callable[[int], None]) -> Iterato
     """Show how many shards of a run are finished while it runs, on any runner: by their marks."""
     ended = threading.Event()
 
+    began = time.time()
+
     def look() -> None:
         while not ended.wait(_SECONDS_BETWEEN_LOOKS):
-            marks = finished_marks(output)
-            show(sum(marks.get(name) == mark for name, mark in run.shards.items()))
+            show(len(set(run.shards) & names_of_marks(output, since=began)))
 
     watcher = threading.Thread(target=look, name="job-progress", daemon=True)
     watcher.start()

@@ -12,12 +12,14 @@ from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
+import pyarrow.compute as pc
 from apache_beam.metrics import Metrics
 from pydantic import Field
 
 from beam_pipelines.options import JobOptions
 from beam_pipelines.table_files import (
     find_files,
+    find_times,
     pack_table,
     read_json,
     read_tables,
@@ -37,11 +39,14 @@ __all__ = [
     "ShardRun",
     "ShardedJob",
     "finished_marks",
+    "names_of_marks",
     "plan_job",
     "remove_other_splits",
+    "unfinished_shards",
 ]
 
 DEAD = "dead_letters"
+_CLOCKS_DIFFER_S = 60.0  # between this machine and the one that keeps the files
 Tables = Mapping[str, pa.Table]
 
 
@@ -122,7 +127,23 @@ def plan_job(job: ShardedJob, options: JobOptions) -> JobPlan:
 def finished_marks(output: str) -> dict[str, str]:
     """The fingerprint of each finished shard."""
     marks = read_json(f"{output}/_done/*.json")
-    return {path.rsplit("/", 1)[-1].removesuffix(".json"): str(mark["fingerprint"]) for path, mark in marks.items()}
+    return {_name_of(path): str(mark["fingerprint"]) for path, mark in marks.items()}
+
+
+def unfinished_shards(output: str, run: ShardRun) -> list[str]:
+    """The shards of a run whose mark is missing or is of another input."""
+    marks = {name: read_json(f"{output}/_done/{name}.json") for name in run.shards}
+    return [
+        name
+        for name, documents in marks.items()
+        if [document["fingerprint"] for document in documents.values()] != [run.shards[name]]
+    ]
+
+
+def names_of_marks(output: str, since: float) -> set[str]:
+    """The shards that were finished after an instant (seconds since 1970); no mark is read."""
+    marks = find_times(f"{output}/_done/*.json")
+    return {_name_of(path) for path, modified in marks.items() if modified >= since - _CLOCKS_DIFFER_S}
 
 
 def remove_other_splits(options: JobOptions) -> None:
@@ -130,8 +151,12 @@ def remove_other_splits(options: JobOptions) -> None:
     for path, mark in read_json(f"{options.output}/_done/*.json").items():
         rows = mark["rows"]
         if mark["campaign_shards"] != options.campaign_shards and isinstance(rows, dict):
-            name = path.rsplit("/", 1)[-1].removesuffix(".json")
+            name = _name_of(path)
             remove_files([path, *(f"{options.output}/{kind}/{name}.parquet" for kind in rows)])
+
+
+def _name_of(mark: str) -> str:
+    return mark.rsplit("/", 1)[-1].removesuffix(".json")
 
 
 def _is_wanted(day: date, options: JobOptions) -> bool:
@@ -202,7 +227,7 @@ class ComputeShards(beam.PTransform):
             | "ListFiles" >> beam.ParDo(_Emit(self._run.groups))
             | "SpreadOverWorkers" >> beam.Reshuffle()
             | "ReadTables" >> beam.ParDo(_ReadTables(self._job, self._options.rows_per_table))
-            | prepare >> beam.ParDo(_Prepare(self._job, self._run, self._options.campaign_shards))
+            | prepare >> beam.ParDo(_Prepare(self._job, self._run, self._options))
         )
         shards = [(name, b"") for name in self._run.shards]
         empty = (
@@ -247,19 +272,28 @@ class _ReadTables(beam.DoFn):
 
 
 class _Prepare(beam.DoFn):
-    def __init__(self, job: ShardedJob, run: ShardRun, parts: int) -> None:
+    def __init__(self, job: ShardedJob, run: ShardRun, options: JobOptions) -> None:
         super().__init__()
-        self._job, self._parts = job, parts
+        self._job, self._parts = job, options.campaign_shards
+        self._first, self._last = options.first_day, options.last_day
         self._shards, self._days = frozenset(run.shards), frozenset(run.days) or None
 
     def process(self, element: tuple[str, str, pa.Table], *_: Any) -> Iterator[tuple[str, bytes]]:
         """A table -> its prepared tables, packed by shard."""
         name, order, rows = element
-        for kind, table in self._job.prepare(TableName(name), rows).items():
+        for kind, table in self._job.prepare(TableName(name), self._within(rows)).items():
             parts = split_into_shards(table, parts=self._parts, days=self._days, by_day=self._job.by_day)
             for shard, of_shard in parts:
                 if shard.name in self._shards:
                     yield shard.name, pack_table(kind, order, of_shard)
+
+    def _within(self, rows: pa.Table) -> pa.Table:
+        """The rows of the wanted days; jobs by day drop the others by their shard."""
+        if self._job.by_day or (self._first is None and self._last is None):
+            return rows
+        days = rows.column("at").cast(pa.date32())
+        first, last = self._first or date.min, self._last or date.max
+        return rows.filter(pc.and_(pc.greater_equal(days, first), pc.less_equal(days, last)))
 
 
 class _Finish(beam.DoFn):

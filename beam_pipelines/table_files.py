@@ -4,6 +4,7 @@ Tables travel between workers as Arrow IPC in `bytes`: a pickled slice of a tabl
 """
 
 import json
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 
@@ -19,6 +20,7 @@ from gaelp.storage.schema import TableName
 
 __all__ = [
     "find_files",
+    "find_times",
     "pack_table",
     "read_json",
     "read_tables",
@@ -40,6 +42,13 @@ def find_files(table: TableName, pattern: str, columns: Sequence[str] | None) ->
         raise BadInput(f"no file matches {pattern}: `FOLDER/**.parquet` matches files in a folder and all below it")
     files = [_described(table, entry, columns) for entry in sorted(matched, key=lambda entry: entry.path)]
     return tuple(file for file in files if file.rows)
+
+
+def find_times(pattern: str) -> dict[str, float]:
+    """When each file that matches was written, in seconds since 1970."""
+    return {
+        entry.path: float(entry.last_updated_in_seconds or 0) for entry in FileSystems.match([pattern])[0].metadata_list
+    }
 
 
 def _described(table: TableName, entry: object, columns: Sequence[str] | None) -> InputFile:
@@ -123,7 +132,7 @@ def read_whole(pattern: str) -> list[pa.Table]:
 
 def write_table(path: str, table: pa.Table) -> None:
     """Write a Parquet file that is whole once it has its name."""
-    draft = f"{path}.draft"
+    draft = _draft_of(path)
     with FileSystems.create(draft, compression_type=CompressionTypes.UNCOMPRESSED) as stream:
         pq.write_table(table, pa.PythonFile(stream, mode="w"), compression="zstd", row_group_size=250_000)
     _give_name(draft, path)
@@ -131,7 +140,7 @@ def write_table(path: str, table: pa.Table) -> None:
 
 def write_json(path: str, value: object) -> None:
     """Write a JSON file that is whole once it has its name."""
-    draft = f"{path}.draft"
+    draft = _draft_of(path)
     with FileSystems.create(draft, compression_type=CompressionTypes.UNCOMPRESSED) as stream:
         stream.write(json.dumps(value, sort_keys=True, default=str).encode())
     _give_name(draft, path)
@@ -151,6 +160,11 @@ def remove_files(paths: Sequence[str]) -> None:
     existing = [path for path in paths if FileSystems.exists(path)]
     if existing:
         FileSystems.delete(existing)
+
+
+def _draft_of(path: str) -> str:
+    """A name of its own: a runner may compute the same shard twice at the same time."""
+    return f"{path}.{uuid.uuid4().hex}.draft"
 
 
 def _give_name(draft: str, path: str) -> None:

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 import beam_pipelines.running as module
 from beam_pipelines.episode_metrics import run
 
@@ -21,6 +23,7 @@ def test_a_known_error_is_a_line_and_an_exit_code(monkeypatch, capsys, tmp_path)
     assert "no file matches" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_module_is_a_command(tmp_path):
     command = [sys.executable, "-m", "beam_pipelines.attribution", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
