@@ -9,45 +9,17 @@ from pathlib import Path
 
 import pytest
 
-# The emulator loads two DuckDB extensions; importing them puts them where DuckDB looks, below HOME. Its gRPC threads
-# use the DuckDB connection of its event loop, which hangs or crashes under concurrent writers: here they take turns.
+# The emulator loads two DuckDB extensions; importing them puts them where DuckDB looks, below HOME.
 _START = """
-import asyncio
 import faulthandler
 import sys
 
+from bqemulator.cli import main
 from duckdb_extensions import import_extension
 
 faulthandler.enable()
 import_extension("spatial")
 import_extension("avro")
-
-from bqemulator.cli import main
-from bqemulator.grpc_api.write_servicer import BigQueryWriteHandler
-from bqemulator.server import EmulatorServer
-
-start = EmulatorServer.start
-
-
-async def start_and_remember_the_loop(self):
-    BigQueryWriteHandler.loop = asyncio.get_running_loop()
-    await start(self)
-
-
-def in_the_loop(method):
-    def call(self, *args):
-        async def run():
-            async with self._ctx.engine.write_lock():
-                return method(self, *args)
-
-        return asyncio.run_coroutine_threadsafe(run(), self.loop).result()
-
-    return call
-
-
-EmulatorServer.start = start_and_remember_the_loop
-for name in ("_flush_to_target", "_handle_create_write_stream", "_handle_finalize_write_stream"):
-    setattr(BigQueryWriteHandler, name, in_the_loop(getattr(BigQueryWriteHandler, name)))
 sys.argv = ["bqemulator", "start", *sys.argv[1:]]
 main()
 """
