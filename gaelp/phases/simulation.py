@@ -56,7 +56,7 @@ __all__ = [
     "hash_agent",
     "of_attempt",
     "plan_simulation",
-    "policy_version",
+    "prepare_training",
     "run_simulation",
 ]
 

@@ -22,8 +22,8 @@ from gaelp.storage.store import EpisodeStore
 
 __all__ = ["EpisodeRecorder", "RecorderFigures", "RecorderLimits"]
 
-Batch = Mapping[TableName, pa.Table]
-MakeBatch = Callable[[], Batch]
+TableRows = Mapping[TableName, pa.Table]
+MakeRows = Callable[[], TableRows]
 
 _log = get_logger(__name__)
 
@@ -54,7 +54,7 @@ class EpisodeRecorder:
 
     def __init__(self, store: EpisodeStore, spill_folder: Path, limits: RecorderLimits | None = None) -> None:
         self._store, self._spill_folder, self._limits = store, spill_folder, limits or RecorderLimits()
-        self._queue: list[tuple[MakeBatch, int]] = []
+        self._queue: list[tuple[MakeRows, int]] = []
         self._figures = RecorderFigures()
         self._problem: Exception | None = None
         self._closing = False
@@ -62,11 +62,11 @@ class EpisodeRecorder:
         self._thread = threading.Thread(target=self._work, name="episode-recorder", daemon=True)
         self._thread.start()
 
-    def put(self, batch: Batch) -> None:
+    def put(self, batch: TableRows) -> None:
         """Queue a batch, which is stored whole; waits while the queue is full, then spills the batch to disk."""
         self.put_later(lambda: batch, sum(table.num_rows for table in batch.values()))
 
-    def put_later(self, make: MakeBatch, rows: int) -> None:
+    def put_later(self, make: MakeRows, rows: int) -> None:
         """Queue a batch of so many rows that the background thread makes, so that the producer loses no time."""
         begun = time.monotonic()
         with self._changed:
@@ -124,7 +124,7 @@ class EpisodeRecorder:
 
     def _work(self) -> None:
         while waiting := self._next():
-            batches: list[Batch] = []
+            batches: list[TableRows] = []
             try:
                 batches += [make() for make, _ in waiting]
                 appended = self._store.append(_joined(batches))
@@ -139,13 +139,13 @@ class EpisodeRecorder:
             with self._changed:
                 self._count(queued=-sum(rows for _, rows in waiting))
 
-    def _next(self) -> list[tuple[MakeBatch, int]]:
+    def _next(self) -> list[tuple[MakeRows, int]]:
         """Return the batches to write now, none at the end; the figures count them as queued until they are written."""
         with self._changed:
             self._changed.wait_for(lambda: self._closing or bool(self._queue))
             if not self._closing:
                 self._changed.wait_for(self._has_enough, self._limits.idle_seconds)
-            waiting, rows = list[tuple[MakeBatch, int]](), 0
+            waiting, rows = list[tuple[MakeRows, int]](), 0
             while self._queue and (not waiting or rows < self._limits.written_rows):
                 waiting.append(self._queue.pop(0))
                 rows += waiting[-1][1]
@@ -154,7 +154,7 @@ class EpisodeRecorder:
     def _has_enough(self) -> bool:
         return self._closing or self._figures.queued >= self._limits.written_rows
 
-    def _spill(self, batch: Batch) -> None:
+    def _spill(self, batch: TableRows) -> None:
         spill_batch(self._spill_folder, batch)
         with self._changed:
             self._count(spilled=1)
@@ -166,6 +166,6 @@ class EpisodeRecorder:
         self._changed.notify_all()
 
 
-def _joined(batches: list[Batch]) -> dict[TableName, pa.Table]:
+def _joined(batches: list[TableRows]) -> dict[TableName, pa.Table]:
     names = dict.fromkeys(name for batch in batches for name in batch)
     return {name: pa.concat_tables([batch[name] for batch in batches if name in batch]) for name in names}
