@@ -92,11 +92,11 @@ def _fill_appeal(
             for i in range(n * segments, (n + 1) * segments):
                 appeal[i] = appeal[i] ** taste
     if tired:
-        seen = exposure[first:last].reshape(-1)
+        recent = exposure[first:last].reshape(-1)
         for n in range(last - first):
             strength = np.float32(parameters[first + n].fatigue_strength)
             for i in range(n * segments, (n + 1) * segments):
-                appeal[i] /= _ONE + strength * fatigue[np.uint64(kinds[i])] * seen[i]
+                appeal[i] /= _ONE + strength * fatigue[np.uint64(kinds[i])] * recent[i]
 
 
 @compiled
