@@ -29,7 +29,7 @@ BARS = {
     "search": {("lead_over_best_rule", "lower_95"): -0.01},
     "display": {("lead_over_best_rule", "lower_95"): -0.01},
 }
-INFORMED_BARS = {("lead_over_informed_rule", "lower_95"): 0.0}  # of a run that starts from an informed rule
+INFORMED_BARS = {("lead_over_informed_rule", "lower_95"): 1e-6}  # above 0, for a run that starts from an informed rule
 MOST_SECONDS = {"ppo": 300, "sac": 900}  # of training; the other recipes have no bars
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gaelp.cli.bidder_progress import show_bidder_progress
-from gaelp.cli.comparison_table import show_comparison
+from gaelp.cli.comparison_table import show_all_comparisons, show_comparison
 from gaelp.cli.interruption import watch
 from gaelp.cli.options import ConfigOption, JsonOption, ObjectiveOption, SetOption, as_typed, with_objective
 from gaelp.cli.output import say, show_json, show_table, show_text
@@ -19,7 +19,7 @@ from gaelp.market.baselines.catalog import CATALOG
 from gaelp.market.baselines.compare import compare
 from gaelp.market.baselines.published import published_table
 from gaelp.market.baselines.tune import Search, tune
-from gaelp.market.baselines.tuned import load_tuned
+from gaelp.market.baselines.tuned import load_tuned, load_tuned_file
 from gaelp.market.baselines.tuned_target import target_file
 from gaelp.market.build import build_market, configured_personas, load_market_spec
 from gaelp.market.market import Market
@@ -44,7 +44,14 @@ def compare_rules(
             "--market", "-m", metavar="NAME|PATH", help="A market; may be repeated.", show_default="of config"
         ),
     ] = None,
-    suite: Annotated[bool, typer.Option("--all", help=f"The suite: {', '.join(_SUITE)}.", show_default=False)] = False,
+    suite: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help=f"The suite: {', '.join(_SUITE)}; each with every objective that bidders were tuned for.",
+            show_default=False,
+        ),
+    ] = False,
     episodes: Annotated[
         int | None,
         typer.Option("--episodes", help="Held-out episodes for each bidder, 2 to 1,000,000.", show_default="of config"),
@@ -68,7 +75,7 @@ def compare_rules(
     way from the constant bid to the optimum a bidder covers, **lead** its reward against that of the best rule that is
     not informed, **spent** the share of the budget it used, **p10** the reward that it misses in one episode of ten.
     Those marked *(informed)* know how hour and price relate to value. A second table shows the same in money.
-    `gaelp market list` says how each bidder bids.
+    `gaelp market list` says how each bidder bids. Several markets end with one table of all of them.
 
     - `gaelp market compare --config quick-test`
 
@@ -81,18 +88,18 @@ def compare_rules(
     The parameters come from configs/baselines/, found by `gaelp market tune` on other episodes.
     """
     settings = with_objective(prepare(config, overrides).settings, objective)
-    names = [*(markets or ()), *(_SUITE if suite else ())] or [settings.market.name]
-    comparisons = []
-    names = list(dict.fromkeys(names))
+    names = list(dict.fromkeys([*(markets or ()), *(_SUITE if suite else ())] or [settings.market.name]))
     if tuned_file and len(names) > 1:
         raise BadInput(f"--tuned: {len(names)} markets seen, 1 allowed: a file holds the bidders of one market")
-    built = [_market(name, settings) for name in names]
+    cases = [(name, _market(name, settings), objective) for name in names]
+    if suite and objective is None:
+        cases += [case for name in _SUITE for case in _other_objectives(name, settings)]
     tuned_rules = [
-        load_tuned(market, tuned_file, asked=as_typed(name, config, overrides, objective))
-        for name, market in zip(names, built, strict=True)
+        load_tuned(market, tuned_file, asked=as_typed(name, config, overrides, asked)) for name, market, asked in cases
     ]
+    comparisons = []
     with show_bidder_progress("Playing", sum(len(tuned.kinds) for tuned in tuned_rules)) as progress:
-        for market, tuned in zip(built, tuned_rules, strict=True):
+        for (_, market, _), tuned in zip(cases, tuned_rules, strict=True):
             comparison = compare(
                 market,
                 tuned.build_all(),
@@ -104,6 +111,8 @@ def compare_rules(
             comparisons.append(comparison)
             if not as_json:
                 show_comparison(comparison)
+    if len(comparisons) > 1 and not as_json:
+        show_all_comparisons(comparisons)
     if as_json:
         show_json({"comparisons": [comparison.model_dump() for comparison in comparisons]})
 
@@ -284,6 +293,14 @@ def _word(value: object) -> str:
     if value is None:
         return "?"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _other_objectives(name: str, settings: Settings) -> list[tuple[str, Market, str | None]]:
+    """A market once more for each other objective that configs/baselines has bidders for."""
+    spec, personas = load_market_spec(name), configured_personas(settings)
+    files = [load_tuned_file(file) for file in names_in("baselines") if file.startswith(f"{spec.name}-")]
+    wanted = [tuned.objective for tuned in files if tuned.market == spec.name and tuned.objective != settings.objective]
+    return [(name, build_market(spec, personas, objective), objective.text) for objective in wanted]
 
 
 def _market(name: str, settings: Settings) -> Market:

@@ -18,6 +18,7 @@ __all__ = ["DAY_HOURS", "EpisodeRows", "draw_common", "draw_price", "draw_value"
 
 DAY_HOURS = 24
 WAVE_HOUR = 7  # prices cross their mean upwards here: dearest six hours later, cheapest six hours before
+_WAVE = np.array([math.sin(2.0 * math.pi * (hour - WAVE_HOUR) / DAY_HOURS) for hour in range(DAY_HOURS)])
 _WEEK_HOURS = 168
 _VOLUME, _COMMON, _DRIFT, _RIVALS, _VALUE = 4, 5, 6, 7, 11  # random streams of this module
 _JUMP_START, _JUMP_END = 0.015, 0.06  # chance an hour that a price jump begins or ends
@@ -115,7 +116,7 @@ def draw_common(key: np.uint64, p: Record, start: int, wave: float, common_log: 
             depth = p.rivals_depth * math.exp(0.5 * random * normal(advance(state)) - 0.125 * random * random)
         shock = p.price_common_drift_sd * normal(keyed(key, _COMMON, t, 0))
         drift = shock if t == 0 else kept * drift + fresh * shock
-        diurnal = p.price_diurnal_amplitude * wave * math.sin(2.0 * math.pi * (hour - WAVE_HOUR) / DAY_HOURS)
+        diurnal = p.price_diurnal_amplitude * wave * _WAVE[hour]
         common_log[t] = diurnal + drift - depth / (1.0 + math.exp(stop_hour - hour))
 
 

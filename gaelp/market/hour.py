@@ -1,7 +1,5 @@
 """One hour of N campaigns in compiled loops: auctions, budget, clicks, delayed conversions, fatigue, prices."""
 
-import numpy as np
-
 from gaelp.arrays import Ints, Ints32
 from gaelp.market.auction import hold_auctions
 from gaelp.market.compiled import compiled
@@ -17,8 +15,9 @@ _SHORTEST_PRESENCE = 0.05
 _RATE_LOW, _RATE_HIGH = 0.01, 0.995  # win rates beyond these only bound the price
 
 
+@compiled
 def run_hour(hour: int, world: World, tables: MarketTables, state: MarketState, bid_micros: Ints) -> None:
-    """Advance every campaign by one hour, in place."""
+    """Advance every campaign by one hour, in place; one compiled call, because handing over the arrays takes time."""
     state.opportunities[:] = world.volume[hour]
     hold_auctions(hour, world, tables, state, bid_micros)
     answer(hour, world, tables, state)
@@ -27,7 +26,8 @@ def run_hour(hour: int, world: World, tables: MarketTables, state: MarketState, 
         _count_creatives(state)
     _track_prices(hour, world.start_hour_of_week, tables, state)
     if (hour + 1) % DAY_HOURS == 0:
-        np.minimum(world.daily_cap_micros, state.left_micros, out=state.day_left_micros)
+        for n in range(len(state.day_left_micros)):
+            state.day_left_micros[n] = min(world.daily_cap_micros[n], state.left_micros[n])
 
 
 @compiled
@@ -37,8 +37,9 @@ def _count_creatives(state: MarketState) -> None:
     campaigns, segments = creative.shape
     for n in range(campaigns):
         for s in range(segments):
-            total_impressions[n, s, creative[n, s]] += impressions[n, s]
-            total_clicks[n, s, creative[n, s]] += clicks[n, s]
+            if impressions[n, s] > 0:
+                total_impressions[n, s, creative[n, s]] += impressions[n, s]
+                total_clicks[n, s, creative[n, s]] += clicks[n, s]
 
 
 @compiled
@@ -52,9 +53,9 @@ def _track_prices(hour: int, start: Ints32, tables: MarketTables, state: MarketS
         hour_of_day = (start[n] + hour) % len(profile)
         to_next_hour = profile[(hour_of_day + 1) % len(profile)] - profile[hour_of_day]
         presence = pace[n] * in_market[n]
-        for s in range(segments):
+        for s in range(segments if presence >= _SHORTEST_PRESENCE else 0):
             entered = opportunities[n, s] * presence if bid_log[n, s] > 0.0 else 0.0
-            if entered >= _FEWEST_AUCTIONS and presence >= _SHORTEST_PRESENCE:
+            if entered >= _FEWEST_AUCTIONS:
                 rate = min(max(impressions[n, s] / entered, _RATE_LOW), _RATE_HIGH)
                 position = rate * (len(price_at_rate) - 2)
                 index = int(position)
@@ -62,6 +63,7 @@ def _track_prices(hour: int, start: Ints32, tables: MarketTables, state: MarketS
                 signal = bid_log[n, s] - low - (position - index) * (price_at_rate[index + 1] - low)
                 signal_log[n, s] = signal
                 level_log[n, s] = _updated_level(level_log[n, s], signal, rate)
+        for s in range(segments):
             level_log[n, s] += to_next_hour
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gaelp.arrays import Floats32, Ints, Ints32, Uints
-from gaelp.market.compiled import compiled
+from gaelp.market.compiled import compiled, inlined
 from gaelp.market.random import keyed, poisson, uniform
 from gaelp.market.spec import ReportSpec
 from gaelp.market.state import MarketState
@@ -42,6 +42,7 @@ _REPORTED = (
     "creative_impressions",
     "creative_clicks",
 )
+_BLOCK = 64  # campaigns whose arrays stay in the processor's cache
 _SAVED_AS = "reported_"
 
 
@@ -72,8 +73,10 @@ class Reports:
     def __init__(self, spec: ReportSpec, world: World, state: MarketState, price_profile_log: Floats32) -> None:
         self._lag, self._world, self._profile_log = spec.lag_hours, world, price_profile_log
         self._rows = {name: np.repeat(getattr(state, name)[None], spec.lag_hours + 1, axis=0) for name in _REPORTED}
+        self._slots = [{name: rows[slot] for name, rows in self._rows.items()} for slot in range(spec.lag_hours + 1)]
         self._excess = spec.invalid_share / (1.0 - spec.invalid_share)  # invalid clicks for each valid one
         self._no_opportunities = np.zeros_like(state.opportunities)
+        self._start_hour_of_day = world.start_hour_of_week % DAY_HOURS
         pair = state.clicks.shape
         revised = (spec.revised_after_hours if spec.invalid_share else 0, *pair)
         self._invalid = _Invalid(
@@ -83,40 +86,40 @@ class Reports:
             np.zeros(pair, np.int64),
             np.zeros(pair[0], np.int64),
         )
+        computed = (*(_Report._fields if spec.invalid_share else ()), *(("price_level_log",) if spec.lag_hours else ()))
+        self._copied = [name for name in _REPORTED if name not in computed]
         # Until the first report the price forecast follows the hour of day: slot 0 is read last, slot 1 first.
-        for slot in range(spec.lag_hours + 1):
-            self._rows["price_level_log"][slot] += self._profile_change_log(0, (slot - 1) % (spec.lag_hours + 1))
+        for slot, rows in enumerate(self._slots):
+            self._forecast(0, (slot - 1) % (spec.lag_hours + 1), state.price_level_log, rows["price_level_log"])
 
-    def _profile_change_log(self, first: int, last: int) -> Floats32:
-        """How the mean log price moves between two hours since launch, (N, 1)."""
-        start = self._world.start_hour_of_week
-        profile_log = self._profile_log
-        return np.asarray(profile_log[(start + last) % DAY_HOURS] - profile_log[(start + first) % DAY_HOURS])[:, None]
+    def _forecast(self, first: int, last: int, level_log: Floats32, out: Floats32) -> None:
+        """Move price levels as the mean log price moves between two hours since launch."""
+        hour = np.arange(DAY_HOURS)
+        change_log = self._profile_log[(hour + last) % DAY_HOURS] - self._profile_log[(hour + first) % DAY_HOURS]
+        _add_by_hour(change_log, self._start_hour_of_day, level_log, out)
 
     def file(self, hour: int, state: MarketState) -> None:
         """Take in what hour `hour` brought; it is published `lag_hours` later."""
         hours_run = hour + 1
-        slot = hours_run % (self._lag + 1)
-        for name in _REPORTED:
-            self._rows[name][slot] = getattr(state, name)
+        rows = self._slots[hours_run % (self._lag + 1)]
+        for name in self._copied:
+            rows[name][...] = getattr(state, name)
         if len(self._invalid.clicks):
-            report = _Report(*(self._rows[name][slot] for name in _Report._fields))
-            _overstate(hour, self._world.key, self._excess, self._invalid, report)
+            valid = _Report(*(getattr(state, name) for name in _Report._fields))
+            report = _Report(*(rows[name] for name in _Report._fields))
+            _overstate(hour, self._world.key, self._excess, self._invalid, valid, report)
         if not self._lag:
             return
         read_at = hours_run + self._lag
-        self._rows["price_level_log"][slot] += self._profile_change_log(hours_run, read_at)
+        self._forecast(hours_run, read_at, state.price_level_log, rows["price_level_log"])
         if read_at // DAY_HOURS > hours_run // DAY_HOURS:  # by then it is another day, of which nothing is reported
-            cap_micros, left_micros = self._world.daily_cap_micros, self._rows["left_micros"][slot]
-            np.minimum(cap_micros, left_micros, out=self._rows["day_left_micros"][slot])
+            np.minimum(self._world.daily_cap_micros, rows["left_micros"], out=rows["day_left_micros"])
 
     def visible(self, hours_run: int) -> Mapping[str, npt.NDArray[np.generic]]:
         """The arrays published by now, by their name in an observation."""
         published = hours_run - self._lag
         opportunities = self._world.volume[published - 1] if published > 0 else self._no_opportunities
-        return {name: rows[published % (self._lag + 1)] for name, rows in self._rows.items()} | {
-            "opportunities": opportunities
-        }
+        return {**self._slots[published % (self._lag + 1)], "opportunities": opportunities}
 
     def save(self) -> dict[str, npt.NDArray[np.generic]]:
         """Everything needed to continue."""
@@ -133,30 +136,65 @@ class Reports:
 
 
 @compiled
-def _overstate(hour: int, key: Uints, excess: float, invalid: _Invalid, report: _Report) -> None:
-    """Draw the invalid traffic of an hour in place of that of the hour revised now, and add all that is still open."""
-    came_clicks, came_cost, open_clicks, open_cost, day_cost = invalid
-    clicks, cost_micros, total_clicks, total_cost_micros, left_micros, day_left_micros = report
-    place = hour % len(came_clicks)
-    campaigns, segments = clicks.shape
+def _add_by_hour(change_log: Floats32, hour_of_day: Ints32, level_log: Floats32, out: Floats32) -> None:
+    """Add to the levels of each campaign the change that its hour of day at launch has."""
+    campaigns, segments = level_log.shape
     for n in range(campaigns):
-        came, still_open = 0, 0
+        change = change_log[hour_of_day[n]]
         for s in range(segments):
-            if clicks[n, s] > 0 or came_clicks[place, n, s] > 0:
-                more_clicks, more_cost = 0, 0
-                mean, draw = excess * clicks[n, s], keyed(key[n], _INVALID, hour, s)
-                if uniform(draw) > 1.0 - mean:  # never more than the chance of none, and most draws end here
-                    more_clicks = poisson(mean, draw)
-                    more_cost = int(cost_micros[n, s] * (more_clicks / clicks[n, s]))
-                open_clicks[n, s] += more_clicks - came_clicks[place, n, s]
-                open_cost[n, s] += more_cost - came_cost[place, n, s]
-                came_clicks[place, n, s], came_cost[place, n, s] = more_clicks, more_cost
-                clicks[n, s] += more_clicks
-                cost_micros[n, s] += more_cost
-                came += more_cost
-            total_clicks[n, s] += open_clicks[n, s]
-            total_cost_micros[n, s] += open_cost[n, s]
-            still_open += open_cost[n, s]
-        day_cost[n] = 0 if (hour + 1) % DAY_HOURS == 0 else day_cost[n] + came
-        left_micros[n] = max(left_micros[n] - still_open, 0)
-        day_left_micros[n] = min(max(day_left_micros[n] - day_cost[n], 0), left_micros[n])
+            out[n, s] = level_log[n, s] + change
+
+
+@compiled
+def _overstate(hour: int, key: Uints, excess: float, invalid: _Invalid, valid: _Report, report: _Report) -> None:
+    """Draw the invalid traffic of an hour in place of that of the hour revised now, and report all that is still open.
+
+    Most segments have none, so copies and sums have loops of their own, over blocks that stay in the cache.
+    """
+    place, day_ends = hour % len(invalid.clicks), (hour + 1) % DAY_HOURS == 0
+    campaigns, segments = valid.clicks.shape
+    for first in range(0, campaigns, _BLOCK):
+        last = min(first + _BLOCK, campaigns)
+        came_clicks, came_cost = invalid.clicks[place, first:last], invalid.cost_micros[place, first:last]
+        open_clicks, open_cost = invalid.open_clicks[first:last], invalid.open_cost_micros[first:last]
+        clicks, cost_micros = valid.clicks[first:last], valid.cost_micros[first:last]
+        total_clicks, total_cost_micros = valid.total_clicks[first:last], valid.total_cost_micros[first:last]
+        _copy(clicks.reshape(-1), report.clicks[first:last].reshape(-1))
+        _copy(cost_micros.reshape(-1), report.cost_micros[first:last].reshape(-1))
+        for n in range(last - first):
+            for s in range(segments):
+                if clicks[n, s] > 0 or came_clicks[n, s] > 0:
+                    more_clicks, more_cost = 0, 0
+                    mean, draw = excess * clicks[n, s], keyed(key[first + n], _INVALID, hour, s)
+                    if uniform(draw) > 1.0 - mean:  # never more than the chance of none, and most draws end here
+                        more_clicks = poisson(mean, draw)
+                        more_cost = int(cost_micros[n, s] * (more_clicks / clicks[n, s]))
+                    open_clicks[n, s] += more_clicks - came_clicks[n, s]
+                    open_cost[n, s] += more_cost - came_cost[n, s]
+                    came_clicks[n, s], came_cost[n, s] = more_clicks, more_cost
+                    report.clicks[first + n, s] += more_clicks
+                    report.cost_micros[first + n, s] += more_cost
+                    invalid.day_cost_micros[first + n] += more_cost
+        _sum(total_clicks.reshape(-1), open_clicks.reshape(-1), report.total_clicks[first:last].reshape(-1))
+        _sum(total_cost_micros.reshape(-1), open_cost.reshape(-1), report.total_cost_micros[first:last].reshape(-1))
+    for n in range(campaigns):
+        still_open = 0
+        for s in range(segments):
+            still_open += invalid.open_cost_micros[n, s]
+        if day_ends:
+            invalid.day_cost_micros[n] = 0
+        left = max(valid.left_micros[n] - still_open, 0)
+        report.left_micros[n] = left
+        report.day_left_micros[n] = min(max(valid.day_left_micros[n] - invalid.day_cost_micros[n], 0), left)
+
+
+@inlined
+def _copy(row: Ints | Ints32, out: Ints | Ints32) -> None:
+    for i in range(len(row)):
+        out[i] = row[i]
+
+
+@inlined
+def _sum(row: Ints | Ints32, more: Ints | Ints32, out: Ints | Ints32) -> None:
+    for i in range(len(row)):
+        out[i] = row[i] + more[i]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from gaelp.arrays import Floats, Floats32, Ints8, Ints32
+from gaelp.arrays import Floats, Floats32, Ints, Ints8, Ints32
 from gaelp.market.auction import BLOCK, fill_hour_states
 from gaelp.market.compiled import compiled, inlined
 from gaelp.market.random import advance, binomial, keyed, scramble, uniform, uniform_of
@@ -40,22 +40,25 @@ def answer(hour: int, world: World, tables: MarketTables, state: MarketState) ->
     for first in range(0, campaigns, BLOCK):
         last = min(first + BLOCK, campaigns)
         a, b = first * segments, last * segments
+        # Slices, because an index that might be negative keeps the compiler from vectorising.
+        shown, clicked, worth = impressions[a:b], clicks[a:b], value_micros[a:b]
+        now, base = value_now[a:b], base_rate[a:b]
         fill_hour_states(key[first:last], _CLICK, hour, segments, states)
         _fill_appeal(first, last, world.parameters, liking, tiring, appeal)
-        for i in range(b - a):
-            value_micros[a + i] = float(impressions[a + i]) * value_now[a + i] * appeal[i]
-            rate[i] = min(float(base_rate[a + i] * appeal[i]), _RATE_CEILING)
-            nobody = 1.0 - impressions[a + i] * rate[i]  # never more than the chance of no click
+        for i in range(len(shown)):
+            worth[i] = float(shown[i]) * now[i] * appeal[i]
+            rate[i] = min(float(base[i] * appeal[i]), _RATE_CEILING)
+            nobody = 1.0 - shown[i] * rate[i]  # never more than the chance of no click
             maybe[i] = uniform_of(scramble(states[i])) - nobody if rate[i] <= 0.5 else 1.0
-        for i in range(a, b):
-            clicks[i] = 0
-            if impressions[i] > 0 and maybe[i - a] > 0.0:
-                clicks[i] = binomial(impressions[i], rate[i - a], states[i - a])
-            if clicks[i] > 0:
-                n, s = i // segments, i % segments
-                chance = min(value_now[i] / (base_rate[i] * worth_micros[n]), _RATE_CEILING)
+        for i in range(len(shown)):
+            clicked[i] = 0
+            if shown[i] > 0 and maybe[i] > 0.0:
+                clicked[i] = binomial(shown[i], rate[i], states[i])
+            if clicked[i] > 0:
+                n, s = first + i // segments, i % segments
+                chance = min(now[i] / (base[i] * worth_micros[n]), _RATE_CEILING)
                 draw = keyed(key[n], _CONVERT, hour, s)
-                for _ in range(binomial(clicks[i], chance, draw)):
+                for _ in range(binomial(clicked[i], chance, draw)):
                     draw = advance(advance(draw))
                     wait = _wait_hours(delay_hours[n, s], at_once[n].delay_immediate_share, parts, draw)
                     if wait > tables.window_hours:
@@ -79,20 +82,21 @@ def _fill_appeal(
     affinity, persona, creative = liking
     fatigue, exposure, tired = tiring
     segments = persona.shape[1]
-    for n in range(first, last):
-        start = (n - first) * segments
-        for s in range(segments):
-            appeal[start + s] = affinity[persona[n, s], creative[n, s]]
-        taste = np.float32(parameters[n].creatives_affinity_strength)
-        if affinity.shape[1] == 1:
-            appeal[start : start + segments] = _ONE
-        elif taste != _ONE:
-            for s in range(segments):
-                appeal[start + s] = appeal[start + s] ** taste
-        if tired:
-            strength = np.float32(parameters[n].fatigue_strength)
-            for s in range(segments):
-                appeal[start + s] /= _ONE + strength * fatigue[persona[n, s]] * exposure[n, s]
+    kinds, served, creatives = persona[first:last].reshape(-1), creative[first:last].reshape(-1), affinity.shape[1]
+    liked = affinity.reshape(-1)
+    for i in range(len(kinds)):
+        appeal[i] = liked[np.uint64(kinds[i] * creatives + served[i])] if creatives > 1 else _ONE
+    for n in range(last - first):
+        taste = np.float32(parameters[first + n].creatives_affinity_strength)
+        if taste != _ONE and creatives > 1:
+            for i in range(n * segments, (n + 1) * segments):
+                appeal[i] = appeal[i] ** taste
+    if tired:
+        recent = exposure[first:last].reshape(-1)
+        for n in range(last - first):
+            strength = np.float32(parameters[first + n].fatigue_strength)
+            for i in range(n * segments, (n + 1) * segments):
+                appeal[i] /= _ONE + strength * fatigue[np.uint64(kinds[i])] * recent[i]
 
 
 @compiled
@@ -113,30 +117,22 @@ def _wait_hours(mean_hours: float, immediate_share: float, parts: tuple[Floats, 
 def remember(hour: int, world: World, tables: MarketTables, state: MarketState) -> None:
     """Report the conversions due, add the hour to the totals, and let exposure and open clicks fade."""
     campaigns, segments = state.impressions.shape
-    due = state.arriving[hour % len(state.arriving)]
-    conversions, pending, total_conversions = state.conversions, state.pending, state.total_conversions
-    impressions, total_impressions, clicks, total_clicks = (
-        state.impressions,
-        state.total_impressions,
-        state.clicks,
-        state.total_clicks,
+    _report_due(
+        state.arriving[hour % len(state.arriving)].reshape(-1),
+        state.conversions.reshape(-1),
+        state.pending.reshape(-1),
+        state.total_conversions.reshape(-1),
     )
-    cost_micros, total_cost_micros = state.cost_micros, state.total_cost_micros
+    _add(state.impressions.reshape(-1), state.total_impressions.reshape(-1))
+    _add(state.clicks.reshape(-1), state.total_clicks.reshape(-1))
+    _add(state.cost_micros.reshape(-1), state.total_cost_micros.reshape(-1))
+    impressions, clicks = state.impressions, state.clicks
     maturing, maturing_kept, parts = state.maturing_clicks, world.maturing_kept, state.maturing_parts
     exposure, exposure_kept, audience = state.exposure, world.exposure_kept, world.audience
     parameters = world.parameters
     for n in range(campaigns):
         open_share = np.float32(1.0 - parameters[n].delay_immediate_share)
         kept = exposure_kept[n]
-        for s in range(segments):
-            conversions[n, s] = due[n, s]
-            pending[n, s] -= due[n, s]
-            total_conversions[n, s] += due[n, s]
-            due[n, s] = 0
-        for s in range(segments):
-            total_impressions[n, s] += impressions[n, s]
-            total_clicks[n, s] += clicks[n, s]
-            total_cost_micros[n, s] += cost_micros[n, s]
         if parts.shape[1] == 0:
             for s in range(segments):
                 opened = np.float32(maturing[n, s] + float(clicks[n, s]) * float(open_share))
@@ -151,3 +147,21 @@ def remember(hour: int, world: World, tables: MarketTables, state: MarketState) 
         for s in range(segments):
             faded = exposure[n, s] * kept
             exposure[n, s] = float(faded) + float(impressions[n, s]) / float(audience[n, s])
+
+
+@inlined
+def _report_due(due: npt.NDArray[np.int16], conversions: Ints32, pending: Ints32, total_conversions: Ints32) -> None:
+    """Move the conversions due now from pending to reported; all rows are flat."""
+    for i in range(len(due)):
+        conversions[i] = due[i]
+        pending[i] -= due[i]
+        total_conversions[i] += due[i]
+    for i in range(len(due)):
+        due[i] = 0
+
+
+@inlined
+def _add(row: Ints | Ints32, total: Ints | Ints32) -> None:
+    """Add an hour to the totals; both rows are flat."""
+    for i in range(len(row)):
+        total[i] += row[i]

@@ -110,6 +110,17 @@ def test_an_objective_without_tuned_bidders_is_told_how_and_a_wrong_one_what_is_
     assert "allowed: value, profit" in wrong.stderr
 
 
+def test_all_compares_every_objective_that_bidders_were_tuned_for_and_ends_with_one_table(gaelp):
+    result = gaelp("market", "compare", "--all", "--episodes", 2)
+    assert result.exit_code == 0, result.stderr
+    _, table = result.stdout.split("All markets and objectives\n")
+    pairs = {tuple(line.split()[:2]) for line in table.splitlines()[2:] if line}
+    assert pairs == {(name, "value") for name in ("calm", "cal", "cal-first", "signals", "search", "display")} | {
+        ("cal", "profit"), ("cal", "roas-4"), ("search", "profit"), ("display", "profit")
+    }  # fmt: skip
+    assert len([line for line in table.splitlines() if line.startswith("search  ")]) == 2 * len(CATALOG)
+
+
 def test_one_file_of_tuned_bidders_is_for_one_market(gaelp):
     result = gaelp("market", "compare", "--all", "--tuned", "tuned.yaml")
     assert result.exit_code == 2

@@ -6,8 +6,6 @@ the same settings and a learning rate that falls to zero, without which the last
 both libraries are slower and less steady. The last policy is judged, none being picked. Random actions get about 22.
 """
 
-import statistics
-
 import pytest
 import torch
 
@@ -17,6 +15,7 @@ from gaelp.agents.networks import NetworkSpec
 from gaelp.agents.schedules import LinearSchedule
 from gaelp.experience.collect import Collector, open_env
 
+JUDGING_SEEDS = (3_101_800, 58_256_312, 739_912_627, 796_512_986, 1_549_125_363)  # no setting was chosen on them
 ROWS = 8
 POLE = Spaces(observation_size=4, actions=DiscreteActions(2), rows=ROWS)
 CONFIG = A2cConfig(network=NetworkSpec(activation="tanh"), learning_rate=LinearSchedule(start=7e-4, end=0.0))
@@ -58,6 +57,6 @@ def test_a_short_run_balances_the_pole_for_a_while():
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_the_median_of_three_seeds_meets_the_reference_in_the_reference_steps():
-    returns = [mean_return(trained(steps=500_000, seed=seed)) for seed in (1, 2, 3)]
-    assert statistics.median(returns) >= 475, returns
+def test_most_of_five_seeds_meet_the_reference_in_the_reference_steps():
+    returns = [mean_return(trained(steps=500_000, seed=seed)) for seed in JUDGING_SEEDS]
+    assert sum(mean >= 475 for mean in returns) >= 3, returns

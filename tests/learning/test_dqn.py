@@ -6,8 +6,6 @@ and ends near 500 and -77. The bars are 475 and -100 within 1.5 times those step
 -500.
 """
 
-import statistics
-
 import pytest
 import torch
 
@@ -15,6 +13,7 @@ from gaelp.agents.dqn import DqnConfig, build_dqn
 from gaelp.agents.learner import DiscreteActions, Spaces
 from gaelp.experience.collect import Collector, open_env
 
+JUDGING_SEEDS = (3_101_800, 58_256_312, 739_912_627, 796_512_986, 1_549_125_363)  # no setting was chosen on them
 ROWS = 8
 SPACES = {
     "CartPole-v1": Spaces(observation_size=4, actions=DiscreteActions(2), rows=ROWS),
@@ -60,6 +59,6 @@ def test_a_short_run_balances_the_pole_for_a_while():
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("env_id", "steps", "bar"), [("CartPole-v1", 40_000, 475), ("Acrobot-v1", 50_000, -100)])
-def test_the_median_of_three_seeds_meets_the_reference_in_fewer_steps_than_the_reference(env_id, steps, bar):
-    returns = [mean_return(trained(env_id, steps=steps, seed=seed), env_id) for seed in (1, 2, 3)]
-    assert statistics.median(returns) >= bar, returns
+def test_most_of_five_seeds_meet_the_reference_in_fewer_steps_than_the_reference(env_id, steps, bar):
+    returns = [mean_return(trained(env_id, steps=steps, seed=seed), env_id) for seed in JUDGING_SEEDS]
+    assert sum(mean >= bar for mean in returns) >= 3, returns

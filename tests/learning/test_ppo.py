@@ -8,7 +8,6 @@ of noise that depends on the state. The last policy is judged, none being picked
 -1,200.
 """
 
-import statistics
 from typing import NamedTuple
 
 import pytest
@@ -18,6 +17,8 @@ from gaelp.agents.learner import BoxActions, DiscreteActions, Spaces
 from gaelp.agents.ppo import PpoConfig, build_ppo
 from gaelp.agents.schedules import ConstantSchedule, LinearSchedule
 from gaelp.experience.collect import Collector, open_env
+
+JUDGING_SEEDS = (3_101_800, 58_256_312, 739_912_627, 796_512_986, 1_549_125_363)  # no setting was chosen on them
 
 
 class Task(NamedTuple):
@@ -98,6 +99,6 @@ def test_a_short_run_learns_most_of_it(name, steps, at_first, bar):
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("name", "steps", "bar"), [("pole", 50_000, 475), ("pendulum", 50_000, -200)])
-def test_the_median_of_three_seeds_meets_the_reference_in_half_the_reference_steps(name, steps, bar):
-    returns = [mean_return(trained(TASKS[name], steps=steps, seed=seed), TASKS[name]) for seed in (1, 2, 3)]
-    assert statistics.median(returns) >= bar, returns
+def test_most_of_five_seeds_meet_the_reference_in_half_the_reference_steps(name, steps, bar):
+    returns = [mean_return(trained(TASKS[name], steps=steps, seed=seed), TASKS[name]) for seed in JUDGING_SEEDS]
+    assert sum(mean >= bar for mean in returns) >= 3, returns

@@ -2,12 +2,11 @@
 
 rl-zoo trains QR-DQN on CartPole-v1 for 50,000 steps (10 quantiles) and on Acrobot-v1 for 100,000 (25 quantiles;
 hyperparams/qrdqn.yml, two layers of 256) and ends near 500 and -69. The bars are 475 and -100 within 1.5 times those
-steps; here they are met in 50,000 each with 8 rows, by the last policy, none being picked: on CartPole with rl-zoo's
-own settings, on Acrobot with the default ones. Slow targets did not do on CartPole: of three seeds one or two ended at
-500, others near 100, and which of them depended on the processor. Random actions get about 22 and -500.
+steps; at least three of five seeds have to meet them in 50,000 each with 8 rows, by the last policy, none being picked:
+on CartPole with rl-zoo's own settings, on Acrobot with the default ones. The settings were chosen on seeds 1, 2 and 3,
+which do not judge. Slow targets did not do on CartPole: of those three one or two ended at 500, others near 100, and
+which of them depended on the processor. Random actions get about 22 and -500.
 """
-
-import statistics
 
 import pytest
 import torch
@@ -18,6 +17,7 @@ from gaelp.agents.qr_dqn import QrDqnConfig, build_qr_dqn
 from gaelp.agents.schedules import ConstantSchedule, LinearSchedule
 from gaelp.experience.collect import Collector, open_env
 
+JUDGING_SEEDS = (3_101_800, 58_256_312, 739_912_627, 796_512_986, 1_549_125_363)  # no setting was chosen on them
 ROWS = 8
 SPACES = {
     "CartPole-v1": Spaces(observation_size=4, actions=DiscreteActions(2), rows=ROWS),
@@ -82,7 +82,7 @@ def test_a_short_run_balances_the_pole_for_a_while():
     ("env_id", "config", "steps", "bar"),
     [("CartPole-v1", AS_IN_RL_ZOO, 50_000, 475), ("Acrobot-v1", USUAL, 50_000, -100)],
 )
-def test_the_median_of_three_seeds_meets_the_reference_in_no_more_steps_than_the_reference(env_id, config, steps, bar):
-    learners = (trained(env_id, steps=steps, seed=seed, config=config) for seed in (1, 2, 3))
+def test_most_of_five_seeds_meet_the_reference_in_no_more_steps_than_the_reference(env_id, config, steps, bar):
+    learners = (trained(env_id, steps=steps, seed=seed, config=config) for seed in JUDGING_SEEDS)
     returns = [mean_return(learner, env_id) for learner in learners]
-    assert statistics.median(returns) >= bar, returns
+    assert sum(mean >= bar for mean in returns) >= 3, returns

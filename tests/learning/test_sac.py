@@ -20,6 +20,9 @@ PENDULUM = Spaces(observation_size=3, actions=BoxActions(1), rows=1)
 CONFIG = SacConfig(network=NetworkSpec(hidden=(64, 64)), learning_rate=ConstantSchedule(start=1e-3))
 
 
+JUDGING_SEEDS = (3_101_800, 58_256_312, 739_912_627, 796_512_986, 1_549_125_363)  # no setting was chosen on them
+
+
 @pytest.fixture(autouse=True)
 def one_thread():
     before = torch.get_num_threads()
@@ -54,6 +57,6 @@ def test_a_short_run_swings_the_pendulum_up():
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_the_median_of_three_seeds_meets_the_reference_in_half_the_reference_steps():
-    returns = [mean_return(trained(steps=10_000, seed=seed)) for seed in (0, 1, 2)]
-    assert statistics.median(returns) >= -200, returns
+def test_most_of_five_seeds_meet_the_reference_in_half_the_reference_steps():
+    returns = [mean_return(trained(steps=10_000, seed=seed)) for seed in JUDGING_SEEDS]
+    assert sum(mean >= -200 for mean in returns) >= 3, returns

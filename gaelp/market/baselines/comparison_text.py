@@ -5,8 +5,10 @@ from gaelp.market.baselines.compare import CampaignMoney, Comparison, Estimate, 
 from gaelp.money import MICROS_PER_UNIT
 
 __all__ = [
+    "ALL_COLUMNS",
     "COMPARISON_COLUMNS",
     "MONEY_COLUMNS",
+    "all_rows",
     "comparison_meaning",
     "comparison_rows",
     "comparison_title",
@@ -16,6 +18,7 @@ __all__ = [
 
 COMPARISON_COLUMNS = ("bidder", "reward", "headroom", "lead %", "spent", "p10")  # a row has to fit into 80 characters
 MONEY_COLUMNS = ("bidder", "spend", "of budget", "value", "ROAS", "CPA", "profit")  # means of a campaign
+ALL_COLUMNS = ("market", "objective", "bidder", "reward", "spent", "ROI")
 
 
 def comparison_title(comparison: Comparison) -> str:
@@ -28,6 +31,21 @@ def comparison_title(comparison: Comparison) -> str:
 def comparison_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
     """One row for each bidder, all on the same held-out episodes."""
     return tuple(_row(result) for result in comparison.results)
+
+
+def all_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
+    """One row for each bidder, for a table of several markets and objectives."""
+    return tuple(
+        (
+            comparison.market,
+            comparison.objective.key,
+            result.policy,
+            _with_interval(result.reward, 3),
+            f"{result.budget_used:.1%}",
+            "-" if result.money is None or result.money.roas is None else f"{result.money.roas - 1:+.0%}",
+        )
+        for result in comparison.results
+    )
 
 
 def money_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:

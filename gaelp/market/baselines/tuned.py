@@ -20,7 +20,7 @@ from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.catalog import CATALOG, CONSTANT, Kind
 from gaelp.market.market import Market
 
-__all__ = ["FOLDER", "TunedBidder", "TunedRules", "load_tuned", "market_fingerprint", "tuned_name"]
+__all__ = ["FOLDER", "TunedBidder", "TunedRules", "load_tuned", "load_tuned_file", "market_fingerprint", "tuned_name"]
 
 FOLDER = "baselines"  # below configs/
 
@@ -108,7 +108,7 @@ def load_tuned(
             f"run `{_tune_command(asked)}` first"
         )
     source = path_or_name or name
-    tuned = load_model(TunedRules, source, FOLDER, error=DataError)
+    tuned = load_tuned_file(source)
     tuned_for, wanted = tuned.fingerprint, market_fingerprint(market)
     if tuned_for != wanted:
         raise DataError(
@@ -117,6 +117,11 @@ def load_tuned(
         )
     _check_bidders(tuned, str(source))
     return tuned
+
+
+def load_tuned_file(path_or_name: str | Path) -> TunedRules:
+    """The tuned parameters of a file, whichever market they are for."""
+    return load_model(TunedRules, path_or_name, FOLDER, error=DataError)
 
 
 def _objective_option(market: Market) -> tuple[str, ...]:

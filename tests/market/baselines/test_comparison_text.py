@@ -1,8 +1,10 @@
 from gaelp.config.objective import Objective
 from gaelp.market.baselines.compare import CampaignMoney, Comparison, Estimate, PolicyResult
 from gaelp.market.baselines.comparison_text import (
+    ALL_COLUMNS,
     COMPARISON_COLUMNS,
     MONEY_COLUMNS,
+    all_rows,
     comparison_rows,
     comparison_title,
     money_cells,
@@ -40,6 +42,9 @@ def test_a_figure_that_rounds_to_zero_has_no_minus():
     paid = comparison.model_copy(update={"results": (result.model_copy(update={"money": SPENT}),)})
     assert money_rows(paid) == (("constant", "1,200.50", "80.0%", "3,001.25", "2.50", "12.01", "1,800.75"),)
     assert len(money_rows(paid)[0]) == len(MONEY_COLUMNS)
+    assert all_rows(comparison) == (("cal", "value", "constant", "0.500 ± 0.000", "100.0%", "-"),)
+    assert all_rows(paid)[0][-1] == "+150%"
+    assert len(all_rows(paid)[0]) == len(ALL_COLUMNS)
 
 
 SPENT = CampaignMoney(
