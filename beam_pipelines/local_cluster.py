@@ -73,11 +73,12 @@ def _thread_pool() -> Iterator[str]:
 def _job_type(workers: int) -> type[BeamJob]:
     """A job that uses so many workers; the job server of Beam always uses one."""
 
-    class SpreadJob(BeamJob):  # type: ignore[misc]
+    class SpreadJob(BeamJob):
         def _invoke_runner(self) -> Any:
             runner = FnApiRunner(provision_info=self._provision_info)
             runner._num_workers = workers
-            return runner.run_via_runner_api(self._pipeline_proto, self.pipeline_options())
+            options = self.pipeline_options()  # type: ignore[no-untyped-call]
+            return runner.run_via_runner_api(self._pipeline_proto, options)
 
     return SpreadJob
 

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -59,7 +60,7 @@ def run_job(job: ShardedJob, options: JobOptions, for_beam: Sequence[str]) -> Jo
     show = _printed(job.name) if options.json_lines else _ignored
     show(done, plan.shards)
     for run in plan.runs:
-        with _watched(options.output, run, lambda finished, before=done: show(before + finished, plan.shards)):
+        with _watched(options.output, run, partial(_add, show, done, plan.shards)):
             counters.update(_run_pipeline(job, run, options, for_beam))
         done += len(run.shards)
         show(done, plan.shards)
@@ -139,6 +140,10 @@ def _printed(job: str) -> OnProgress:
         sys.stdout.flush()
 
     return show
+
+
+def _add(show: OnProgress, before: int, total: int, finished: int) -> None:
+    show(before + finished, total)
 
 
 def _ignored(_done: int, _total: int) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
-from apache_beam.metrics import Metrics
+from apache_beam.metrics.metric import Metrics
+from apache_beam.pvalue import PBegin, PCollection
 from pydantic import Field
 
 from beam_pipelines.options import JobOptions
@@ -211,14 +212,14 @@ def _groups(files: Iterable[InputFile], rows: int) -> Iterator[tuple[str, tuple[
         yield table, tuple(paths)
 
 
-class ComputeShards(beam.PTransform):
+class ComputeShards(beam.PTransform[PBegin, PCollection[str]]):
     """Pipeline -> for each shard of a run, its results as files and its mark; yields the names of finished shards."""
 
     def __init__(self, job: ShardedJob, run: ShardRun, options: JobOptions) -> None:
         super().__init__()
         self._job, self._run, self._options = job, run, options
 
-    def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
+    def expand(self, begin: PBegin) -> PCollection[str]:
         """Wire the functions of the job."""
         prepare, finish = self._job.steps
         packed = (
@@ -235,19 +236,20 @@ class ComputeShards(beam.PTransform):
             | "StartShards" >> beam.Impulse()
             | "ListShards" >> beam.ParDo(_Emit(shards)).with_output_types(tuple[str, bytes])
         )
-        return (
+        finished: PCollection[str] = (
             (packed, empty)
             | "WithEmptyShards" >> beam.Flatten()
             | "GatherByShard" >> beam.GroupByKey()
             | finish >> beam.ParDo(_Finish(self._job, self._run, self._options))
         )
+        return finished
 
 
 class _Emit(beam.DoFn):
     """Elements that are known at the start; Beam's own `Create` is no standard transform."""
 
     def __init__(self, elements: Iterable[object]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._elements = list(elements)
 
     def process(self, _: bytes, *__: Any) -> Iterator[Any]:
@@ -257,7 +259,7 @@ class _Emit(beam.DoFn):
 
 class _ReadTables(beam.DoFn):
     def __init__(self, job: ShardedJob, rows: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._columns = {each.table.value: each.columns for each in job.inputs}
         self._rows = rows
         self._read, self._files = Metrics.counter("gaelp", "rows_read"), Metrics.counter("gaelp", "files_read")
@@ -273,7 +275,7 @@ class _ReadTables(beam.DoFn):
 
 class _Prepare(beam.DoFn):
     def __init__(self, job: ShardedJob, run: ShardRun, options: JobOptions) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._job, self._parts = job, options.campaign_shards
         self._first, self._last = options.first_day, options.last_day
         self._shards, self._days = frozenset(run.shards), frozenset(run.days) or None
@@ -298,7 +300,7 @@ class _Prepare(beam.DoFn):
 
 class _Finish(beam.DoFn):
     def __init__(self, job: ShardedJob, run: ShardRun, options: JobOptions) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._job, self._marks = job, dict(run.shards)
         self._output, self._parts = options.output.rstrip("/"), options.campaign_shards
         self._written, self._dead = Metrics.counter("gaelp", "rows_written"), Metrics.counter("gaelp", "dead_letters")

@@ -318,14 +318,14 @@ def _shuffled(table: pa.Table, rng: np.random.Generator) -> pa.Table:
     return table.take(pa.array(rng.permutation(table.num_rows)))
 
 
-def _table(name: TableName, rows: int, **columns: object) -> pa.Table:
+def _table(name: TableName, rows: int, **columns: Any) -> pa.Table:
     """A stored table of these columns; a single value fills its column, and what is not given is null."""
     values = {"phase": "pilot", "source": "planted", **columns}
     arrays = []
     for field in TABLES[name].columns:
-        value = values.get(field.name)
+        value: Any = values.get(field.name)
         is_column = isinstance(value, pa.Array | pa.ChunkedArray)
-        arrays.append(value.cast(field.type) if is_column else pa.repeat(pa.scalar(value, field.type), rows))  # type: ignore[union-attr]
+        arrays.append(value.cast(field.type) if is_column else pa.repeat(pa.scalar(value, field.type), rows))
     return pa.table(arrays, schema=TABLES[name].columns)
 
 

@@ -299,10 +299,21 @@ def _onsets(
     check: BudgetCheck, verdict: RuleVerdict, rule_ids: set[str], where: tuple[str, str, date, datetime]
 ) -> Iterator[_Breach]:
     kinds = {rule.id: kind_of_rule(rule.figure) for rule in check.rules.rules}
+    account, campaign, day, at = where
     for result in verdict.results:
         if result.rule_id in rule_ids:
-            what = (kinds[result.rule_id], result.rule_id, result.decision)
-            yield _Breach(*what, *where, result.value, result.limit, result.reason)
+            yield _Breach(
+                kind=kinds[result.rule_id],
+                rule=result.rule_id,
+                decision=result.decision,
+                account=account,
+                campaign=campaign,
+                day=day,
+                at=at,
+                value=result.value,
+                limit=result.limit,
+                reason=result.reason,
+            )
 
 
 def _limits_of(check: BudgetCheck, account: str, campaign: str) -> CampaignLimits | None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
-from gaelp.arrays import Floats, Ints
+from gaelp.arrays import Bools, Floats, Ints
 from gaelp.jobs.screening import ScreenedRows, keep_valid, not_finite
 from gaelp.storage.schema import TableName
 
@@ -174,9 +174,10 @@ class _Groups:
         """The sum of each group, as whole numbers."""
         return np.add.reduceat(self._hours.column(name).to_numpy(), self._starts)
 
-    def known(self, name: str) -> np.ndarray:
+    def known(self, name: str) -> Bools:
         """Whether every row of a group knows the figure."""
-        return self.whole(f"{name}_rows") == self.whole("rows")
+        known: Bools = self.whole(f"{name}_rows") == self.whole("rows")
+        return known
 
     def total(self, name: str) -> Floats:
         """The sum of each group in its unit; NaN where unknown."""

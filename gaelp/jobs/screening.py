@@ -72,7 +72,7 @@ def not_finite(values: pa.ChunkedArray) -> pa.ChunkedArray:
 def keep_valid(name: TableName, table: pa.Table, problems: Mapping[str, pa.ChunkedArray]) -> ScreenedRows:
     """Split rows by problem: each mask marks the rows that have it, and the first problem of a row is its reason."""
     reasons = pa.nulls(table.num_rows, pa.string())
-    for reason, mask in reversed(problems.items()):
+    for reason, mask in reversed(list(problems.items())):
         reasons = pc.if_else(pc.fill_null(mask, False), pa.scalar(reason), reasons)
     invalid = pc.is_valid(reasons)
     if not pc.any(invalid).as_py():
