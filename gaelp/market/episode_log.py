@@ -59,7 +59,7 @@ def monday_before(moment: datetime) -> date:
 
 def seed_of(stored: int) -> np.uint64:
     """The seed of a stored episode: the table has whole numbers with a sign, the market has none with one."""
-    return np.array([stored], np.int64).view(np.uint64)[0]
+    return np.uint64(stored % 2**64)
 
 
 class EpisodeLog:

@@ -27,8 +27,16 @@ from gaelp.types import Phase, RunId
 
 __all__ = ["Difference", "ReplayReport", "compare_decisions", "replay_episode"]
 
-_COMPARED = ("bid_micros", "action", "budget_left_micros", "impressions", "clicks", "conversions")
-_COMPARED += ("spend_micros", "value_micros")
+_COMPARED = (
+    "bid_micros",
+    "action",
+    "budget_left_micros",
+    "impressions",
+    "clicks",
+    "conversions",
+    "spend_micros",
+    "value_micros",
+)
 
 
 class Difference(Frozen):

@@ -87,7 +87,7 @@ def _close(recorder: EpisodeRecorder) -> None:
     except GaelpError as problem:
         _log.warning("episodes are not in the store yet", problem=str(problem))
     else:
-        _log.info("episodes stored", rows=figures.stored, waited_seconds=round(figures.waited_seconds, 2))
+        _log.debug("episodes stored", rows=figures.stored, waited_seconds=round(figures.waited_seconds, 2))
 
 
 def _begun_at(folder: PhaseFolder) -> datetime:

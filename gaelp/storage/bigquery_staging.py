@@ -66,7 +66,7 @@ def load_rows(queries: BigQueryQueries, table: str, rows: pa.Table) -> None:
 def _parts(rows: pa.Table) -> Sequence[pa.RecordBatch]:
     rows = _widened(rows).combine_chunks()
     per_request = max(1, int(_REQUEST_BYTES * rows.num_rows / max(rows.nbytes, 1)))
-    return rows.to_batches(max_chunksize=per_request)
+    return list(rows.to_batches(max_chunksize=per_request))
 
 
 def _requests(stream: str, parts: Sequence[pa.RecordBatch], first: int) -> Iterator[types.AppendRowsRequest]:

@@ -13,6 +13,7 @@ Without pytest, `check_store(fresh)` raises an AssertionError that says what is 
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -94,7 +95,7 @@ def a_row_that_does_not_fit_is_named_and_nothing_is_stored(open_store: OpenStore
         for column, values, named in wrong.values():
             place = good[TableName.DECISIONS].schema.get_field_index(column)
             bad = good[TableName.DECISIONS].set_column(place, column, pa.array(values))
-            message = _message(DataError, lambda bad=bad: store.append({**good, TableName.DECISIONS: bad}))
+            message = _message(DataError, partial(store.append, {**good, TableName.DECISIONS: bad}))
             _expect(f"decisions, {named}" in message, f"{message!r} does not name {named}")
         unknown = good[TableName.DECISIONS].append_column("mood", pa.array(["calm"] * 8))
         _expect("mood" in _message(DataError, lambda: store.append({TableName.DECISIONS: unknown})), "mood is accepted")

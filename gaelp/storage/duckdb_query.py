@@ -18,7 +18,7 @@ from gaelp.storage.store import SCAN_ROWS
 
 __all__ = ["ParquetQueries"]
 
-_OPTIONS = {
+_OPTIONS: dict[str, str | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "memory_limit": "2GB",

@@ -69,7 +69,9 @@ class RunningEpisode:
         self, brief: EpisodeBrief, *, rules: Sequence[TerminationRule] = (), time_limit: timedelta | None = None
     ) -> None:
         self.brief, self._rules, self._time_limit = brief, tuple(rules), time_limit
-        self.state, self.reason, self._ended_at = EpisodeState.RUNNING, None, None
+        self.state = EpisodeState.RUNNING
+        self.reason: str | None = None
+        self._ended_at: datetime | None = None
         self._steps, self._total = 0, EpisodeHour()
 
     def figures(self) -> dict[str, float | None]:
