@@ -174,9 +174,9 @@ def drivers_outside_database(root: Path) -> Iterator[str]:
             driver = target.split(".")[0] in DRIVERS or target == "sqlalchemy.create_engine"
             if driver and not where.startswith("gaelp/database/"):
                 yield f"{where}:{line}: imports {target}; let gaelp.database connect"
-            if f"{target}.".startswith(tuple(f"{name}." for name in ANALYTICS_DRIVERS)):
-                if not where.startswith("gaelp/storage/"):
-                    yield f"{where}:{line}: imports {target}; let gaelp.storage connect"
+            analytics = f"{target}.".startswith(tuple(f"{name}." for name in ANALYTICS_DRIVERS))
+            if analytics and not where.startswith("gaelp/storage/"):
+                yield f"{where}:{line}: imports {target}; let gaelp.storage connect"
 
 
 def inner_imports(root: Path) -> Iterator[str]:

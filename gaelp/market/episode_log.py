@@ -1,6 +1,6 @@
 """Record played episodes as rows of the stored tables: what N campaigns decided hour by hour, and what it brought."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Protocol
@@ -17,9 +17,9 @@ from gaelp.market.view import Action
 from gaelp.storage.schema import TABLES, EpisodeState, TableName
 from gaelp.types import Phase
 
-__all__ = ["EpisodeLog", "EpisodeSource", "EpisodeWatcher", "monday_before", "seed_of"]
+__all__ = ["EpisodeLog", "EpisodeSource", "EpisodeWatcher", "PlayedEpisodes", "monday_before", "seed_of"]
 
-Put = Callable[[Mapping[TableName, pa.Table]], None]
+Put = Callable[[Callable[[], Mapping[TableName, pa.Table]], int], None]
 
 _HOUR_MICROS = 3_600_000_000
 _SUMMED = ("impressions", "clicks", "conversions", "spend_micros", "value_micros")
@@ -63,29 +63,55 @@ def seed_of(stored: int) -> np.uint64:
 
 
 class EpisodeLog:
-    """Watches batches of campaigns and hands each to `put` as it ends; `campaigns` limits it to the first ones."""
+    """Watches batches of campaigns and hands each to `put` as it ends; `campaigns` limits it to the first ones.
+
+    `put` gets a function that makes the tables, and their number of rows: another thread can do the work.
+    """
 
     def __init__(self, source: EpisodeSource, put: Put, campaigns: int | None = None) -> None:
         self._source, self._put, self._most = source, put, campaigns
 
     def begin(self, market: Market) -> None:
         """Store the episodes as running."""
-        self._count = min(market.campaigns, self._most or market.campaigns)
-        self._hours: list[dict[str, Any]] = []
-        self._names = self._episode_names(market)
-        monday = datetime.combine(self._source.week, time(), UTC)
-        start = market.world.start_hour_of_week[: self._count].astype(np.int64) * _HOUR_MICROS
-        self._start_micros = start + int(monday.timestamp()) * 1_000_000
-        self._put({TableName.EPISODES: self._episode_rows(market, EpisodeState.RUNNING, None)})
-
-    def _episode_names(self, market: Market) -> list[str]:
-        source = self._source
-        part = f"{source.part}/" if source.part else ""
-        head = f"{source.source}/{part}{market.spec.name}/{source.policy}"
-        return [f"{head}/{seed:016x}" for seed in market.seeds[: self._count]]
+        self._played = PlayedEpisodes(self._source, market, min(market.campaigns, self._most or market.campaigns))
+        self._store(EpisodeState.RUNNING)
 
     def hour(self, market: Market, action: Action, left_micros: Ints, chosen: Floats | None) -> None:
-        """Copy what the hour brought: the market overwrites its arrays."""
+        """Keep what the hour brought."""
+        self._played.add(market, action, left_micros, chosen)
+
+    def end(self, market: Market, reward: Floats | None) -> None:  # noqa: ARG002 - part of the protocol
+        """Store the decisions and the episodes' figures."""
+        self._store(EpisodeState.FINISHED, reward)
+
+    def fail(self, reason: str) -> None:
+        """Store the episodes as failed, with the hours that were played."""
+        self._store(EpisodeState.FAILED, None, reason)
+
+    def _store(self, state: EpisodeState, reward: Floats | None = None, reason: str | None = None) -> None:
+        played, kept = self._played, None if reward is None else reward.copy()
+        self._put(lambda: played.tables(state, kept, reason), played.rows)
+
+
+class PlayedEpisodes:
+    """What N campaigns decided and got so far, with copies of everything that the market overwrites."""
+
+    def __init__(self, source: EpisodeSource, market: Market, campaigns: int) -> None:
+        self._source, self._count, self._segments = source, campaigns, market.spec.segments
+        self._market, self._objective = market.spec.name, market.objective
+        self._seeds, self._budget = market.seeds[:campaigns].copy(), market.world.budget_micros[:campaigns].copy()
+        self._scale = market.meter.scale_micros[:campaigns].copy()
+        monday = int(datetime.combine(source.week, time(), UTC).timestamp()) * 1_000_000
+        self._start_micros = market.world.start_hour_of_week[:campaigns].astype(np.int64) * _HOUR_MICROS + monday
+        self._hours: list[dict[str, Any]] = []
+
+    @property
+    def rows(self) -> int:
+        """How many rows the tables have now."""
+        return self._count * (1 + len(self._hours) * self._segments)
+
+    def add(self, market: Market, action: Action, left_micros: Ints, chosen: Floats | None) -> None:
+        """Copy what an hour brought."""
         n, state = self._count, market.state
         self._hours.append(
             {
@@ -100,74 +126,71 @@ class EpisodeLog:
             }
         )
 
-    def end(self, market: Market, reward: Floats | None) -> None:
-        """Store the decisions and the episodes' figures."""
-        episodes = self._episode_rows(market, EpisodeState.FINISHED, reward)
-        self._put({TableName.EPISODES: episodes, TableName.DECISIONS: self._decision_rows(market)})
-        self._hours = []
+    def tables(self, state: EpisodeState, reward: Floats | None, reason: str | None) -> dict[TableName, pa.Table]:
+        """The rows of the episodes in this state; their decisions once they have ended."""
+        if state is EpisodeState.RUNNING:
+            return {TableName.EPISODES: self._episode_rows(state, [], None, reason)}
+        episodes = self._episode_rows(state, self._hours, reward, reason)
+        decisions = {TableName.DECISIONS: self._decision_rows()} if self._hours else {}
+        return {TableName.EPISODES: episodes, **decisions}
 
-    def fail(self, market: Market, reason: str) -> None:
-        """Store the episodes as failed, with the hours that were played."""
-        rows = {TableName.EPISODES: self._episode_rows(market, EpisodeState.FAILED, None, reason)}
-        self._put(rows | ({TableName.DECISIONS: self._decision_rows(market)} if self._hours else {}))
+    def _names(self) -> list[str]:
+        source = self._source
+        part = f"{source.part}/" if source.part else ""
+        head = f"{source.source}/{part}{self._market}/{source.policy}"
+        return [f"{head}/{seed:016x}" for seed in self._seeds]
 
-    def _stacked(self, name: str) -> Any:
-        """One figure of all hours, (N, hours, S)."""
-        return np.stack([hour[name] for hour in self._hours], axis=1)
+    def _campaigns(self) -> list[str]:
+        return [f"{self._market}-{seed:016x}" for seed in self._seeds]
 
-    def _decision_rows(self, market: Market) -> pa.Table:
-        n, steps, segments = self._count, len(self._hours), market.spec.segments
+    def _decision_rows(self) -> pa.Table:
+        n, steps, segments = self._count, len(self._hours), self._segments
         episode = pa.array(np.repeat(np.arange(n, dtype=np.int32), steps * segments))
-        names = pc.take(pa.array(self._names), episode)
-        steps_of = np.tile(np.repeat(np.arange(steps, dtype=np.int32), segments), n)
-        tails = [f"/{step}/s{segment}" for step in range(steps) for segment in range(segments)]
-        shared = np.tile(np.arange(steps * segments, dtype=np.int32), n)
-        figures = {name: self._stacked(name) for name in ("bid_micros", *_SUMMED)}
+        names = pc.take(pa.array(self._names()), episode)
+        step = np.tile(np.repeat(np.arange(steps, dtype=np.int32), segments), n)
+        tails = pa.array([f"/{hour}/s{segment}" for hour in range(steps) for segment in range(segments)])
+        place = np.tile(np.arange(steps * segments, dtype=np.int32), n)
+        figures = {name: _stacked(self._hours, name) for name in ("bid_micros", *_SUMMED)}
         columns: dict[str, Any] = {name: values.reshape(-1) for name, values in figures.items()}
         if self._hours[0]["action"] is not None:
-            columns["action"] = self._stacked("action").reshape(-1)
-        if is_value(market.objective):
-            share = share_of(figures["value_micros"], market.meter.scale_micros[:n, None, None])
-            columns["reward"] = share.reshape(-1)
+            columns["action"] = _stacked(self._hours, "action").reshape(-1)
+        if is_value(self._objective):
+            columns["reward"] = share_of(figures["value_micros"], self._scale[:, None, None]).reshape(-1)
         columns |= {
-            "id": pc.binary_join_element_wise(names, pc.take(pa.array(tails), pa.array(shared)), ""),
-            "at": np.repeat(self._start_micros, steps * segments) + steps_of.astype(np.int64) * _HOUR_MICROS,
+            "id": pc.binary_join_element_wise(names, pc.take(tails, pa.array(place)), ""),
+            "at": np.repeat(self._start_micros, steps * segments) + step.astype(np.int64) * _HOUR_MICROS,
             "episode": names,
-            "campaign": pc.take(self._campaigns(market), episode),
-            "step": steps_of,
-            "segment": pc.take(pa.array([f"s{segment}" for segment in range(segments)]), pa.array(shared % segments)),
-            "budget_left_micros": np.repeat(self._stacked("left_micros").reshape(-1), segments),
+            "campaign": pc.take(pa.array(self._campaigns()), episode),
+            "step": step,
+            "segment": pc.take(pa.array([f"s{number}" for number in range(segments)]), pa.array(place % segments)),
+            "budget_left_micros": np.repeat(_stacked(self._hours, "left_micros").reshape(-1), segments),
         }
         return self._table(TableName.DECISIONS, columns, n * steps * segments)
 
     def _episode_rows(
-        self, market: Market, state: EpisodeState, reward: Floats | None, reason: str | None = None
+        self, state: EpisodeState, hours: Sequence[Mapping[str, Any]], reward: Floats | None, reason: str | None
     ) -> pa.Table:
-        n, steps = self._count, len(self._hours)
-        running = state is EpisodeState.RUNNING
-        end = self._start_micros if running else self._start_micros + steps * _HOUR_MICROS
+        n, names = self._count, self._names()
+        end = self._start_micros + len(hours) * _HOUR_MICROS
         columns: dict[str, Any] = {
-            "id": [f"{name}/{state}" for name in self._names],
+            "id": [f"{name}/{state}" for name in names],
             "at": end,
-            "campaign": self._campaigns(market),
-            "episode": self._names,
+            "campaign": self._campaigns(),
+            "episode": names,
             "state": [state.value] * n,
             "reason": pa.array([reason] * n, pa.string()),
-            "market": [market.spec.name] * n,
-            "objective": [market.objective.key] * n,
-            "seed": market.seeds[:n].view(np.int64),
+            "market": [self._market] * n,
+            "objective": [self._objective.key] * n,
+            "seed": self._seeds.view(np.int64),
             "started_at": self._start_micros,
-            "ended_at": pa.nulls(n) if running else end,
-            "steps": np.full(n, steps, np.int32),
-            "budget_micros": market.world.budget_micros[:n],
+            "ended_at": pa.nulls(n) if state is EpisodeState.RUNNING else end,
+            "steps": np.full(n, len(hours), np.int32),
+            "budget_micros": self._budget,
             "reward": pa.nulls(n) if reward is None else np.asarray(reward[:n], np.float64),
         }
-        if self._hours:
-            columns |= {name: self._stacked(name).sum(axis=(1, 2)) for name in _SUMMED}
+        if hours:
+            columns |= {name: _stacked(hours, name).sum(axis=(1, 2)) for name in _SUMMED}
         return self._table(TableName.EPISODES, columns, n)
-
-    def _campaigns(self, market: Market) -> pa.Array:
-        return pa.array([f"{market.spec.name}-{seed:016x}" for seed in market.seeds[: self._count]])
 
     def _table(self, name: TableName, columns: dict[str, Any], rows: int) -> pa.Table:
         constant = {"phase": Phase.SIMULATION.value, "source": self._source.source, "policy": self._source.policy}
@@ -178,6 +201,11 @@ class EpisodeLog:
             for field in schema
         ]
         return pa.table(arrays, schema=schema)
+
+
+def _stacked(hours: Sequence[Mapping[str, Any]], name: str) -> Any:
+    """One figure of all hours, (N, hours, S), or (N, hours) for a campaign's."""
+    return np.stack([hour[name] for hour in hours], axis=1)
 
 
 def _array(values: Any, kind: pa.DataType) -> pa.Array:

@@ -71,7 +71,7 @@ def replay_episode(episode: StoredEpisode, loaded: LoadedSettings, clock: Clock)
     batches: list[Mapping[TableName, pa.Table]] = []
     source = EpisodeSource(row["source"], version, monday_before(row["started_at"]))
     seeds = np.array([seed_of(row["seed"])], np.uint64)
-    play(markets[row["market"]], policy, seeds, EpisodeLog(source, batches.append))
+    play(markets[row["market"]], policy, seeds, EpisodeLog(source, lambda make, _: batches.append(make())))
     replayed = batches[-1][TableName.DECISIONS].sort_by([("step", "ascending"), ("segment", "ascending")])
     differences = compare_decisions(episode.decisions, replayed)
     return ReplayReport(

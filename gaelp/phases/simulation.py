@@ -38,7 +38,7 @@ from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.report_values import as_json_values, curve_figures
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.simulation_context import simulation_context
-from gaelp.phases.simulation_episodes import SimulationEpisodes, recorded_episodes
+from gaelp.phases.simulation_episodes import SimulationEpisodes
 from gaelp.phases.simulation_result import SimulationResult, as_phase_result
 from gaelp.phases.stage_report import EpisodesPlayed, OnReport, StageReport
 from gaelp.training.assemble import MarketTraining, RunPlace, assemble, ground_of, task_grounds, with_chosen_rule
@@ -57,7 +57,7 @@ __all__ = [
     "hash_agent",
     "of_attempt",
     "plan_simulation",
-    "policy_version",
+    "prepare_training",
     "run_simulation",
 ]
 
@@ -173,13 +173,15 @@ def _leaves(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, values
 
 
-def run_simulation(plan: Plan, folder: PhaseFolder, *, clock: Clock, on_report: OnReport) -> SimulationResult:
+def run_simulation(
+    plan: Plan, folder: PhaseFolder, *, clock: Clock, on_report: OnReport, store_episodes: bool = True
+) -> SimulationResult:
     """Train, resuming an interrupted run from its checkpoint, then judge the chosen checkpoint.
 
     A run that was finished with the same settings is not computed again: its result is read.
     """
     torch.set_num_threads(plan.settings.training.threads)
-    episodes = SimulationEpisodes(folder)
+    episodes = SimulationEpisodes(folder, plan.settings if store_episodes else None)
     try:
         training = prepare_training(plan, folder, clock, episodes)  # raises before anything is written
     except (MemoryError, RuntimeError) as problem:
@@ -234,7 +236,7 @@ def _run(
     on_report(StageReport("preparing to train", hint="a first run on a machine compiles the market: about a minute"))
     tracker = _tracker(plan, folder, clock)
     tracker.start()
-    with _closed_if_broken_off(tracker), recorded_episodes(settings, episodes):
+    with _closed_if_broken_off(tracker), episodes.recorded():
         tracker.params({"settings": settings.model_dump(mode="json"), "recipe": plan.recipe.model_dump(mode="json")})
         reports = training.loop.run()
         first = next(reports)

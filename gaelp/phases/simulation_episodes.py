@@ -1,6 +1,6 @@
 """Stream the episodes of phase 1 into the store: a sample of those trained on, and all that the agent is judged on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from gaelp.storage.episode_recorder import EpisodeRecorder
 from gaelp.storage.schema import TableName
 from gaelp.types import Phase
 
-__all__ = ["SampledRounds", "SimulationEpisodes", "recorded_episodes", "source_of"]
+__all__ = ["SampledRounds", "SimulationEpisodes", "source_of"]
 
 _log = get_logger(__name__)
 
@@ -33,11 +33,30 @@ class SampledRounds:
 
 @dataclass(slots=True)
 class SimulationEpisodes:
-    """Builds the watchers of one attempt at phase 1; without a recorder, nothing is stored."""
+    """Builds the watchers of one attempt at phase 1; without settings, nothing is stored."""
 
     folder: PhaseFolder
-    recorder: EpisodeRecorder | None = None
+    settings: Settings | None = None
     sample: SampledRounds = field(default_factory=SampledRounds)
+    recorder: EpisodeRecorder | None = None  # while `recorded`
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Store what the watchers see until the block ends.
+
+        A store that takes nothing stops no training: the rows wait in the spill folder, and the next run stores them.
+        """
+        if self.settings is None:
+            yield
+            return
+        spill = episodes_folder(self.settings.home) / "spill" / Phase.SIMULATION
+        with closing(build_store(self.settings)) as store:
+            recorder = self.recorder = EpisodeRecorder(store, spill)
+            try:
+                yield
+            finally:
+                self.recorder = None
+                _close(recorder)
 
     def of_round(self, number: int) -> EpisodeWatcher | None:
         """The watcher of a training round; None if it is not sampled."""
@@ -52,30 +71,14 @@ class SimulationEpisodes:
     def _source(self, policy: str, part: str = "") -> EpisodeSource:
         return EpisodeSource(source_of(self.folder), policy, monday_before(_begun_at(self.folder)), part)
 
-    def _put(self, batch: Mapping[TableName, pa.Table]) -> None:
+    def _put(self, make: Callable[[], Mapping[TableName, pa.Table]], rows: int) -> None:
         if self.recorder is not None:  # a watcher may outlive the recorder
-            self.recorder.put(batch)
+            self.recorder.put_later(make, rows)
 
 
 def source_of(folder: PhaseFolder) -> str:
     """What stored rows call an attempt at a phase: the run's id, with the number of the attempt after the first."""
     return folder.run_id if folder.attempt == 1 else f"{folder.run_id}/{folder.attempt}"
-
-
-@contextmanager
-def recorded_episodes(settings: Settings, episodes: SimulationEpisodes) -> Iterator[None]:
-    """Store what the watchers see until the block ends.
-
-    A store that takes nothing stops no training: the rows then wait in the spill folder, which the next run stores.
-    """
-    spill = episodes_folder(settings.home) / "spill" / Phase.SIMULATION
-    with closing(build_store(settings)) as store:
-        recorder = episodes.recorder = EpisodeRecorder(store, spill)
-        try:
-            yield
-        finally:
-            episodes.recorder = None
-            _close(recorder)
 
 
 def _close(recorder: EpisodeRecorder) -> None:

@@ -4,6 +4,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
@@ -41,9 +42,6 @@ class BigQueryStore:
         self._place = place
         self._queries = BigQueryQueries(place)
         self._writer = write_client(place)
-        # Of transactions that change a table at the same time BigQuery aborts all but one: those of one machine queue.
-        lock = f"gaelp-{os.getuid()}-{place.project}.{place.dataset}.lock"
-        self._commit_lock = Path(tempfile.gettempdir()) / lock
         create_tables(self._queries)
 
     def append(self, batch: Mapping[TableName, pa.Table]) -> Appended:
@@ -55,19 +53,30 @@ class BigQueryStore:
         checked = check_batch(batch)
         if not checked:
             return Appended(0, 0)
+        with self._one_at_a_time() if self._place.emulator_rest else nullcontext():  # which mixes up concurrent calls
+            stored = self._stage_and_commit(checked)
+        return Appended(stored, given - stored)
+
+    def _stage_and_commit(self, tables: Mapping[TableName, pa.Table]) -> int:
         append = uuid.uuid4().hex
-        for name, table in checked.items():
+        for name, table in tables.items():
             rows = table.append_column(APPEND, pa.array([append] * table.num_rows))
             if table.num_rows >= LOAD_ROWS:
                 load_rows(self._queries, staging_name(name), rows)
             else:
                 stream_rows(self._writer, self._queries, staging_name(name), rows)
-        merges = [self._merge(name, table, append) for name, table in checked.items()]
-        with file_locked(self._commit_lock, wait_seconds=JOB_SECONDS):
-            for merge, _ in merges:
-                self._queries.check_cost(merge)
+        merges = [self._merge(name, table, append) for name, table in tables.items()]
+        for merge, _ in merges:
+            self._queries.check_cost(merge)
+        with nullcontext() if self._place.emulator_rest else self._one_at_a_time():
             [(stored,)] = self._queries.run_script(_commit_script(merges))
-        return Appended(stored, given - stored)
+        return int(stored)
+
+    def _one_at_a_time(self) -> AbstractContextManager[None]:
+        """Let the writers of this machine queue: BigQuery aborts transactions that change a table at the same time."""
+        place = self._place
+        lock = f"gaelp-{os.getuid()}-{place.project}.{place.dataset}.lock"
+        return file_locked(Path(tempfile.gettempdir()) / lock, wait_seconds=JOB_SECONDS)
 
     def _merge(self, name: TableName, table: pa.Table, append: str) -> tuple[str, str]:
         """The statement that stores the rows that are new, and the query that counts them afterwards.

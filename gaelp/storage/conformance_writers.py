@@ -20,8 +20,8 @@ __all__ = ["OpenStore", "kill_writers", "write_at_once"]
 OpenStore = Callable[[], EpisodeStore]
 Batches = Sequence[Mapping[TableName, pa.Table]]
 
-_SECONDS_MAX = 120.0
-_EPISODES, _STEPS, _APPENDS = 3, 4, 6  # of an append; an episode has one row of its own and one a step
+_SECONDS_MAX = 250.0
+_EPISODES, _STEPS, _APPENDS = 3, 4, 2  # of an append; an episode has one row of its own and one a step
 
 
 def write_at_once(open_store: OpenStore, batches: Sequence[Batches]) -> list[Appended]:

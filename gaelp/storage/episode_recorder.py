@@ -6,7 +6,7 @@ replayed when the recorder closes, or by the next recorder with the same folder.
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,8 @@ from gaelp.storage.store import EpisodeStore
 
 __all__ = ["EpisodeRecorder", "RecorderFigures", "RecorderLimits"]
 
-Batch = Mapping[TableName, pa.Table]
+TableRows = Mapping[TableName, pa.Table]
+MakeRows = Callable[[], TableRows]
 
 _log = get_logger(__name__)
 
@@ -53,7 +54,7 @@ class EpisodeRecorder:
 
     def __init__(self, store: EpisodeStore, spill_folder: Path, limits: RecorderLimits | None = None) -> None:
         self._store, self._spill_folder, self._limits = store, spill_folder, limits or RecorderLimits()
-        self._queue: list[Batch] = []
+        self._queue: list[tuple[MakeRows, int]] = []
         self._figures = RecorderFigures()
         self._problem: Exception | None = None
         self._closing = False
@@ -61,21 +62,21 @@ class EpisodeRecorder:
         self._thread = threading.Thread(target=self._work, name="episode-recorder", daemon=True)
         self._thread.start()
 
-    def put(self, batch: Batch) -> None:
+    def put(self, batch: TableRows) -> None:
         """Queue a batch, which is stored whole; waits while the queue is full, then spills the batch to disk."""
-        rows = sum(table.num_rows for table in batch.values())
+        self.put_later(lambda: batch, sum(table.num_rows for table in batch.values()))
+
+    def put_later(self, make: MakeRows, rows: int) -> None:
+        """Queue a batch of so many rows that the background thread makes, so that the producer loses no time."""
         begun = time.monotonic()
         with self._changed:
             fits = self._changed.wait_for(lambda: self._has_room(rows), self._limits.wait_seconds)
-            waited = time.monotonic() - begun
+            self._count(waited_seconds=time.monotonic() - begun)
             if fits:
-                self._queue.append(batch)
-                self._count(queued=rows, waited_seconds=waited)
-                self._changed.notify_all()
-                return
-        self._spill(batch)
-        with self._changed:
-            self._count(waited_seconds=waited)
+                self._queue.append((make, rows))
+                self._count(queued=rows)
+        if not fits:
+            self._spill(make())
 
     def _has_room(self, rows: int) -> bool:
         return not self._queue or self._figures.queued + rows <= self._limits.queued_rows
@@ -122,39 +123,38 @@ class EpisodeRecorder:
             _log.warning("episodes wait in the spill folder", problem=str(problem))
 
     def _work(self) -> None:
-        while (batches := self._next()) is not None:
-            batch = _joined(batches)
-            rows = sum(table.num_rows for table in batch.values())
+        while waiting := self._next():
+            batches: list[TableRows] = []
             try:
-                appended = self._store.append(batch)
+                batches += [make() for make, _ in waiting]
+                appended = self._store.append(_joined(batches))
             except Exception as problem:  # noqa: BLE001 - whatever it is, the rows are kept
                 self._problem = self._problem or problem
                 _log.warning("the episode store takes no rows; they are spilled to disk", problem=str(problem))
-                for single in batches:
-                    self._spill(single)
-                with self._changed:
-                    self._count(queued=-rows)
+                for batch in batches:
+                    self._spill(batch)
             else:
                 with self._changed:
-                    self._count(stored=appended.stored, already_stored=appended.already_stored, queued=-rows)
+                    self._count(stored=appended.stored, already_stored=appended.already_stored)
+            with self._changed:
+                self._count(queued=-sum(rows for _, rows in waiting))
 
-    def _next(self) -> list[Batch] | None:
-        """Return the batches to write now, None at the end; the queue counts them until they are written."""
+    def _next(self) -> list[tuple[MakeRows, int]]:
+        """Return the batches to write now, none at the end; the figures count them as queued until they are written."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closing or self._queue)
+            self._changed.wait_for(lambda: self._closing or bool(self._queue))
             if not self._closing:
                 self._changed.wait_for(self._has_enough, self._limits.idle_seconds)
-            batches, rows = list[Batch](), 0
-            while self._queue and (not batches or rows < self._limits.written_rows):
-                batch = self._queue.pop(0)
-                batches.append(batch)
-                rows += sum(table.num_rows for table in batch.values())
-            return batches or None
+            waiting, rows = list[tuple[MakeRows, int]](), 0
+            while self._queue and (not waiting or rows < self._limits.written_rows):
+                waiting.append(self._queue.pop(0))
+                rows += waiting[-1][1]
+            return waiting
 
     def _has_enough(self) -> bool:
         return self._closing or self._figures.queued >= self._limits.written_rows
 
-    def _spill(self, batch: Batch) -> None:
+    def _spill(self, batch: TableRows) -> None:
         spill_batch(self._spill_folder, batch)
         with self._changed:
             self._count(spilled=1)
@@ -166,6 +166,6 @@ class EpisodeRecorder:
         self._changed.notify_all()
 
 
-def _joined(batches: list[Batch]) -> dict[TableName, pa.Table]:
+def _joined(batches: list[TableRows]) -> dict[TableName, pa.Table]:
     names = dict.fromkeys(name for batch in batches for name in batch)
     return {name: pa.concat_tables([batch[name] for batch in batches if name in batch]) for name in names}

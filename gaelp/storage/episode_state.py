@@ -15,14 +15,18 @@ from gaelp.types import Phase
 
 __all__ = ["EpisodeBrief", "EpisodeHour", "RunningEpisode", "TerminationRule"]
 
-Figure = Literal["steps", "spend_micros", "value_micros", "profit_micros", "clicks", "conversions", "budget_share"]
+EpisodeFigure = Literal[
+    "steps", "spend_micros", "value_micros", "profit_micros", "clicks", "conversions", "budget_share"
+]
+    "steps", "spend_micros", "value_micros", "profit_micros", "clicks", "conversions", "budget_share"
+]
 
 
 class TerminationRule(Frozen):
     """A figure of the episode and the limit at which it ends, such as budget_share at_least 1."""
 
     name: str
-    figure: Figure
+    figure: EpisodeFigure
     bound: Bound
     threshold: float
     after_steps: int = 0  # not judged earlier: a first hour proves little

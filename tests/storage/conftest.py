@@ -11,13 +11,15 @@ import pytest
 
 # The emulator loads two DuckDB extensions; importing them puts them where DuckDB looks, below HOME.
 _START = """
-import sys
 import faulthandler
-faulthandler.enable()
+import sys
+
+from bqemulator.cli import main
 from duckdb_extensions import import_extension
+
+faulthandler.enable()
 import_extension("spatial")
 import_extension("avro")
-from bqemulator.cli import main
 sys.argv = ["bqemulator", "start", *sys.argv[1:]]
 main()
 """
