@@ -18,8 +18,6 @@ __all__ = ["EpisodeBrief", "EpisodeHour", "RunningEpisode", "TerminationRule"]
 EpisodeFigure = Literal[
     "steps", "spend_micros", "value_micros", "profit_micros", "clicks", "conversions", "budget_share"
 ]
-    "steps", "spend_micros", "value_micros", "profit_micros", "clicks", "conversions", "budget_share"
-]
 
 
 class TerminationRule(Frozen):
