@@ -60,6 +60,13 @@ VALUES = {
     },
     "evaluation": {"episodes": 10, "seed": 2},
     "training": {"agent": "a", "rounds": None, "curriculum": None, "threads": 1, "tracking": True},
+    "storage": {
+        "backend": "bigquery",
+        "project": "p",
+        "dataset": "d",
+        "raw_retention_days": 3,
+        "max_bytes_billed": 4,
+    },
     "gate": {"remind_hours": 1.0, "expire_hours": 100.0, "source": "project", "files": {"pilot": "p"}},
     "approvals": {"policy": "p", "trust": None},
     "budget": BUDGET,
