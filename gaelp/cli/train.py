@@ -17,7 +17,6 @@ from gaelp.clock import SystemClock
 from gaelp.config import LoadedSettings, check_name
 from gaelp.config.places import absolute, shown
 from gaelp.errors import Refused
-from gaelp.phases.data_evidence import with_data_evidence
 from gaelp.phases.old_runs import move_old_files
 from gaelp.phases.phase_result import write_result
 from gaelp.phases.run_attempt import RunAttempt
@@ -98,7 +97,7 @@ def train(
         elif isinstance(problem, Exception):
             attempt.note_failure(problem)
         raise
-    proven = with_data_evidence(as_phase_result(result, folder), settings)
+    proven = as_phase_result(result, folder)
     write_result(settings.home, proven)
     if record.driver == "train":  # a run of the pipeline keeps the settings it was begun with
         run_folder.settings.unlink(missing_ok=True)

@@ -19,8 +19,8 @@ DECISION_COLUMNS = (*_HOUR, *_SUMMED)  # what `simulated_spend` reads
 
 def simulated_spend(decisions: Iterable[pa.Table]) -> dict[TableName, pa.Table]:
     """The hours of some episodes, each with all its segments, as a charge and as a platform would report them."""
-    parts = [_by_hour(table) for table in decisions]
-    hours = _by_hour(pa.concat_tables(parts)) if parts else pa.table({name: [] for name in (*_HOUR, *_SUMMED)})
+    none = TABLES[TableName.DECISIONS].columns.empty_table().select(list(DECISION_COLUMNS))
+    hours = _by_hour(pa.concat_tables([_by_hour(table) for table in (none, *decisions)]))
     known = {
         "id": pc.binary_join_element_wise(hours["episode"], pc.cast(hours["at"], pa.string()), "/"),
         "campaign": hours["episode"],

@@ -6,17 +6,15 @@ from pathlib import Path
 
 from gaelp.config.base import Frozen
 from gaelp.config.places import shown
-from gaelp.config.settings import Settings
 from gaelp.config.write import write_models
-from gaelp.gates import Gate, judge
+from gaelp.gates import Gate, Verdict, judge
 from gaelp.jobs.run_jobs import BudgetSafetyReport, EpisodeMetricsReport
 from gaelp.phases.data_job import DataJob, RunJob, run_directly
-from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.simulation_episodes import source_of
 from gaelp.quality.window_check import FailingRow, QualityResult
 
-__all__ = ["DATA_METRICS", "DataEvidence", "asks_for_data", "check_stored_data", "data_facts", "with_data_evidence"]
+__all__ = ["DATA_METRICS", "DataEvidence", "asks_for_data", "check_stored_data", "data_facts", "judge_with_data", "without_data_rules"]
 
 DATA_METRICS = ("failed_expectations", "budget_breaches")
 _SHOWN_ROWS = 3
@@ -51,16 +49,20 @@ def asks_for_data(gate: Gate) -> bool:
     return any(rule.metric in DATA_METRICS for rule in gate.criteria)
 
 
-def with_data_evidence(result: PhaseResult, settings: Settings, run_job: RunJob = run_directly) -> PhaseResult:
-    """The result judged again with the jobs on its stored rows, if its gate asks for them."""
-    verdict = result.verdict
-    if not asks_for_data(verdict.gate):
-        return result
-    # The time of the evidence, not of now: the same data give the same verdict, however often they are checked.
-    job = DataJob(settings, result.folder(settings.home), verdict.evidence.measured_at)
+def without_data_rules(gate: Gate) -> Gate:
+    """The gate without the rules on stored data, for whoever judges agents that store nothing."""
+    return gate.model_copy(update={"criteria": tuple(rule for rule in gate.criteria if rule.metric not in DATA_METRICS)})
+
+
+def judge_with_data(verdict: Verdict, job: DataJob, run_job: RunJob = run_directly) -> Verdict:
+    """Judge again with what the jobs on the stored rows of the attempt report.
+
+    The job gets the time of the evidence, not of now: the same data give the same verdict, however often they are
+    checked.
+    """
     data = check_stored_data(job, run_job)
     evidence = verdict.evidence.model_copy(update={"metrics": {**verdict.evidence.metrics, **data.metrics}})
-    return result.model_copy(update={"verdict": judge(verdict.gate, evidence, verdict.judged_at)})
+    return judge(verdict.gate, evidence, verdict.judged_at)
 
 
 def check_stored_data(job: DataJob, run_job: RunJob = run_directly) -> DataEvidence:

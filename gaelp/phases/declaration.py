@@ -61,10 +61,6 @@ def _no_context(_result: PhaseResult, _home: Path) -> VerdictContext:
     return VerdictContext()
 
 
-def _without_data(result: PhaseResult, _settings: Settings, _run_job: RunJob) -> PhaseResult:
-    return result
-
-
 @dataclass(frozen=True, slots=True)
 class PhaseDeclaration:
     """One phase. `work` may be called again after an interruption and resumes from its folder."""
@@ -78,8 +74,6 @@ class PhaseDeclaration:
     long_running: bool = False  # runs as a deployment of its own while the pipeline is suspended
     gate: str | Path | None = None  # none: the file of configs/gates named after the phase
     hash_model: Callable[[Path], str] = file_hash
-    # adds what the jobs on the stored rows report
-    with_data: Callable[[PhaseResult, Settings, RunJob], PhaseResult] = _without_data
     context: Callable[[PhaseResult, Path], VerdictContext] = _no_context  # from a result and the home, for display
 
     def __post_init__(self) -> None:
@@ -115,7 +109,6 @@ def carry_out(declared: PhaseDeclaration, given: Assignment) -> Path:
             f" for was {shown(path)}: give run, phase, attempt and extension of the assignment"
         )
     check_model(declared, result, result.model_hash, given.settings.home)
-    result = declared.with_data(result, given.settings, given.run_job)
     if path.exists() and read_result(path) == result:
         return path
     return write_result(given.settings.home, result)

@@ -30,6 +30,8 @@ from gaelp.market.build import build_market, configured_personas, load_market_sp
 from gaelp.market.market import Market
 from gaelp.observability.tracking import MlflowTracker, NoTracker, Tracker, local_uri
 from gaelp.phases.chosen_policy import chosen_policy, hash_of_chosen, policy_version
+from gaelp.phases.data_evidence import asks_for_data, judge_with_data
+from gaelp.phases.data_job import DataJob, RunJob, run_directly
 from gaelp.phases.declaration import Assignment
 from gaelp.phases.goals import training_goals
 from gaelp.phases.judging import MarketShift, first_gate_metrics, judge_policy, policies_compared, shifted
@@ -172,9 +174,15 @@ def _leaves(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def run_simulation(
-    plan: Plan, folder: PhaseFolder, *, clock: Clock, on_report: OnReport, store_episodes: bool = True
+    plan: Plan,
+    folder: PhaseFolder,
+    *,
+    clock: Clock,
+    on_report: OnReport,
+    run_job: RunJob = run_directly,
+    store_episodes: bool = True,
 ) -> SimulationResult:
-    """Train, resuming an interrupted run from its checkpoint, then judge the chosen checkpoint.
+    """Train, resuming an interrupted run from its checkpoint, then judge the chosen checkpoint and what it stored.
 
     A run that was finished with the same settings is not computed again: its result is read.
     """
@@ -191,7 +199,7 @@ def run_simulation(
         ) from problem
     with folder.run.held():
         _check_identity(plan, folder)
-        result = _finished(plan, folder) or _run(plan, folder, training, clock, on_report, episodes)
+        result = _finished(plan, folder) or _run(plan, folder, training, clock, on_report, episodes, run_job)
         if not result.learned:  # the rule is the agent: store it beside its figures
             write_models({folder.rules: plan.tuned})
         return result
@@ -221,6 +229,7 @@ def _run(
     clock: Clock,
     on_report: OnReport,
     episodes: SimulationEpisodes,
+    run_job: RunJob,
 ) -> SimulationResult:
     settings = plan.settings
     begun = training.folder.load_latest()  # refuses another configuration before anything of that run is touched
@@ -234,25 +243,37 @@ def _run(
     on_report(StageReport("preparing to train", hint="a first run on a machine compiles the market: about a minute"))
     tracker = _tracker(plan, folder, clock)
     tracker.start()
-    with _closed_if_broken_off(tracker), episodes.recorded():
+    with _closed_if_broken_off(tracker):
         tracker.params({"settings": settings.model_dump(mode="json"), "recipe": plan.recipe.model_dump(mode="json")})
-        reports = training.loop.run()
-        first = next(reports)
-        on_report(StageReport("training", first.round, plan.recipe.loop.rounds, "round"))
-        for report in chain([first], reports):
-            folder.log(type(report).__name__, as_json_values(report))
-            tracker.metrics(curve_figures(report), step=report.round)
-            on_report(report)
-        stopped = report
-        if not isinstance(stopped, TrainingStopped):
-            raise TypeError(f"the last report is a {type(stopped).__name__}, not Stopped")
-        result = _judged(plan, folder, training, stopped, clock, on_report, episodes)
+        with episodes.recorded():
+            stopped = _trained(plan, folder, training, tracker, on_report)
+            result = _judged(plan, folder, training, stopped, clock, on_report, episodes)
+        if episodes.settings is not None and asks_for_data(plan.gate):
+            on_report(StageReport("checking the stored data"))
+            result = result.judged_again(
+                judge_with_data(result.verdict, DataJob(settings, folder, result.verdict.evidence.measured_at), run_job)
+            )
         _write_manifest(plan, folder, training, clock)
         write_models({folder.details: result})
         tracker.metrics(result.metrics, step=stopped.round)
         tracker.artifact(folder.details)
     tracker.end("finished" if stopped.kind != "guardrail" else "failed")
     return result
+
+
+def _trained(
+    plan: Plan, folder: PhaseFolder, training: MarketTraining, tracker: Tracker, on_report: OnReport
+) -> TrainingStopped:
+    reports = training.loop.run()
+    first = next(reports)
+    on_report(StageReport("training", first.round, plan.recipe.loop.rounds, "round"))
+    for report in chain([first], reports):
+        folder.log(type(report).__name__, as_json_values(report))
+        tracker.metrics(curve_figures(report), step=report.round)
+        on_report(report)
+    if not isinstance(report, TrainingStopped):
+        raise TypeError(f"the last report is a {type(report).__name__}, not Stopped")
+    return report
 
 
 @contextmanager
@@ -362,7 +383,7 @@ def _write_manifest(plan: Plan, folder: PhaseFolder, training: MarketTraining, c
 def simulate(given: Assignment) -> PhaseResult:
     """Carry out one attempt at phase 1."""
     plan = plan_simulation(of_attempt(given.settings, given.attempt), gate=given.gate)
-    result = run_simulation(plan, given.folder, clock=given.clock, on_report=given.on_report)
+    result = run_simulation(plan, given.folder, clock=given.clock, on_report=given.on_report, run_job=given.run_job)
     return as_phase_result(result, given.folder)
 
 

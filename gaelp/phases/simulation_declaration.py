@@ -5,9 +5,7 @@ Whoever lists the phases (`gaelp up`, `gaelp status`, a run that resumes at its 
 
 from pathlib import Path
 
-from gaelp.config.settings import Settings
 from gaelp.gates.verdict_context import VerdictContext
-from gaelp.phases.data_job import RunJob
 from gaelp.phases.declaration import Assignment, PhaseDeclaration
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.types import Phase
@@ -33,12 +31,6 @@ def _context(result: PhaseResult, home: Path) -> VerdictContext:
     return simulation_context(result, home)
 
 
-def _with_data(result: PhaseResult, settings: Settings, run_job: RunJob) -> PhaseResult:
-    from gaelp.phases.data_evidence import with_data_evidence  # noqa: PLC0415 - see above
-
-    return with_data_evidence(result, settings, run_job)
-
-
 # Each attempt is another draw: with many of them, one would pass by luck sooner or later.
 SIMULATION = PhaseDeclaration(
     phase=Phase.SIMULATION,
@@ -46,7 +38,6 @@ SIMULATION = PhaseDeclaration(
     second_attempt="another_draw",
     inconclusive="hold",
     attempts_max=3,
-    with_data=_with_data,
     hash_model=_hash_agent,
     context=_context,
 )

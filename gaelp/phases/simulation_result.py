@@ -1,6 +1,7 @@
 """Every figure of phase 1, and the part of it that is passed on."""
 
 from collections.abc import Mapping
+from typing import Self
 
 from gaelp.config.base import Frozen
 from gaelp.config.settings import EvaluationSettings
@@ -43,6 +44,10 @@ class SimulationResult(Frozen):
     shifted_metrics: dict[str, float]  # on a market with other parameters than the one trained on
     comparison: Comparison
     verdict: Verdict  # of the first gate, before any person decides
+
+    def judged_again(self, verdict: Verdict) -> Self:
+        """The same result with a verdict on more evidence."""
+        return self.model_copy(update={"verdict": verdict, "metrics": verdict.evidence.metrics})
 
 
 def as_phase_result(result: SimulationResult, folder: PhaseFolder) -> PhaseResult:
