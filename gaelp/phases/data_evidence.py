@@ -14,7 +14,15 @@ from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.simulation_episodes import source_of
 from gaelp.quality.window_check import FailingRow, QualityResult
 
-__all__ = ["DATA_METRICS", "DataEvidence", "asks_for_data", "check_stored_data", "data_facts", "judge_with_data", "without_data_rules"]
+__all__ = [
+    "DATA_METRICS",
+    "DataEvidence",
+    "asks_for_data",
+    "check_stored_data",
+    "data_facts",
+    "judge_with_data",
+    "without_data_rules",
+]
 
 DATA_METRICS = ("failed_expectations", "budget_breaches")
 _SHOWN_ROWS = 3
@@ -51,7 +59,9 @@ def asks_for_data(gate: Gate) -> bool:
 
 def without_data_rules(gate: Gate) -> Gate:
     """The gate without the rules on stored data, for whoever judges agents that store nothing."""
-    return gate.model_copy(update={"criteria": tuple(rule for rule in gate.criteria if rule.metric not in DATA_METRICS)})
+    return gate.model_copy(
+        update={"criteria": tuple(rule for rule in gate.criteria if rule.metric not in DATA_METRICS)}
+    )
 
 
 def judge_with_data(verdict: Verdict, job: DataJob, run_job: RunJob = run_directly) -> Verdict:

@@ -12,9 +12,11 @@ import yaml
 
 from gaelp.config.places import repository_root
 from gaelp.config.write import write_models
+from gaelp.gates import load_gate
 from gaelp.market.baselines.tuned import TunedBidder, TunedRules, market_fingerprint
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.spec import MarketSpec
+from gaelp.phases.data_evidence import without_data_rules
 
 RECIPE = {
     "algorithm": "ppo",
@@ -52,7 +54,10 @@ def mine(here, tiny):
         "market": {"name": "tiny.yaml"},
         "evaluation": {"episodes": 16},
         "training": {"agent": "recipe.yaml", "tracking": False},
+        "gate": {"files": {"simulation": "gate.yaml"}},
     }
+    gate = without_data_rules(load_gate("simulation"))  # what is tried here is training, not the jobs after it
+    (here / "gate.yaml").write_text(yaml.safe_dump(gate.model_dump(mode="json", exclude_none=True, exclude={"file"})))
     (here / "mine.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     return here
 

@@ -17,6 +17,7 @@ from gaelp.gates import judge, load_gate
 from gaelp.market.baselines.tuned import TunedBidder, TunedRules, market_fingerprint
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.spec import MarketSpec
+from gaelp.phases.data_evidence import without_data_rules
 from gaelp.phases.declaration import file_hash
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder, RunFolder
@@ -87,7 +88,9 @@ class Place:
         (self.folder / "recipe.yaml").write_text(yaml.safe_dump(RECIPE | changed), encoding="utf-8")
 
     def plan(self, *overrides: str):
-        return plan_simulation(self.settings(*overrides), tuned_path=self.folder / "tuned.yaml")
+        # The jobs on stored rows take longer than these runs; tests/phases/test_data_evidence.py runs them.
+        gate = without_data_rules(load_gate("simulation"))
+        return plan_simulation(self.settings(*overrides), tuned_path=self.folder / "tuned.yaml", gate=gate)
 
     def run_folder(self, run_id: str) -> PhaseFolder:
         return RunFolder(self.folder / "home", RunId(run_id)).phase(Phase.SIMULATION)

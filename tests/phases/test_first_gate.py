@@ -9,6 +9,7 @@ from gaelp.clock import ManualClock
 from gaelp.gates import Evidence, judge, load_gate
 from gaelp.market.baselines.tuned import load_tuned
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
+from gaelp.phases.data_evidence import without_data_rules
 from gaelp.phases.judging import first_gate_metrics, judge_policy
 from gaelp.training.assemble import RunPlace, assemble, ground_of
 from gaelp.training.recipe import load_recipe
@@ -52,7 +53,7 @@ def verdict_on(cal, tuned):
         evidence = Evidence(
             run_id="r", agent=policy.name, learned=learned, config_hash="c0ffee", measured_at=NOW, metrics=metrics
         )
-        return judge(load_gate("simulation"), evidence, NOW)
+        return judge(without_data_rules(load_gate("simulation")), evidence, NOW)
 
     return verdict
 

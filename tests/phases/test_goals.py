@@ -1,12 +1,13 @@
 from gaelp.gates import load_gate
+from gaelp.phases.data_evidence import without_data_rules
 from gaelp.phases.goals import training_goals
 
 
 def test_every_rule_on_the_market_itself_is_a_goal_with_its_own_threshold():
     gate = load_gate("simulation")
     goals = training_goals(gate)
-    rules = [rule for rule in gate.criteria if not rule.metric.startswith("shifted_")]
-    assert len(gate.criteria) - 2 == len(goals) == len(rules)
+    rules = [rule for rule in without_data_rules(gate).criteria if not rule.metric.startswith("shifted_")]
+    assert len(gate.criteria) - 4 == len(goals) == len(rules)  # two on the shifted market, two on stored data
     for goal, rule in zip(goals, rules, strict=True):
         assert (goal.bound, goal.threshold) == (rule.bound, rule.threshold)
         assert goal.compare == ("value" if rule.metric == "ruined_share" else rule.compare)
