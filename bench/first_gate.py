@@ -24,6 +24,7 @@ from gaelp.bench.gate_trial import Plant, Pool, PoolOutcome, mixed, nothing_deli
 from gaelp.bench.planted_agents import Spoiled, at_night, everywhere, without_segment
 from gaelp.clock import ManualClock
 from gaelp.gates import load_gate
+from gaelp.phases.data_evidence import without_data_rules
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.tuned import TunedRules, load_tuned
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
@@ -105,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     torch.set_num_threads(1)
     began = time.process_time()
-    gate, report, broken = load_gate("simulation"), {}, []
+    gate, report, broken = without_data_rules(load_gate("simulation")), {}, []
     for market in given.markets.split(","):
         pool, rng = pool_of(market, given.pool, given.seed), np.random.default_rng(given.seed)
         report[market] = {}

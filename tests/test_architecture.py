@@ -65,7 +65,7 @@ VAGUE_NAMES = {"common", "core", "helpers", "utils"}
 MAX_MODULE_LINES = 400
 MAX_BODY_LINES = 60
 MAX_README_LINES = 10
-MAX_INNER_IMPORTS = 30  # 189 before commands were lazy; a new one needs a better reason than the worst of these
+MAX_INNER_IMPORTS = 29  # 189 before commands were lazy; a new one needs a better reason than the worst of these
 
 
 # Reading a tree

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from gaelp.clock import Clock
 from gaelp.errors import BadInput, ComponentMissing, ConfigError
@@ -262,26 +262,28 @@ def _cut(text: str) -> str:
     return text[: _PARAM_LENGTH_MAX - len(note)] + note
 
 
-def _write_params(run: _OpenRun, given: Mapping[str, str]) -> None:
-    from mlflow.entities import Param  # noqa: PLC0415
+def _entities() -> Any:
+    from mlflow import entities  # noqa: PLC0415
 
+    return entities
+
+
+def _write_params(run: _OpenRun, given: Mapping[str, str]) -> None:
     new = {name: text for name, text in given.items() if name not in run.params}
     # MLflow never changes a parameter; the whole batch would fail.
     changed = {f"gaelp.changed.{name}": text for name, text in given.items() if run.params.get(name, text) != text}
-    _write(run, params=[Param(name, text) for name, text in new.items()], tags=_tags(changed))
+    _write(run, params=[_entities().Param(name, text) for name, text in new.items()], tags=_tags(changed))
     run.params |= new
 
 
 def _write_metrics(run: _OpenRun, values: Mapping[str, float], step: int, now_ms: int) -> None:
-    from mlflow.entities import Metric  # noqa: PLC0415
-
     figures = {_NOT_IN_NAMES.sub("_", name): float(value) for name, value in values.items()}
     # MLflow would keep infinity as 1.8e308 and NaN as 0 with a flag that few plots show.
     odd = {name: value for name, value in figures.items() if not math.isfinite(value)}
     for name, value in odd.items():
         _count_non_finite(run.non_finite.setdefault(name, _NonFinite()), value, step)
     metrics = [
-        Metric(name, value, now_ms, step)
+        _entities().Metric(name, value, now_ms, step)
         for name, value in figures.items()
         if name not in odd and (name, step, value) not in run.recorded
     ]
@@ -318,9 +320,7 @@ def _write(
 
 
 def _tags(texts: Mapping[str, str]) -> list["RunTag"]:
-    from mlflow.entities import RunTag  # noqa: PLC0415
-
-    return [RunTag(name, text) for name, text in texts.items()]
+    return [_entities().RunTag(name, text) for name, text in texts.items()]
 
 
 def _as_tag(counted: _NonFinite) -> str:

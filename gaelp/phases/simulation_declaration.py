@@ -4,6 +4,7 @@ Whoever lists the phases (`gaelp up`, `gaelp status`, a run that resumes at its 
 """
 
 from pathlib import Path
+from types import ModuleType
 
 from gaelp.gates.verdict_context import VerdictContext
 from gaelp.phases.declaration import Assignment, PhaseDeclaration
@@ -13,16 +14,19 @@ from gaelp.types import Phase
 __all__ = ["SIMULATION"]
 
 
-def _simulate(given: Assignment) -> PhaseResult:
-    from gaelp.phases.simulation import simulate  # noqa: PLC0415 - see above
+def _simulation() -> ModuleType:
+    from gaelp.phases import simulation  # noqa: PLC0415 - see above
 
-    return simulate(given)
+    return simulation
+
+
+def _simulate(given: Assignment) -> PhaseResult:
+    result: PhaseResult = _simulation().simulate(given)
+    return result
 
 
 def _hash_agent(path: Path) -> str:
-    from gaelp.phases.simulation import hash_agent  # noqa: PLC0415 - see above
-
-    return hash_agent(path)
+    return str(_simulation().hash_agent(path))
 
 
 def _context(result: PhaseResult, home: Path) -> VerdictContext:

@@ -206,6 +206,8 @@ def test_an_agent_that_implements_the_protocol_itself_is_named_when_it_fails_and
     gaelp, mine, monkeypatch
 ):
     monkeypatch.syspath_prepend(mine)
+    monkeypatch.setitem(sys.modules, "mine_agent", None)  # afterwards it is as before: others use the name
+    monkeypatch.delitem(sys.modules, "mine_agent")
     (mine / "mine_agent.py").write_text(BROKEN_AGENT, encoding="utf-8")
     info = mine / "mine_agent-0.1.dist-info"
     info.mkdir()

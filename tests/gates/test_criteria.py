@@ -17,6 +17,7 @@ RULE = {
     "minimum_sample": 200,
     "why": "a floor",
 }
+ON_STORED_DATA = {"failed_expectations": ("at_most", 0), "budget_breaches": ("at_most", 0)}
 AGREED = {
     "simulation": {
         "reward_lower_95": ("at_least", 0.7),
@@ -27,6 +28,7 @@ AGREED = {
         "ruined_share_upper_95": ("at_most", 0.0075),
         "shifted_lead_over_best_rule_lower_95": ("at_least", -0.02),
         "shifted_ruined_share_upper_95": ("at_most", 0.015),
+        **ON_STORED_DATA,
     },
     "history": {
         "simulator_match": ("at_least", 0.95),
@@ -34,17 +36,20 @@ AGREED = {
         "correlation_with_actuals_lower_95": ("at_least", 0.8),
         "lift_over_logging_lower_95": ("above", 0),
         "lift_over_incumbent_lower_95": ("at_least", -0.05),
+        **ON_STORED_DATA,
     },
     "pilot": {
         "positive_roi_streak": ("at_least", 5),
         "roi_lower_95": ("at_least", 0.05),
         "budget_efficiency": ("at_least", 0.8),
         "safety_violations": ("at_most", 0),
+        **ON_STORED_DATA,
     },
     "scale": {
         "improvement_lower_95": ("at_least", 0.15),
         "campaign_success_rate_lower_95": ("at_least", 0.9),
         "transfer_gain_share_lower_95": ("at_least", 0.8),
+        **ON_STORED_DATA,
     },
 }
 

@@ -16,9 +16,9 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 @pytest.fixture
 def question():
     gate = load_gate("simulation")
-    metrics = {"episodes": 1000.0}
+    metrics = {"episodes": 1000.0, "checked_rows": 1000.0}
     for rule in gate.criteria:
-        room = -0.005 if rule.bound == "at_most" else 0.005
+        room = 0.0 if rule.threshold == 0 else -0.005 if rule.bound == "at_most" else 0.005
         metrics |= {rule.metric: rule.threshold + room, rule.figure: rule.threshold + room}
     evidence = Evidence(run_id="r", agent="a", learned=True, config_hash="c", measured_at=NOW, metrics=metrics)
     times = {"opened_at": NOW, "remind_at": NOW + timedelta(hours=1), "expires_at": NOW + timedelta(hours=9)}

@@ -25,6 +25,7 @@ def check(*overrides):
 # Keys that hold text or a path and refer to nothing that could be missing.
 REFER_TO_NOTHING = {
     *("home", "run.name", "platform.account", "api.host"),
+    *("storage.project", "storage.dataset"),
     *("personas.llm.endpoint", "personas.llm.model"),
     *("alerts.first.email.host", "alerts.first.email.user", "alerts.first.email.sender"),
     *("alerts.second.email.host", "alerts.second.email.user", "alerts.second.email.sender"),

@@ -6,6 +6,7 @@ import pytest
 
 import tasks.beam
 import tasks.data_quality
+from gaelp.config import load_settings
 from gaelp.phases.data_job import DataJob
 from gaelp.phases.run_folder import RunFolder
 from gaelp.types import Phase, RunId
@@ -14,9 +15,9 @@ from tasks.data_quality import check_data_quality
 
 
 @pytest.fixture
-def job(place):
-    folder = RunFolder(place.folder / "home", RunId("r")).phase(Phase.SIMULATION)
-    return DataJob(place.settings(), folder, datetime(2026, 1, 1, tzinfo=UTC))
+def job(tmp_path):
+    folder = RunFolder(tmp_path, RunId("r")).phase(Phase.SIMULATION)
+    return DataJob(load_settings(environ={}).settings, folder, datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
