@@ -24,11 +24,11 @@ from gaelp.bench.gate_trial import Plant, Pool, PoolOutcome, mixed, nothing_deli
 from gaelp.bench.planted_agents import Spoiled, at_night, everywhere, without_segment
 from gaelp.clock import ManualClock
 from gaelp.gates import load_gate
-from gaelp.phases.data_evidence import without_data_rules
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.tuned import TunedRules, load_tuned
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.market import Market
+from gaelp.phases.data_evidence import without_data_rules
 from gaelp.phases.judging import MarketShift, shifted
 from gaelp.training.assemble import RunPlace, assemble, ground_of
 from gaelp.training.recipe import load_recipe

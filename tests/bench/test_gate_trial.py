@@ -9,11 +9,11 @@ import pytest
 from gaelp.bench.gate_trial import PoolOutcome, failed_rules, mixed, nothing_delivered, play_pool, trial, verdict_on
 from gaelp.bench.planted_agents import Spoiled, everywhere
 from gaelp.gates import load_gate
-from gaelp.phases.data_evidence import without_data_rules
 from gaelp.market.baselines.campaign_outcomes import GROUPED_BY
 from gaelp.market.baselines.tuned import load_tuned
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.spec import MarketSpec
+from gaelp.phases.data_evidence import without_data_rules
 from gaelp.phases.judging import MarketShift, shifted
 
 EPISODES = 1000  # the fewest with which the gate can pass
