@@ -12,7 +12,7 @@ from gaelp.errors import BadInput
 
 __all__ = ["JobOptions", "parse_options"]
 
-_RUNNER = "FnApiRunner"  # pinned: DirectRunner tries to download a runner, and falls back without a word
+_RUNNER = "FnApiRunner"  # pinned: DirectRunner tries to download another runner first
 
 _AFTER_HELP = """Every other option is passed on to Beam. Without --runner the job runs in this process (FnApiRunner).
 On a cluster: --runner=PortableRunner --job_endpoint=HOST:PORT, or see docs/beam.md for Flink and Dataflow.

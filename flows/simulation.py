@@ -25,6 +25,6 @@ def simulation(config: str = "quick-test", overrides: list[str] | None = None, r
         result = read_result(Path(do_phase(SIMULATION.phase, run.run_id, 1, 0, declared=SIMULATION, assign=assign)))
         code, looks = result.verdict.evidence_hash[:CODE_LENGTH], looks_so_far(run.settings, result)
         context = SIMULATION.context(result, run.settings.home)
-        show_verdict(code, result.verdict.outcome, 1, looks, verdict=result.verdict, context=context)
+        show_verdict(code, result.verdict.outcome, 1, looks, "", verdict=result.verdict, context=context)
     verdict = result.verdict
     return run.finished(result, state="Judged", reason=f"gate {verdict.gate.name} says {verdict.outcome}")

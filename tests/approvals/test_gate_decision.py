@@ -16,6 +16,9 @@ PASSING = {
     "shifted_lead_over_best_rule": 0.04,
     "shifted_ruined_share": 0.0,
     "episodes": 5000.0,
+    "checked_rows": 5000.0,
+    "failed_expectations": 0.0,
+    "budget_breaches": 0.0,
 }
 
 

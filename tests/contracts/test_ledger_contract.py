@@ -399,13 +399,13 @@ def test_a_raise_needs_the_expected_limit_and_a_lower_limit_does_not(ledger):
 def test_books_with_one_signed_limit_take_no_unsigned_raise_of_any(ledger, ask):
     assert set_limit(ledger, TOTAL, usd(2000), expected=ExpectedLimit(usd(1000)), signed=SIGNED).is_new
     for cap, account in ((TOTAL, ""), (Cap(CapKind.CAMPAIGN, "new"), "acc")):
-        with pytest.raises(Refused, match="without signatures"):
+        with pytest.raises(Refused, match="needs signatures: people have signed"):
             set_limit(ledger, cap, usd(2001), account_id=account)
     set_limit(ledger, TOTAL, usd(10))
     reserve(ledger, ask("a", 10, caps=(TOTAL,)))
     set_limit(ledger, TOTAL, usd(9))
     void(ledger, "a")
-    with pytest.raises(Refused, match="without signatures"):
+    with pytest.raises(Refused, match="needs signatures: people have signed"):
         reopen_cap(ledger, Bucket(TOTAL, ""))
     assert reopen_cap(ledger, Bucket(TOTAL, ""), signed=REOPENED)
     assert [change.kind for change in signed_changes(ledger)] == ["limit.set", "cap.reopened"]

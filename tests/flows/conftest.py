@@ -367,7 +367,9 @@ def verdict_with(room, outcome):
     metrics = {}
     for rule in gate.criteria:
         figure = rule.threshold + (-room if rule.bound == "at_most" else room)
-        metrics |= {rule.metric: figure, rule.figure: figure, "episodes": 1000.0}
+        if rule.sample_metric == "checked_rows":  # whole numbers
+            figure = 0.0 if room > 0 else 1.0
+        metrics |= {rule.metric: figure, rule.figure: figure, "episodes": 1000.0, "checked_rows": 1000.0}
     values = {"run_id": "20261116-020641-7f3a9c", "agent": "agent (ppo)", "learned": True, "config_hash": "c0ffee"}
     verdict = judge(gate, Evidence(**values, measured_at=NOW, metrics=metrics), NOW)
     assert verdict.outcome == outcome

@@ -120,7 +120,7 @@ def test_no_evidence_at_all_fails_every_rule(gate, passing, now):
 
 def test_a_failing_rule_wins_over_one_with_too_little_data(passing, now):
     gate = GATES["pilot"]
-    verdict = judge(gate, changed(passing(gate), campaigns=4, safety_violations=1), now)
+    verdict = judge(gate, changed(passing(gate), campaigns=4, checked_rows=9, safety_violations=1), now)
     assert {result.outcome for result in verdict.results} == {"fail", "inconclusive"}
     assert verdict.outcome == "fail"
 
@@ -143,11 +143,11 @@ def test_the_verdict_says_that_nothing_was_learned_when_a_tuned_rule_is_judged(p
 
 def test_the_summary_counts_what_failed_and_what_is_held(passing, now):
     gate = GATES["simulation"]
-    assert judge(gate, passing(gate), now).summary == "Gate simulation: agent (ppo) passes, all 8 rules hold."
+    assert judge(gate, passing(gate), now).summary == "Gate simulation: agent (ppo) passes, all 10 rules hold."
     failing = judge(gate, changed(passing(gate), success_rate=0.1, success_rate_lower_95=0.1), now)
-    assert failing.summary == "Gate simulation: agent (ppo) fails, 1 of 8 rules."
-    held = judge(gate, changed(passing(gate), episodes=199), now)
-    assert held.summary == "Gate simulation: agent (ppo) holds, 8 of 8 rules have too little data."
+    assert failing.summary == "Gate simulation: agent (ppo) fails, 1 of 10 rules."
+    held = judge(gate, changed(passing(gate), episodes=199, checked_rows=9), now)
+    assert held.summary == "Gate simulation: agent (ppo) holds, 10 of 10 rules have too little data."
 
 
 def test_a_reason_names_the_bound_the_figure_and_what_is_asked(passing, now):

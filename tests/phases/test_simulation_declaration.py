@@ -16,8 +16,8 @@ def test_listing_the_phases_loads_neither_torch_nor_the_market():
 
 def test_each_function_of_the_declaration_is_the_one_of_the_phase(monkeypatch, tmp_path):
     monkeypatch.setattr(simulation, "simulate", lambda given: ("simulated", given))
-    monkeypatch.setattr(simulation, "hash_agent", lambda path: ("hashed", path))
+    monkeypatch.setattr(simulation, "hash_agent", lambda path: f"hash of {path}")
     monkeypatch.setattr(simulation_context, "simulation_context", lambda result, home: (result, home))
     assert SIMULATION.work("assignment") == ("simulated", "assignment")
-    assert SIMULATION.hash_model(tmp_path) == ("hashed", tmp_path)
+    assert SIMULATION.hash_model(tmp_path) == f"hash of {tmp_path}"
     assert SIMULATION.context("result", tmp_path) == ("result", tmp_path)
