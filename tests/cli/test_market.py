@@ -110,6 +110,7 @@ def test_an_objective_without_tuned_bidders_is_told_how_and_a_wrong_one_what_is_
     assert "allowed: value, profit" in wrong.stderr
 
 
+@pytest.mark.slow
 def test_all_compares_every_objective_that_bidders_were_tuned_for_and_ends_with_one_table(gaelp):
     result = gaelp("market", "compare", "--all", "--episodes", 2)
     assert result.exit_code == 0, result.stderr
