@@ -26,6 +26,7 @@ SPEED = DataSpeed(
 def asked(monkeypatch, tmp_path):
     calls = []
     monkeypatch.setattr(module, "measure_data", lambda home, **words: calls.append(words) or SPEED)
+    monkeypatch.setattr(module, "streaming_cost", lambda repeats: {"wall_share": 0.01 * repeats})
     monkeypatch.setenv("GAELP_HOME", str(tmp_path / "home"))
     return calls
 
@@ -40,3 +41,11 @@ def test_the_table_says_whether_results_are_identical(asked):
     done = CliRunner().invoke(app, ["bench", "data"])
     assert "100,000" in done.stdout
     assert "2.00 times as long as pandas; their results are identical" in done.output
+
+
+def test_the_cost_of_storing_episodes_is_measured_unless_it_is_skipped(asked):
+    measured = CliRunner().invoke(app, ["bench", "data", "--trainings", "3", "--json"])
+    assert json.loads(measured.stdout)["streaming_cost"] == 0.03
+    assert "adds 2.0% to the time of a training" in CliRunner().invoke(app, ["bench", "data"]).output
+    skipped = CliRunner().invoke(app, ["bench", "data", "--trainings", "0", "--json"])
+    assert json.loads(skipped.stdout)["streaming_cost"] is None
