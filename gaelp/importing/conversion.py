@@ -161,7 +161,7 @@ class RowConversion:
             else f"figures such as 12{self.mapping.decimal}50"
         )
         self._refuse(source, given & np.isnan(units), f"not a number; allowed: {form}")
-        self._refuse(source, (given | needed) & ~fits, f"allowed: a whole number of micros from {least:,} to {most:,}")
+        self._refuse(source, (given | needed) & ~fits, f"allowed: {_amounts(source.micros, least, most)}")
         wrong = given & ~fits
         if (
             source.micros == 1
@@ -252,6 +252,13 @@ class RowConversion:
     def _shown(self, source: ColumnSource, row: int) -> str:
         value = self._cells(source).iloc[row]
         return "" if pd.isna(value) else str(value)
+
+
+def _amounts(unit_micros: float, least: int, most: int) -> str:
+    """The amounts that fit, in the unit of the column; those of auctions are whole micros."""
+    if unit_micros == 1:
+        return f"a whole number of micros from {least:,} to {most:,}"
+    return f"an amount from {least / unit_micros:,.10g} to {most / unit_micros:,.10g}"
 
 
 def _in_currency(text: str) -> bool:

@@ -107,6 +107,8 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "converted_at": ("conversion_time", "converted_at"),
     "click_probability": ("click_probability", "pctr"),
 }
+_DAYS = ("day", "date", "reporting starts")  # names of the time that may be days
+_CLOCK = re.compile(r"\d:\d\d")  # a time of day, such as 13:00
 _HOURS = ("hour of day", "hour of the day", "hour", "time of day (ad account time zone)")
 _AMOUNT = re.compile(r"(amount_spent|spend|cost|.*_conversion_value|conv\._value)_\(\w{3}\)")  # with its currency
 
@@ -121,11 +123,12 @@ def report_mapping(
 ) -> ImportMapping | None:
     """The mapping of a report with this header; None if it has no known columns. `sample` are some of its fields."""
     present = {_plain(name): name for name in reversed(header)}
+    sample = list(sample)
+    hour = next((present[normal_name(name)] for name in _HOURS if normal_name(name) in present), None)
     if table is None:
-        table = _table_of(present)
+        table = _table_of(present, by_day=hour is None and not any(_CLOCK.search(text) for text in sample))
     if table is None:
         return None
-    hour = next((present[normal_name(name)] for name in _HOURS if normal_name(name) in present), None)
     columns = {}
     for target, names in _NAMES.items():
         name = next((present[normal_name(each)] for each in names if normal_name(each) in present), None)
@@ -143,14 +146,15 @@ def report_mapping(
     )
 
 
-def _table_of(present: Mapping[str, str]) -> TableName | None:
+def _table_of(present: Mapping[str, str], *, by_day: bool) -> TableName | None:
     def has(target: str) -> bool:
         return any(normal_name(name) in present for name in _NAMES[target])
 
     if has("won") and has("at"):
         return TableName.AUCTIONS
+    by_day = by_day and any(normal_name(name) in present for name in _DAYS)
     if has("at") and (has("clicks") or has("impressions") or has("spend_micros")):
-        return TableName.HOUR_REPORTS
+        return TableName.DAY_REPORTS if by_day else TableName.HOUR_REPORTS
     return TableName.KEYWORD_TOTALS if has("keyword") else None
 
 

@@ -1,6 +1,6 @@
 """What a store holds, by table, phase and source, and how it fared in the last check; as rows and as a plot."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from io import BytesIO
 from itertools import groupby
@@ -30,12 +30,18 @@ class StoredSource(Frozen):
     last_day: date
     quality: str
 
+    @property
+    def days(self) -> str:
+        """The first and the last day, or the only one."""
+        return str(self.first_day) if self.first_day == self.last_day else f"{self.first_day} to {self.last_day}"
+
 
 def overview(parts: Sequence[StoredPart], checks: LastChecks) -> tuple[StoredSource, ...]:
     """Sum the parts of a store over days."""
     ordered = sorted(parts, key=lambda part: (part.table, part.phase, part.source, part.day))
     groups = groupby(ordered, key=lambda part: (part.table, part.phase, part.source))
-    return tuple(_source(list(days), checks) for _, days in groups)
+    rows = {table: sum(part.rows for part in same) for table, same in groupby(ordered, key=lambda part: part.table)}
+    return tuple(_source(list(days), checks, rows) for _, days in groups)
 
 
 def overview_png(parts: Sequence[StoredPart]) -> bytes:
@@ -55,7 +61,7 @@ def overview_png(parts: Sequence[StoredPart]) -> bytes:
     return png.getvalue()
 
 
-def _source(days: Sequence[StoredPart], checks: LastChecks) -> StoredSource:
+def _source(days: Sequence[StoredPart], checks: LastChecks, rows: Mapping[TableName, int]) -> StoredSource:
     first = days[0]
     return StoredSource(
         table=first.table,
@@ -65,13 +71,15 @@ def _source(days: Sequence[StoredPart], checks: LastChecks) -> StoredSource:
         bytes=sum(part.bytes for part in days),
         first_day=first.day,
         last_day=days[-1].day,
-        quality=_quality(checks, first.table),
+        quality=_quality(checks, first.table, rows[first.table]),
     )
 
 
-def _quality(checks: LastChecks, table: TableName) -> str:
+def _quality(checks: LastChecks, table: TableName, rows: int) -> str:
+    """The result of the table's last check, with how many rows it read where it did not read all that are stored."""
     result = checks.results.get(table)
     if result is None:
         return "not checked"
     verdict = f"{len(result.failed)} of {len(result.results)} failed" if result.failed else "good"
-    return f"{verdict} ({result.checked_at:%Y-%m-%d})"
+    part = "" if result.rows == rows else f", {result.rows:,} of {rows:,} rows"
+    return f"{verdict} ({result.checked_at:%Y-%m-%d}{part})"

@@ -59,6 +59,12 @@ DERIVED: Mapping[TableName, Mapping[str, _Derive]] = MappingProxyType(
             "spend_over_bid_micros": _over_bid("clicks"),  # a bid is for a click
             "seconds_to_report": _seconds("reported_at", "at"),
         },
+        TableName.DAY_REPORTS: {"seconds_to_report": _seconds("reported_at", "at")},  # a bid may change in a day
+        TableName.IMPRESSION_SHARES: {"seconds_to_report": _seconds("reported_at", "at")},
+        TableName.BID_SIMULATIONS: {
+            "spend_over_bid_micros": _over_bid("clicks"),
+            "seconds_to_report": _seconds("reported_at", "at"),
+        },
     }
 )
 

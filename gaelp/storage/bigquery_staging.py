@@ -49,7 +49,6 @@ def load_rows(queries: BigQueryQueries, table: str, rows: pa.Table) -> None:
     """Write many rows by one load job, which stores all of them or none."""
     file = io.BytesIO()
     pq.write_table(_widened(rows), file, compression="zstd")
-    size = file.tell()
     file.seek(0)
     config = bigquery.LoadJobConfig(
         source_format=bigquery.SourceFormat.PARQUET,
@@ -58,7 +57,7 @@ def load_rows(queries: BigQueryQueries, table: str, rows: pa.Table) -> None:
     )
     with translated(queries.place):
         job = queries.client.load_table_from_file(
-            file, queries.place.path(table), size=size, job_config=config, num_retries=3, timeout=JOB_SECONDS
+            file, queries.place.path(table), job_config=config, num_retries=3, timeout=JOB_SECONDS
         )
         job.result(timeout=JOB_SECONDS)
 
@@ -88,8 +87,11 @@ def _check(response: types.AppendRowsResponse, table: str) -> None:
 
 
 def _widened(rows: pa.Table) -> pa.Table:
-    """Whole numbers of 64 bits, which is what BigQuery has; no metadata."""
-    fields = [
-        pa.field(field.name, pa.int64() if pa.types.is_integer(field.type) else field.type) for field in rows.schema
-    ]
-    return rows.cast(pa.schema(fields))
+    """Whole numbers of 64 bits, which is what BigQuery has; text without a dictionary; no metadata."""
+    return rows.cast(pa.schema([pa.field(field.name, _wide_type(field.type)) for field in rows.schema]))
+
+
+def _wide_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    return pa.int64() if pa.types.is_integer(kind) else kind

@@ -9,10 +9,11 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gaelp.errors import DataError
 from gaelp.storage.migrations import MIGRATIONS, Migration, check_version, migrated
-from gaelp.storage.parquet_files import file_version, read_batches
+from gaelp.storage.parquet_files import file_version, may_have_ids, read_batches
 from gaelp.storage.schema import SCHEMA_VERSION, TABLES, TableName
 from gaelp.storage.store import SCAN_ROWS
 
@@ -67,12 +68,21 @@ class ParquetQueries:
 
     def stored_ids(self, files: Sequence[Path], ids: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return those of the ids that the files have; `id` means the same in every schema version."""
-        if not files:
+        bounds = pc.min_max(ids).as_py()
+        searched = [path for path in files if may_have_ids(path, bounds["min"], bounds["max"])]
+        if not searched:
             return ids.slice(0, 0)
         with self._cursor() as cursor:
             cursor.register("new", pa.table({"id": ids}))
-            query = f"SELECT id FROM new SEMI JOIN {_parquet(files)} AS stored USING (id)"  # noqa: S608
+            query = f"SELECT id FROM new SEMI JOIN {_parquet(searched)} AS stored USING (id)"  # noqa: S608
             return cursor.execute(query).to_arrow_table().column("id")
+
+    def may_repeat(self, ids: pa.ChunkedArray) -> bool:
+        """Return whether an id may occur twice, judged by hashes: False is certain, True may be a collision."""
+        with self._cursor() as cursor:
+            cursor.register("new", pa.table({"id": ids}))
+            [(distinct,)] = cursor.execute("SELECT count(DISTINCT hash(id)) FROM new").fetchall()
+        return int(distinct) < len(ids)
 
     def count_by_source(self, path: Path) -> list[tuple[str, str, int]]:
         """Return phase, source and how many rows of a file they have."""

@@ -42,7 +42,7 @@ class DuckDbStore:
         Only days with new rows are searched: an id belongs to one `at`.
         """
         given = sum(table.num_rows for table in batch.values())
-        checked = check_batch(batch)
+        checked = check_batch(batch, self._queries.may_repeat)
         if not checked:
             return Appended(0, 0)
         with self._folder.staged() as staged:

@@ -46,14 +46,25 @@ class HourSums(NamedTuple):
 
 
 def list_episodes(store: EpisodeStore, rows: RowFilter | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the last state of each episode, in the order in which they are stored."""
+    """Yield the last state of each episode, in the order in which they are stored.
+
+    An episode that failed and was played to its end when the run was resumed has ended.
+    """
     states: dict[str, dict[str, Any]] = {}
     for table in store.scan(TableName.EPISODES, rows):
         for row in table.to_pylist():
             known = states.get(row["episode"])
-            if known is None or known["state"] == EpisodeState.RUNNING:
+            if known is None or _is_later(row, known):
                 states[row["episode"]] = row
     yield from states.values()
+
+
+def _is_later(row: dict[str, Any], known: dict[str, Any]) -> bool:
+    return (_rank(row), row["at"]) > (_rank(known), known["at"])
+
+
+def _rank(row: dict[str, Any]) -> int:
+    return {EpisodeState.RUNNING: 0, EpisodeState.FAILED: 1}.get(row["state"], 2)
 
 
 def find_episode(store: EpisodeStore, name: str) -> StoredEpisode:

@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from gaelp.errors import GaelpError
 from gaelp.observability import get_logger
-from gaelp.storage.schema import TableName
+from gaelp.storage.row_check import check_rows
+from gaelp.storage.schema import TABLES, TableName
 from gaelp.storage.spill import replay_spilled, spill_batch, spilled_batches
 from gaelp.storage.store import EpisodeStore
 
@@ -168,4 +169,11 @@ class EpisodeRecorder:
 
 def _joined(batches: list[TableRows]) -> dict[TableName, pa.Table]:
     names = dict.fromkeys(name for batch in batches for name in batch)
-    return {name: pa.concat_tables([batch[name] for batch in batches if name in batch]) for name in names}
+    return {name: _concatenated(name, [batch[name] for batch in batches if name in batch]) for name in names}
+
+
+def _concatenated(name: TableName, tables: list[pa.Table]) -> pa.Table:
+    """One table; text is dictionary-encoded if it is so in all of them."""
+    if any(table.schema != tables[0].schema for table in tables):
+        tables = [check_rows(name, table).cast(TABLES[name].columns) for table in tables]
+    return pa.concat_tables(tables)

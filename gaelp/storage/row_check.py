@@ -1,6 +1,6 @@
 """Check rows against the schema before they are stored; an error names table, row, column, value and expectation."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -32,16 +32,27 @@ _ALLOWED_VALUES: Mapping[tuple[TableName | None, str], tuple[str, ...]] = {
 }
 
 
-def check_batch(batch: Mapping[TableName, pa.Table]) -> dict[TableName, pa.Table]:
+def _repeats(ids: pa.ChunkedArray) -> bool:
+    return len(pc.unique(ids)) < len(ids)
+
+
+def check_batch(
+    batch: Mapping[TableName, pa.Table], may_repeat: Callable[[pa.ChunkedArray], bool] = _repeats
+) -> dict[TableName, pa.Table]:
     """Return the tables with rows in the schema's types, each id once; DataError names the first row that does not fit.
 
-    Columns may be in any order, and those that may be null may be missing.
+    Columns may be in any order, and those that may be null may be missing. Text that is dictionary-encoded stays so.
+    `may_repeat` finds out cheaply whether an id may occur twice; ids are compared one by one only then.
     """
     rows = sum(table.num_rows for table in batch.values())
     if rows > APPEND_ROWS_MAX:
         raise BadInput(f"{rows:,} rows in one append; at most {APPEND_ROWS_MAX:,} are allowed: append them in parts")
     checked = {TableName(name): check_rows(TableName(name), table) for name, table in batch.items()}
-    return {name: _each_id_once(table) for name, table in checked.items() if table.num_rows}
+    return {
+        name: _each_id_once(table) if may_repeat(table.column("id")) else table
+        for name, table in checked.items()
+        if table.num_rows
+    }
 
 
 def check_rows(name: TableName, table: pa.Table) -> pa.Table:
@@ -54,7 +65,10 @@ def check_rows(name: TableName, table: pa.Table) -> pa.Table:
             f" {', '.join(schema.names)}: rename or remove the others"
         )
     columns = [_checked_column(name, table, field) for field in schema]
-    return pa.table(columns, schema=schema)
+    types = zip(schema, columns, strict=True)
+    return pa.table(
+        columns, schema=pa.schema([field.with_type(column.type) for field, column in types], schema.metadata)
+    )
 
 
 def _checked_column(name: TableName, table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
@@ -72,7 +86,7 @@ def _checked_column(name: TableName, table: pa.Table, field: pa.Field) -> pa.Chu
 
 
 def _cast(name: TableName, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
-    if column.type == field.type:
+    if column.type == field.type or column.type == pa.dictionary(pa.int32(), field.type):
         return column
     if pa.types.is_timestamp(field.type) and pa.types.is_timestamp(column.type) and column.type.tz is None:
         raise _problem(name, 0, field, column[0].as_py() if len(column) else None)
@@ -111,7 +125,8 @@ def _first_that_cannot_be_cast(column: pa.ChunkedArray, kind: pa.DataType) -> in
 def _wrong_values(name: TableName, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray | None:
     allowed = _values_allowed(name, field)
     if allowed:
-        return pc.and_(pc.is_valid(column), pc.invert(pc.is_in(column, pa.array(allowed, pa.string()))))
+        text = column.cast(field.type)
+        return pc.and_(pc.is_valid(text), pc.invert(pc.is_in(text, pa.array(allowed, pa.string()))))
     if field.name == "id":
         return pc.equal(column, "")
     if pa.types.is_floating(field.type):
@@ -150,8 +165,6 @@ def _problem(name: TableName, row: int, field: pa.Field, value: Any, expected: s
 
 def _each_id_once(table: pa.Table) -> pa.Table:
     ids = table.column("id")
-    if len(pc.unique(ids)) == len(ids):
-        return table
     numbered = pa.table({"id": ids, "row": pa.array(range(len(ids)), pa.int64())})
     first = numbered.group_by("id").aggregate([("row", "min")]).column("row_min")
     return table.take(pc.take(first, pc.sort_indices(first)))

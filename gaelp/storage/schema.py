@@ -24,7 +24,7 @@ __all__ = [
     "empty_table",
 ]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 2: reports and impression shares of whole days, and bid simulator points
 
 DensityKind = Literal["recorded", "estimated"]  # of the action: drawn by the logging policy, or fitted afterwards
 SpendKind = Literal["charge", "credit", "adjustment"]  # clicks billed, invalid clicks returned, corrections
@@ -40,7 +40,10 @@ class TableName(StrEnum):
     CONVERSIONS = "conversions"
     SPEND_EVENTS = "spend_events"
     HOUR_REPORTS = "hour_reports"
+    DAY_REPORTS = "day_reports"
     KEYWORD_TOTALS = "keyword_totals"
+    IMPRESSION_SHARES = "impression_shares"
+    BID_SIMULATIONS = "bid_simulations"
 
 
 class EpisodeState(StrEnum):
@@ -183,17 +186,27 @@ _SPEND_EVENTS = _table(
     _field("order", pa.string(), "the key of the order that it belongs to"),
 )
 
-_HOUR_REPORTS = _table(
-    TableName.HOUR_REPORTS,
-    "one row for each report of a campaign hour; a later revision replaces the earlier one",
+_REPORTED = (
     _field("account", pa.string(), "the ad account", required=True),
     _field("account_day", pa.date32(), "the day in the account's time zone", required=True),
     _field("segment", pa.string(), "the segment or ad group; null for the whole campaign"),
-    _field("revision", pa.int32(), "0 for the first report of this hour", required=True),
+    _field("revision", pa.int32(), "0 for the first report of this hour or day", required=True),
     _field("reported_at", _TIME, "when the platform reported it", required=True),
     _field("bid_micros", _MICROS, "the bid in force"),
     _field("impression_share", pa.float64(), "share of possible impressions; null where the platform gives none"),
     *_COUNTS,
+)
+
+_HOUR_REPORTS = _table(
+    TableName.HOUR_REPORTS,
+    "one row for each report of a campaign hour; a later revision replaces the earlier one",
+    *_REPORTED,
+)
+
+_DAY_REPORTS = _table(
+    TableName.DAY_REPORTS,
+    "one row for each report of a whole campaign day, `at` its beginning; a later revision replaces the earlier one",
+    *_REPORTED,
 )
 
 _KEYWORD_TOTALS = _table(
@@ -209,6 +222,29 @@ _KEYWORD_TOTALS = _table(
     *_COUNTS,
 )
 
+_IMPRESSION_SHARES = _table(
+    TableName.IMPRESSION_SHARES,
+    "one row for each report of a segment's impression share over a whole account day; a later revision replaces it",
+    _field("account", pa.string(), "the ad account", required=True),
+    _field("account_day", pa.date32(), "the day in the account's time zone", required=True),
+    _field("segment", pa.string(), "the segment or ad group; null for the whole campaign"),
+    _field("revision", pa.int32(), "0 for the first report of this day", required=True),
+    _field("reported_at", _TIME, "when the platform reported it", required=True),
+    _field("impression_share", pa.float64(), "share of possible impressions; 0.0999: below a tenth", required=True),
+)
+
+_BID_SIMULATIONS = _table(
+    TableName.BID_SIMULATIONS,
+    "one row a bid simulator point: what a segment would have had over some days with another bid",
+    _field("account", pa.string(), "the ad account", required=True),
+    _field("segment", pa.string(), "the segment or ad group", required=True),
+    _field("period_start", pa.date32(), "first account day of the simulated period", required=True),
+    _field("period_end", pa.date32(), "last account day of it", required=True),
+    _field("reported_at", _TIME, "when the platform reported it", required=True),
+    _field("bid_micros", _MICROS, "the bid that the platform tried", required=True),
+    *_COUNTS,
+)
+
 TABLES: Mapping[TableName, StoredTable] = {
     table.name: table
     for table in (
@@ -219,7 +255,10 @@ TABLES: Mapping[TableName, StoredTable] = {
         _CONVERSIONS,
         _SPEND_EVENTS,
         _HOUR_REPORTS,
+        _DAY_REPORTS,
         _KEYWORD_TOTALS,
+        _IMPRESSION_SHARES,
+        _BID_SIMULATIONS,
     )
 }
 

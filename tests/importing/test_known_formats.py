@@ -73,9 +73,24 @@ def test_a_decimal_comma_and_semicolons_are_found(importer):
     mapping = report_mapping(["Campaign", "Day", "Cost", "Clicks", "Impressions"], ["1.012,50 €", "0,75 €"])
     columns = {**mapping.columns, "at": mapping.columns["at"].model_copy(update={"time_format": "%d.%m.%Y"})}
     importer.run(path, file_format="mapped", mapping=mapping.model_copy(update={"columns": columns}))
-    rows = importer.rows(TableName.HOUR_REPORTS)
+    rows = importer.rows(TableName.DAY_REPORTS)
     assert [row["spend_micros"] for row in rows] == [1_012_500_000, 750_000]
     assert rows[0]["impressions"] == 10_240
+
+
+@pytest.mark.parametrize(
+    ("header", "sample", "table"),
+    [
+        (["Day", "Clicks"], ["2024-01-05", "3"], TableName.DAY_REPORTS),
+        (["Reporting starts", "Reporting ends", "Amount spent (EUR)"], ["2024-01-05", "2.50"], TableName.DAY_REPORTS),
+        (["Day", "Hour of day", "Clicks"], ["2024-01-05", "13", "3"], TableName.HOUR_REPORTS),
+        (["Date", "Clicks"], ["2024-01-05 13:00", "3"], TableName.HOUR_REPORTS),
+        (["Time", "Clicks"], ["2024-01-05T13:00:00Z", "3"], TableName.HOUR_REPORTS),
+        (["Timestamp", "Clicks"], ["1704459600", "3"], TableName.HOUR_REPORTS),
+    ],
+)
+def test_a_report_without_a_time_of_day_is_one_of_days(header, sample, table):
+    assert report_mapping(header, sample).table is table
 
 
 def test_a_meta_report_is_read_without_its_summary_line(importer):

@@ -15,7 +15,7 @@ PARTS = [
 def test_parts_are_summed_over_days_with_the_quality_of_their_table():
     bad = CheckedExpectation(expectation="x", columns=(), why="y", holds=False)
     checked = QualityResult(
-        suite="s", table=TableName.CLICKS, rows=1, checked_at=datetime(2026, 1, 1, tzinfo=UTC), results=(bad,)
+        suite="s", table=TableName.CLICKS, rows=35, checked_at=datetime(2026, 1, 1, tzinfo=UTC), results=(bad,)
     )
     first, second = overview(PARTS, LastChecks(results={TableName.CLICKS: checked}))
     assert (first.source, first.rows) == ("a", 5)
@@ -27,6 +27,16 @@ def test_parts_are_summed_over_days_with_the_quality_of_their_table():
     )
     assert second.quality == "1 of 1 failed (2026-01-01)"
     assert overview(PARTS, LastChecks())[0].quality == "not checked"
+    assert (first.days, second.days) == ("2024-01-01", "2024-01-01 to 2024-01-03")
+
+
+def test_a_check_that_did_not_read_every_row_says_how_many_it_read():
+    checked = QualityResult(
+        suite="s", table=TableName.CLICKS, rows=5, checked_at=datetime(2026, 1, 1, tzinfo=UTC), results=()
+    )
+    assert {source.quality for source in overview(PARTS, LastChecks(results={TableName.CLICKS: checked}))} == {
+        "good (2026-01-01, 5 of 35 rows)"
+    }
 
 
 def test_the_plot_is_drawn_also_without_data():

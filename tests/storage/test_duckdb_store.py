@@ -14,7 +14,8 @@ from gaelp.storage import duckdb_store
 from gaelp.storage.conformance import StoreConformance
 from gaelp.storage.conformance_rows import FIRST_HOUR, episode_batch, rows_of
 from gaelp.storage.duckdb_store import DuckDbStore
-from gaelp.storage.schema import TABLES, TableName
+from gaelp.storage.migrations import MIGRATIONS
+from gaelp.storage.schema import SCHEMA_VERSION, TABLES, TableName
 from gaelp.storage.store import SCAN_ROWS, Appended
 
 
@@ -159,7 +160,7 @@ def bid_of(number):
 def test_rows_of_an_earlier_version_are_migrated_when_they_are_read(store, tmp_path):
     store.append({TableName.DECISIONS: rows_of(TableName.DECISIONS, *(bid_of(number) for number in range(4)))})
     as_version(tmp_path, 0, in_whole_units)
-    with closing(DuckDbStore(tmp_path, migrations={0: to_micros})) as opened:
+    with closing(DuckDbStore(tmp_path, migrations={0: to_micros, **MIGRATIONS})) as opened:
         opened.append({TableName.DECISIONS: rows_of(TableName.DECISIONS, bid_of(4), bid_of(0))})
         rows = pa.concat_tables(opened.scan(TableName.DECISIONS))
         assert rows.schema.equals(TABLES[TableName.DECISIONS].columns)
@@ -168,7 +169,16 @@ def test_rows_of_an_earlier_version_are_migrated_when_they_are_read(store, tmp_p
 
 def test_a_file_of_a_newer_version_is_refused(store, tmp_path):
     store.append(episode_batch(1))
-    as_version(tmp_path, 2)
+    as_version(tmp_path, SCHEMA_VERSION + 1)
     for call in (lambda: list(store.scan(TableName.DECISIONS)), store.describe):
-        with pytest.raises(DataError, match="schema version 2, this gaelp reads up to 1: use the gaelp that wrote it"):
+        with pytest.raises(
+            DataError, match=r"schema version \d, this gaelp reads up to \d: use the gaelp that wrote it"
+        ):
             call()
+
+
+def test_rows_of_version_1_are_read_as_they_are(store, tmp_path):
+    store.append(episode_batch(1))
+    before = pa.concat_tables(store.scan(TableName.DECISIONS))
+    as_version(tmp_path, 1)
+    assert pa.concat_tables(store.scan(TableName.DECISIONS)).equals(before)

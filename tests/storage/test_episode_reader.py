@@ -1,5 +1,8 @@
 """Stored episodes are found by name, and the last state counts."""
 
+from contextlib import closing
+from datetime import timedelta
+
 import pytest
 
 from gaelp.errors import BadInput
@@ -27,6 +30,23 @@ def test_an_episode_is_listed_once_with_its_last_state(store):
     assert [(row["episode"], row["state"]) for row in list_episodes(store)] == [
         (f"run-1/{number}", "finished") for number in range(3)
     ]
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_an_episode_that_failed_twice_has_failed_unless_it_was_played_to_its_end(tmp_path, finished):
+    batch = episode_batch(1)
+    table = batch[TableName.EPISODES]
+    end = table.to_pylist()[0]
+    failed = [
+        end | {"id": f"failed/{hours}", "state": "failed", "at": end["started_at"] + timedelta(hours=hours)}
+        for hours in (3, 1)
+    ]
+    with closing(DuckDbStore(tmp_path)) as store:
+        if finished:
+            store.append(batch)
+        store.append({TableName.EPISODES: type(table).from_pylist(failed, schema=table.schema)})
+        [row] = list_episodes(store)
+    assert row["id"] == ("run-1/0/finished" if finished else "failed/3")
 
 
 def test_an_episode_is_found_by_a_part_of_its_name_with_its_own_decisions(store):

@@ -48,6 +48,28 @@ def test_batches_are_joined_and_stored(stored, tmp_path):
     assert recorder.figures.queued == recorder.figures.spilled == 0
 
 
+def test_batches_with_dictionary_encoded_text_are_joined_with_plain_ones(stored, tmp_path):
+    slow = SlowStore(stored)
+    with EpisodeRecorder(slow, tmp_path / "spill") as recorder:
+        for number in range(4):
+            batch = episode_batch(1, first=number)
+            recorder.put(
+                {name: encoded(table, "policy", "source") if number % 2 else table for name, table in batch.items()}
+            )
+        slow.may_append.set()
+    assert recorder.figures.stored == 20
+    assert recorder.figures.spilled == 0
+    [policies] = [set(table["policy"].to_pylist()) for table in stored.scan(TableName.EPISODES)]
+    assert policies == {"mpc@1"}
+
+
+def encoded(table, *columns):
+    for column in columns:
+        place = table.column_names.index(column)
+        table = table.set_column(place, column, table.column(column).dictionary_encode())
+    return table
+
+
 def test_a_slow_store_slows_the_producer_then_spills_and_nothing_is_lost(stored, tmp_path):
     slow = SlowStore(stored)
     limits = RecorderLimits(queued_rows=12, written_rows=5, wait_seconds=0.05, idle_seconds=0.0)

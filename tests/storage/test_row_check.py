@@ -10,11 +10,13 @@ from gaelp.storage.row_check import check_batch, check_rows
 from gaelp.storage.schema import TABLES, TableName
 
 
-def test_text_as_a_dictionary_is_accepted():
+def test_text_as_a_dictionary_is_accepted_and_stays_one():
     table = episode_batch(2)[TableName.DECISIONS]
     place = table.column_names.index("policy")
     given = table.set_column(place, "policy", table.column("policy").dictionary_encode())
-    assert check_rows(TableName.DECISIONS, given).equals(table)
+    checked = check_rows(TableName.DECISIONS, given)
+    assert checked.schema.field("policy").type == pa.dictionary(pa.int32(), pa.string())
+    assert checked.cast(table.schema).equals(table)
 
 
 def test_the_first_of_two_rows_with_one_id_is_kept():
