@@ -12,16 +12,27 @@ from gaelp.market.baselines.comparison_text import (
     comparison_meaning,
     comparison_rows,
     comparison_title,
+    lead_cells,
     money_rows,
+    outcome_cells,
 )
+from gaelp.phases.trained_agents import TrainedAgent
 
 __all__ = ["show_all_comparisons", "show_comparison"]
 
 
-def show_all_comparisons(comparisons: Sequence[Comparison]) -> None:
-    """Print every bidder on every market and objective in one table."""
+_LEAD_COLUMNS = ("run", "over the best rule %", "over the informed rule %")
+
+
+def show_all_comparisons(comparisons: Sequence[Comparison], agents: Sequence[TrainedAgent] = ()) -> None:
+    """Print every bidder on every market and objective in one table, and the agents of runs below them."""
     show_text("All markets and objectives")
-    show_table(ALL_COLUMNS, [row for comparison in comparisons for row in all_rows(comparison)])
+    rows = [row for comparison in comparisons for row in all_rows(comparison)]
+    rows += [(each.market, each.objective.key, each.run_id, *outcome_cells(each.result)) for each in agents]
+    show_table(ALL_COLUMNS, rows)
+    if agents:
+        show_text("\nTrained agents against the rules, on the held-out episodes of their runs")
+        show_table(_LEAD_COLUMNS, [(each.run_id, *lead_cells(each.result)) for each in agents])
 
 
 def show_comparison(comparison: Comparison) -> None:

@@ -26,6 +26,7 @@ from gaelp.market.market import Market
 from gaelp.market.personas import PersonaTable
 from gaelp.market.realism import CHANNELS, measure_realism
 from gaelp.market.realism_text import realism_cells, realism_json, source_lines
+from gaelp.phases.trained_agents import trained_agents
 
 __all__ = ["app", "compare_rules", "compare_with_public_data", "list_markets", "replay_published", "tune_rules"]
 
@@ -65,6 +66,14 @@ def compare_rules(
             show_default="configs/baselines/MARKET.yaml",
         ),
     ] = None,
+    agents_home: Annotated[
+        Path | None,
+        typer.Option(
+            "--agents",
+            metavar="HOME",
+            help="Add the trained agents of the runs below this folder, as they were judged.",
+        ),
+    ] = None,
     objective: ObjectiveOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
@@ -75,11 +84,14 @@ def compare_rules(
     way from the constant bid to the optimum a bidder covers, **lead** its reward against that of the best rule that is
     not informed, **spent** the share of the budget it used, **p10** the reward that it misses in one episode of ten.
     Those marked *(informed)* know how hour and price relate to value. A second table shows the same in money.
-    `gaelp market list` says how each bidder bids. Several markets end with one table of all of them.
+    `gaelp market list` says how each bidder bids. Several markets end with one table of all of them; the runs of
+    `--agents` are added there, each with the held-out episodes of its own.
 
     - `gaelp market compare --config quick-test`
 
     - `gaelp market compare --all --json`
+
+    - `gaelp market compare --all --agents .gaelp-bench`
 
     - `gaelp market compare --objective profit`
 
@@ -91,6 +103,7 @@ def compare_rules(
     names = list(dict.fromkeys([*(markets or ()), *(_SUITE if suite else ())] or [settings.market.name]))
     if tuned_file and len(names) > 1:
         raise BadInput(f"--tuned: {len(names)} markets seen, 1 allowed: a file holds the bidders of one market")
+    agents = trained_agents(agents_home) if agents_home else ()
     cases = [(name, _market(name, settings), objective) for name in names]
     if suite and objective is None:
         cases += [case for name in _SUITE for case in _other_objectives(name, settings)]
@@ -111,10 +124,11 @@ def compare_rules(
             comparisons.append(comparison)
             if not as_json:
                 show_comparison(comparison)
-    if len(comparisons) > 1 and not as_json:
-        show_all_comparisons(comparisons)
     if as_json:
-        show_json({"comparisons": [comparison.model_dump() for comparison in comparisons]})
+        both = {"comparisons": comparisons, "agents": agents}
+        show_json({name: [each.model_dump() for each in shown] for name, shown in both.items()})
+    elif agents or len(comparisons) > 1:
+        show_all_comparisons(comparisons, agents)
 
 
 @app.command("tune")

@@ -23,11 +23,13 @@ _NO_CHANCE = 1e-12
 
 
 @compiled
-def hold_auctions(hour: int, world: World, tables: MarketTables, state: MarketState, bid_micros: Ints) -> None:
-    """Enter every segment's auctions, then cut each campaign back to the money it has."""
+def hold_auctions(
+    hour: int, some: tuple[int, int], world: World, tables: MarketTables, state: MarketState, bid_micros: Ints
+) -> None:
+    """Enter every segment's auctions, then cut each campaign back to the money it has; `some` campaigns, from to."""
     key, pace, left_micros, day_left_micros = world.key, state.pace, state.left_micros, state.day_left_micros
     in_market = state.in_market
-    campaigns, segments = bid_micros.shape
+    segments = bid_micros.shape[1]
     bids, rows = bid_micros.reshape(-1), world.landscape.reshape(-1)
     volume, level_log = world.volume[hour].reshape(-1), world.level_log[hour].reshape(-1)
     level_micros, bid_log = world.level_micros[hour].reshape(-1), state.bid_log.reshape(-1)
@@ -37,8 +39,8 @@ def hold_auctions(hour: int, world: World, tables: MarketTables, state: MarketSt
     states, cells = np.empty(places, np.uint64), np.empty(places, np.int64)
     entered, chance, each, won = np.empty(places), np.empty(places), np.empty(places), np.empty(places)
     work = np.empty((5, places))
-    for first in range(0, campaigns, BLOCK):
-        last = min(first + BLOCK, campaigns)
+    for first in range(some[0], some[1], BLOCK):
+        last = min(first + BLOCK, some[1])
         a, b = first * segments, last * segments
         fill_hour_states(key[first:last], _AUCTION, hour, segments, states)
         for n in range(first, last):
@@ -46,7 +48,9 @@ def hold_auctions(hour: int, world: World, tables: MarketTables, state: MarketSt
                 entered[(n - first) * segments + s] = pace[n] if day_left_micros[n] > 0 else -1.0
         _look_up(bids[a:b], bid_log[a:b], level_log[a:b], rows[a:b], (win, cost, points), cells, chance, each)
         _draw_won(bids[a:b], volume[a:b], level_micros[a:b], states, cells, entered, chance, each, work, won)
-        _settle(won, each, impressions[a:b], cost_micros[a:b], in_market[first:last], day_left_micros[first:last])
+        _settle(
+            won, each, entered, impressions[a:b], cost_micros[a:b], in_market[first:last], day_left_micros[first:last]
+        )
         for n in range(first, last):
             spent = 0
             for i in range(n * segments, (n + 1) * segments):
@@ -131,28 +135,38 @@ def _draw_won(
 
 @compiled
 def _settle(
-    won: Floats, each: Floats, impressions: Ints32, cost: Ints, in_market: Floats32, affordable_micros: Ints
+    won: Floats,
+    each: Floats,
+    share: Floats,
+    impressions: Ints32,
+    cost: Ints,
+    in_market: Floats32,
+    affordable_micros: Ints,
 ) -> None:
     """Impressions and cost of a block, and the share of the hour until each campaign's money ran out."""
     segments = len(impressions) // len(in_market)
     for n in range(len(in_market)):
-        affordable, first = affordable_micros[n], n * segments
         wanted = 0.0
-        for i in range(first, first + segments):
+        for i in range(n * segments, (n + 1) * segments):
             wanted += won[i] * each[i]
-        share = 1.0 if wanted <= affordable else affordable / wanted
-        in_market[n] = share
-        if share == 1.0:
-            for i in range(first, first + segments):
-                impressions[i] = np.int32(won[i])
-                cost[i] = int(won[i] * each[i])
-            continue
+        until = 1.0 if wanted <= affordable_micros[n] else affordable_micros[n] / wanted
+        in_market[n] = until
+        for i in range(n * segments, (n + 1) * segments):  # every segment stops at the same moment
+            share[i] = until
+    for i in range(len(impressions)):
+        count = int(won[i] * share[i])
+        impressions[i] = np.int32(count)
+        cost[i] = int(count * each[i])
+    for n in range(len(in_market)):
         spent = 0
-        for i in range(first, first + segments):  # the money ran out: every segment stops at the same moment
-            count = _fitting(int(won[i] * share), each[i], affordable - spent)
-            impressions[i] = count
-            cost[i] = int(count * each[i])
+        for i in range(n * segments, (n + 1) * segments):
             spent += cost[i]
+        if spent > affordable_micros[n]:  # by rounding
+            spent = 0
+            for i in range(n * segments, (n + 1) * segments):
+                impressions[i] = _fitting(int(won[i] * share[i]), each[i], affordable_micros[n] - spent)
+                cost[i] = int(impressions[i] * each[i])
+                spent += cost[i]
 
 
 @inlined

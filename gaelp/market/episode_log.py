@@ -70,26 +70,35 @@ class EpisodeLog:
 
     def __init__(self, source: EpisodeSource, put: Put, campaigns: int | None = None) -> None:
         self._source, self._put, self._most = source, put, campaigns
+        self._played: PlayedEpisodes | None = None  # while a batch is played
 
     def begin(self, market: Market) -> None:
         """Store the episodes as running."""
         self._played = PlayedEpisodes(self._source, market, min(market.campaigns, self._most or market.campaigns))
-        self._store(EpisodeState.RUNNING)
+        self._store(self._played, EpisodeState.RUNNING)
 
     def hour(self, market: Market, action: Action, left_micros: Ints, chosen: Floats | None) -> None:
         """Keep what the hour brought."""
-        self._played.add(market, action, left_micros, chosen)
+        if self._played is not None:
+            self._played.add(market, action, left_micros, chosen)
 
     def end(self, market: Market, reward: Floats | None) -> None:  # noqa: ARG002 - part of the protocol
         """Store the decisions and the episodes' figures."""
-        self._store(EpisodeState.FINISHED, reward)
+        self._end(EpisodeState.FINISHED, reward)
 
     def fail(self, reason: str) -> None:
-        """Store the episodes as failed, with the hours that were played."""
-        self._store(EpisodeState.FAILED, None, reason)
+        """Store the episodes being played as failed, with the hours that were played; there may be none."""
+        self._end(EpisodeState.FAILED, None, reason)
 
-    def _store(self, state: EpisodeState, reward: Floats | None = None, reason: str | None = None) -> None:
-        played, kept = self._played, None if reward is None else reward.copy()
+    def _end(self, state: EpisodeState, reward: Floats | None, reason: str | None = None) -> None:
+        played, self._played = self._played, None
+        if played is not None:
+            self._store(played, state, reward, reason)
+
+    def _store(
+        self, played: "PlayedEpisodes", state: EpisodeState, reward: Floats | None = None, reason: str | None = None
+    ) -> None:
+        kept = None if reward is None else reward.copy()
         self._put(lambda: played.tables(state, kept, reason), played.rows)
 
 
@@ -144,36 +153,46 @@ class PlayedEpisodes:
         return [f"{self._market}-{seed:016x}" for seed in self._seeds]
 
     def _decision_rows(self) -> pa.Table:
+        """One row an hour and segment, in the order of days: that is how they are stored."""
         n, steps, segments = self._count, len(self._hours), self._segments
-        episode = pa.array(np.repeat(np.arange(n, dtype=np.int32), steps * segments))
-        names = pc.take(pa.array(self._names()), episode)
-        step = np.tile(np.repeat(np.arange(steps, dtype=np.int32), segments), n)
-        tails = pa.array([f"/{hour}/s{segment}" for hour in range(steps) for segment in range(segments)])
-        place = np.tile(np.arange(steps * segments, dtype=np.int32), n)
-        figures = {name: _stacked(self._hours, name) for name in ("bid_micros", *_SUMMED)}
+        at = (self._start_micros[:, None] + np.arange(steps) * _HOUR_MICROS).reshape(-1)
+        order = np.argsort(at // (24 * _HOUR_MICROS), kind="stable")  # of the hours of all episodes
+        episode, step = (np.repeat(part.astype(np.int32), segments) for part in np.divmod(order, steps))
+        segment = np.tile(np.arange(segments, dtype=np.int32), n * steps)
+        figures = {name: self._by_hour(name)[order] for name in ("bid_micros", *_SUMMED)}
         columns: dict[str, Any] = {name: values.reshape(-1) for name, values in figures.items()}
         if self._hours[0]["action"] is not None:
-            columns["action"] = _stacked(self._hours, "action").reshape(-1)
+            columns["action"] = self._by_hour("action")[order].reshape(-1)
         if is_value(self._objective):
-            columns["reward"] = share_of(figures["value_micros"], self._scale[:, None, None]).reshape(-1)
+            scale = self._scale[order // steps]
+            columns["reward"] = share_of(figures["value_micros"], scale[:, None]).reshape(-1)
+        names = pa.array(self._names())
+        tails = pa.array([f"/{hour}/s{number}" for hour in range(steps) for number in range(segments)])
         columns |= {
-            "id": pc.binary_join_element_wise(names, pc.take(tails, pa.array(place)), ""),
-            "at": np.repeat(self._start_micros, steps * segments) + step.astype(np.int64) * _HOUR_MICROS,
-            "episode": names,
-            "campaign": pc.take(pa.array(self._campaigns()), episode),
+            "id": pc.binary_join_element_wise(names.take(episode), tails.take(step * segments + segment), ""),
+            "at": np.repeat(at[order], segments),
+            "episode": pa.DictionaryArray.from_arrays(episode, names),
+            "campaign": pa.DictionaryArray.from_arrays(episode, self._campaigns()),
             "step": step,
-            "segment": pc.take(pa.array([f"s{number}" for number in range(segments)]), pa.array(place % segments)),
-            "budget_left_micros": np.repeat(_stacked(self._hours, "left_micros").reshape(-1), segments),
+            "segment": pa.DictionaryArray.from_arrays(segment, [f"s{number}" for number in range(segments)]),
+            "budget_left_micros": np.repeat(self._by_hour("left_micros")[order], segments),
         }
         return self._table(TableName.DECISIONS, columns, n * steps * segments)
+
+    def _by_hour(self, name: str) -> Any:
+        """One figure of the hours of all episodes, (N * hours, S), or (N * hours) for a campaign's."""
+        stacked = _stacked(self._hours, name)
+        return stacked.reshape(-1, *stacked.shape[2:])
 
     def _episode_rows(
         self, state: EpisodeState, hours: Sequence[Mapping[str, Any]], reward: Floats | None, reason: str | None
     ) -> pa.Table:
         n, names = self._count, self._names()
         end = self._start_micros + len(hours) * _HOUR_MICROS
+        # An episode that is resumed may fail again at another hour, and an id belongs to one time.
+        key = f"{state}/{len(hours)}" if state is EpisodeState.FAILED else state.value
         columns: dict[str, Any] = {
-            "id": [f"{name}/{state}" for name in names],
+            "id": [f"{name}/{key}" for name in names],
             "at": end,
             "campaign": self._campaigns(),
             "episode": names,
@@ -194,13 +213,14 @@ class PlayedEpisodes:
 
     def _table(self, name: TableName, columns: dict[str, Any], rows: int) -> pa.Table:
         constant = {"phase": Phase.SIMULATION.value, "source": self._source.source, "policy": self._source.policy}
-        columns |= {column: pa.repeat(value, rows) for column, value in constant.items()}
+        same = np.zeros(rows, np.int32)
+        columns |= {column: pa.DictionaryArray.from_arrays(same, [value]) for column, value in constant.items()}
         schema = TABLES[name].columns
         arrays = [
             _array(columns[field.name], field.type) if field.name in columns else pa.nulls(rows, field.type)
             for field in schema
         ]
-        return pa.table(arrays, schema=schema)
+        return pa.table(arrays, schema.names)
 
 
 def _stacked(hours: Sequence[Mapping[str, Any]], name: str) -> Any:
@@ -210,4 +230,4 @@ def _stacked(hours: Sequence[Mapping[str, Any]], name: str) -> Any:
 
 def _array(values: Any, kind: pa.DataType) -> pa.Array:
     array = values if isinstance(values, pa.Array) else pa.array(values)
-    return array.cast(kind)
+    return array if pa.types.is_dictionary(array.type) else array.cast(kind)

@@ -69,15 +69,17 @@ def empty_case(days: int, day_places: int) -> Case:
 @summing
 def _spent(case: Case, table: FlatTable, price: float, first: int, last: int) -> tuple[float, float]:
     """Cost at a price of budget from place `first` to before `last`, and how it changes with the log price."""
-    worth, weight, start = case.worth, case.weight, case.start
+    # Slices, because an index that might be negative keeps the compiler from loading neighbours at once. Without
+    # `start`: a loop in which all were slices would add up in another order, and change the last bits of every optimum.
+    worth, weight, start = case.worth[first:last], case.weight[first:last], case.start
     offset = np.float32((price + GRID_LOW) * CELLS_PER_LOG)
     scale, end = np.float32(CELLS_PER_LOG), np.float32(LAST_POSITION)
     cost, rise = np.float32(0.0), np.float32(0.0)
-    for i in range(first, last):
+    for i in range(last - first):
         position = min(max(worth[i] * scale - offset, np.float32(0.0)), end)
         cell = np.int32(position)
-        low = table[np.uint32(start[i] + cell)]
-        step = weight[i] * (table[np.uint32(start[i] + cell + 1)] - low)
+        low = table[np.uint32(start[first + i] + cell)]
+        step = weight[i] * (table[np.uint32(start[first + i] + cell + 1)] - low)
         cost += weight[i] * low + (position - np.float32(cell)) * step
         rise += step
     return float(cost), -CELLS_PER_LOG * float(rise)
@@ -86,15 +88,15 @@ def _spent(case: Case, table: FlatTable, price: float, first: int, last: int) ->
 @summing
 def _won(case: Case, table: FlatTable, price: float, first: int, last: int) -> float:
     """Value won at a price of budget from place `first` to before `last`."""
-    worth, gain, start = case.worth, case.gain, case.start
+    worth, gain, start = case.worth[first:last], case.gain[first:last], case.start
     offset = np.float32((price + GRID_LOW) * CELLS_PER_LOG)
     scale, end = np.float32(CELLS_PER_LOG), np.float32(LAST_POSITION)
     total = np.float32(0.0)
-    for i in range(first, last):
+    for i in range(last - first):
         position = min(max(worth[i] * scale - offset, np.float32(0.0)), end)
         cell = np.int32(position)
-        low = table[np.uint32(start[i] + cell)]
-        total += gain[i] * (low + (position - np.float32(cell)) * (table[np.uint32(start[i] + cell + 1)] - low))
+        low = table[np.uint32(start[first + i] + cell)]
+        total += gain[i] * (low + (position - np.float32(cell)) * (table[np.uint32(start[first + i] + cell + 1)] - low))
     return float(total)
 
 

@@ -12,30 +12,37 @@ __all__ = ["run_hour"]
 _PRICE_TRACKING = 0.35  # weight of the newest hour in the running price estimate
 _FEWEST_AUCTIONS = 8  # below this an hour's win rate says too little about the price
 _SHORTEST_PRESENCE = 0.05
+_SOME = 512  # campaigns whose state fits the processor's second cache
 _RATE_LOW, _RATE_HIGH = 0.01, 0.995  # win rates beyond these only bound the price
 
 
 @compiled
 def run_hour(hour: int, world: World, tables: MarketTables, state: MarketState, bid_micros: Ints) -> None:
-    """Advance every campaign by one hour, in place; one compiled call, because handing over the arrays takes time."""
-    state.opportunities[:] = world.volume[hour]
-    hold_auctions(hour, world, tables, state, bid_micros)
-    answer(hour, world, tables, state)
-    remember(hour, world, tables, state)
-    if state.creative_clicks.shape[2] > 1:
-        _count_creatives(state)
-    _track_prices(hour, world.start_hour_of_week, tables, state)
+    """Advance every campaign by one hour, in place; one compiled call, because handing over the arrays takes time.
+
+    Some campaigns after the others, so that what they hold stays in the processor's cache from one part to the next.
+    """
+    campaigns = len(world.key)
+    for first in range(0, campaigns, _SOME):
+        some = (first, min(first + _SOME, campaigns))
+        state.opportunities[some[0] : some[1]] = world.volume[hour, some[0] : some[1]]
+        hold_auctions(hour, some, world, tables, state, bid_micros)
+        answer(hour, some, world, tables, state)
+        remember(hour, some, world, tables, state)
+        if state.creative_clicks.shape[2] > 1:
+            _count_creatives(some, state)
+        _track_prices(hour, some, world.start_hour_of_week, tables, state)
     if (hour + 1) % DAY_HOURS == 0:
-        for n in range(len(state.day_left_micros)):
+        for n in range(campaigns):
             state.day_left_micros[n] = min(world.daily_cap_micros[n], state.left_micros[n])
 
 
 @compiled
-def _count_creatives(state: MarketState) -> None:
+def _count_creatives(some: tuple[int, int], state: MarketState) -> None:
     creative, impressions, clicks = state.creative, state.impressions, state.clicks
     total_impressions, total_clicks = state.creative_impressions, state.creative_clicks
-    campaigns, segments = creative.shape
-    for n in range(campaigns):
+    segments = creative.shape[1]
+    for n in range(some[0], some[1]):
         for s in range(segments):
             if impressions[n, s] > 0:
                 total_impressions[n, s, creative[n, s]] += impressions[n, s]
@@ -43,13 +50,13 @@ def _count_creatives(state: MarketState) -> None:
 
 
 @compiled
-def _track_prices(hour: int, start: Ints32, tables: MarketTables, state: MarketState) -> None:
+def _track_prices(hour: int, some: tuple[int, int], start: Ints32, tables: MarketTables, state: MarketState) -> None:
     """Read each price level off the win rate through the pooled landscape, as a bidder can."""
     price_at_rate, profile = tables.price_at_win_rate, tables.price_profile_log
     opportunities, impressions, bid_log = state.opportunities, state.impressions, state.bid_log
     level_log, signal_log, pace, in_market = state.price_level_log, state.price_signal_log, state.pace, state.in_market
-    campaigns, segments = impressions.shape
-    for n in range(campaigns):
+    segments = impressions.shape[1]
+    for n in range(some[0], some[1]):
         hour_of_day = (start[n] + hour) % len(profile)
         to_next_hour = profile[(hour_of_day + 1) % len(profile)] - profile[hour_of_day]
         presence = pace[n] * in_market[n]

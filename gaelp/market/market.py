@@ -83,9 +83,10 @@ class Market:
         return self.hour >= self.hours
 
     def reset(self, seeds: Uints) -> Observation:
-        """Draw one episode for each seed and return the first observation."""
+        """Draw one episode for each seed and return the first observation; the last world is written over."""
         self._seeds = np.asarray(seeds, dtype=np.uint64)
-        self.world = draw_world(self.spec, self.personas, self.landscapes, self._seeds, self.objective)
+        last = getattr(self, "world", None)
+        self.world = draw_world(self.spec, self.personas, self.landscapes, self._seeds, self.objective, over=last)
         self.state = self._launch_state()
         self._reports = self._first_reports()
         self.brief = self._make_brief()
@@ -158,7 +159,8 @@ class Market:
     def _apply(self, action: Action) -> int:
         _check_bids(action.bid_micros, (self.campaigns, self.spec.segments))
         bids = action.bid_micros
-        clipped = int(np.count_nonzero((bids < 0) | (bids > _HIGHEST_BID_MICROS)))
+        # Read as unsigned, a bid below 0 is beyond the highest one too: one pass over all bids.
+        clipped = int(np.count_nonzero(bids.view(np.uint64) > _HIGHEST_BID_MICROS))
         if action.pace is not None:
             _check_finite("pace", action.pace)
             clipped += int(np.count_nonzero((action.pace < 0) | (action.pace > 1)))
@@ -254,7 +256,6 @@ def _tables(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) ->
         price_at_win_rate=np.interp(rates, pooled, GRID).astype(np.float32),
         price_profile_log=price_profile_log(spec),
         affinity=np.exp(personas.affinity_log[:, : spec.creatives.count]),
-        fatigue=personas.fatigue.astype(np.float32),
         delay_share=delays.share,
         delay_length=delays.length,
         window_hours=spec.delay.window_hours,

@@ -153,30 +153,42 @@ def _overstate(hour: int, key: Uints, excess: float, invalid: _Invalid, valid: _
     """
     place, day_ends = hour % len(invalid.clicks), (hour + 1) % DAY_HOURS == 0
     campaigns, segments = valid.clicks.shape
+    todo, day_cost_micros = np.empty(_BLOCK * segments, np.int64), invalid.day_cost_micros
+    width = np.uint32(segments)  # 32 bits are divided faster than 64
     for first in range(0, campaigns, _BLOCK):
         last = min(first + _BLOCK, campaigns)
-        came_clicks, came_cost = invalid.clicks[place, first:last], invalid.cost_micros[place, first:last]
-        open_clicks, open_cost = invalid.open_clicks[first:last], invalid.open_cost_micros[first:last]
-        clicks, cost_micros = valid.clicks[first:last], valid.cost_micros[first:last]
-        total_clicks, total_cost_micros = valid.total_clicks[first:last], valid.total_cost_micros[first:last]
-        _copy(clicks.reshape(-1), report.clicks[first:last].reshape(-1))
-        _copy(cost_micros.reshape(-1), report.cost_micros[first:last].reshape(-1))
-        for n in range(last - first):
-            for s in range(segments):
-                if clicks[n, s] > 0 or came_clicks[n, s] > 0:
-                    more_clicks, more_cost = 0, 0
-                    mean, draw = excess * clicks[n, s], keyed(key[first + n], _INVALID, hour, s)
-                    if uniform(draw) > 1.0 - mean:  # never more than the chance of none, and most draws end here
-                        more_clicks = poisson(mean, draw)
-                        more_cost = int(cost_micros[n, s] * (more_clicks / clicks[n, s]))
-                    open_clicks[n, s] += more_clicks - came_clicks[n, s]
-                    open_cost[n, s] += more_cost - came_cost[n, s]
-                    came_clicks[n, s], came_cost[n, s] = more_clicks, more_cost
-                    report.clicks[first + n, s] += more_clicks
-                    report.cost_micros[first + n, s] += more_cost
-                    invalid.day_cost_micros[first + n] += more_cost
-        _sum(total_clicks.reshape(-1), open_clicks.reshape(-1), report.total_clicks[first:last].reshape(-1))
-        _sum(total_cost_micros.reshape(-1), open_cost.reshape(-1), report.total_cost_micros[first:last].reshape(-1))
+        came_clicks = invalid.clicks[place, first:last].reshape(-1)
+        came_cost = invalid.cost_micros[place, first:last].reshape(-1)
+        open_clicks, open_cost = (
+            invalid.open_clicks[first:last].reshape(-1),
+            invalid.open_cost_micros[first:last].reshape(-1),
+        )
+        clicks, cost_micros = valid.clicks[first:last].reshape(-1), valid.cost_micros[first:last].reshape(-1)
+        seen_clicks, seen_cost = report.clicks[first:last].reshape(-1), report.cost_micros[first:last].reshape(-1)
+        places = 0
+        for i in range(len(clicks)):
+            todo[places] = i
+            places += (clicks[i] > 0) | (came_clicks[i] > 0)
+        _copy(clicks, seen_clicks)
+        _copy(cost_micros, seen_cost)
+        for j in range(places):
+            i = int(todo[j])
+            row, segment = np.uint32(i) // width, np.uint32(i) % width
+            n, more_clicks, more_cost = first + int(row), 0, 0
+            mean, draw = excess * clicks[i], keyed(key[n], _INVALID, hour, int(segment))
+            if uniform(draw) > 1.0 - mean:  # never more than the chance of none, and most draws end here
+                more_clicks = poisson(mean, draw)
+                more_cost = int(cost_micros[i] * (more_clicks / clicks[i]))
+            open_clicks[i] += more_clicks - came_clicks[i]
+            open_cost[i] += more_cost - came_cost[i]
+            came_clicks[i], came_cost[i] = more_clicks, more_cost
+            seen_clicks[i] += more_clicks
+            seen_cost[i] += more_cost
+            day_cost_micros[n] += more_cost
+        _sum(valid.total_clicks[first:last].reshape(-1), open_clicks, report.total_clicks[first:last].reshape(-1))
+        _sum(
+            valid.total_cost_micros[first:last].reshape(-1), open_cost, report.total_cost_micros[first:last].reshape(-1)
+        )
     for n in range(campaigns):
         still_open = 0
         for s in range(segments):

@@ -18,7 +18,6 @@ class MarketTables(NamedTuple):
     price_at_win_rate: Floats32  # (cells + 1,) log ratio at which the pooled landscape reaches a win rate
     price_profile_log: Floats32  # (24,)
     affinity: Floats32  # (P, C) factor on the click rate
-    fatigue: Floats32  # (P,) sensitivity
     tiring: bool  # whether fatigue is on at all
     delay_share: Floats  # (K,) of the parts of a conversion delay
     delay_length: Floats  # (K,) mean of each part over the mean of all
@@ -53,7 +52,7 @@ class MarketState(NamedTuple):
     arriving: npt.NDArray[np.int16]  # (hours, N, S) conversions by the hour they will be reported
     pending: Ints32  # (N, S) conversions that happened and are not reported yet, some of them after the flight
     lost_to_window: Ints32  # (N, S) conversions too late to be attributed
-    maturing_parts: Floats32  # (N, K, S) maturing clicks by part of the delay; empty where there is one part
+    maturing_parts: Floats32  # (K, N, S) maturing clicks by part of the delay; empty where there is one part
 
 
 def empty_state(
@@ -69,7 +68,7 @@ def empty_state(
         "creative_clicks": (*pair, creatives),
     }
     shapes["arriving"] = (waiting_hours + 1, *pair)
-    shapes["maturing_parts"] = (campaigns, delay_parts if delay_parts > 1 else 0, segments)
+    shapes["maturing_parts"] = (delay_parts if delay_parts > 1 else 0, *pair)
     kinds = {Ints: np.int64, Ints32: np.int32, Floats32: np.float32}
     special = {"value_micros": np.float64, "creative": np.int8, "arriving": np.int16}
     single = {"left_micros", "day_left_micros", "in_market", "pace"}

@@ -52,8 +52,11 @@ class World(NamedTuple):
     landscape: Ints32  # (N, S)
     audience: Floats32  # (N, S) people within reach on an average day
     delay_hours: Floats32  # (N, S) mean time from click to report
-    maturing_kept: Floats32  # (N, K, S) share of unreported clicks of each delay part still open an hour later
-    exposure_kept: Floats32  # (N,) share of exposure remembered an hour later
+    open_share: Floats32  # (N, S) share of conversions that are not reported at once; equal in all segments
+    maturing_kept: Floats32  # (K, N, S) share of unreported clicks of each delay part still open an hour later
+    exposure_kept: Floats32  # (N, S) share of exposure remembered an hour later; equal in all segments
+    tiring: Floats32  # (N, S) how much an impression per member of the audience lowers appeal
+    taste: Floats32  # (N,) exponent on how much a creative is liked
     volume_forecast: Floats32  # (N, S)
     price_forecast_log: Floats32  # (N, S)
     start_hour_of_week: Ints32  # (N,)
@@ -80,6 +83,7 @@ class _People(NamedTuple):
     intent_log: Floats32  # (P, 24)
     delay_index: Floats32  # (P,)
     best_affinity_log: Floats32  # (P,) of the creatives on offer
+    fatigue: Floats32  # (P,)
     delay_length: Floats  # (K,) of each delay part, over the mean
     launch_share: Floats  # (24,) cumulative, of the hours of day at which flights begin
 
@@ -125,10 +129,19 @@ def week_activity(spec: MarketSpec, personas: PersonaTable) -> Floats32:
 
 
 def draw_world(
-    spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes, seeds: Uints, objective: Objective = VALUE
+    spec: MarketSpec,
+    personas: PersonaTable,
+    landscapes: Landscapes,
+    seeds: Uints,
+    objective: Objective = VALUE,
+    *,
+    over: World | None = None,
 ) -> World:
-    """Draw N episodes and solve each one's hindsight optimum; of what is drawn, nothing depends on the objective."""
-    world = _empty_world(spec, seeds)
+    """Draw N episodes and solve each one's hindsight optimum; of what is drawn, nothing depends on the objective.
+
+    The hourly arrays of the world `over`, if they have the right shape, are written over: new memory costs time.
+    """
+    world = _empty_world(spec, seeds, over)
     places = spec.hours * spec.segments
     block = _Block(np.empty((_BLOCK, places), np.int32), *(np.empty((_BLOCK, places), np.float32) for _ in range(3)))
     case = empty_case(spec.days, DAY_HOURS * spec.segments)
@@ -153,31 +166,36 @@ def _people(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) ->
         intent_log=personas.intent_log,
         delay_index=personas.delay_index,
         best_affinity_log=offered.max(axis=1) if spec.creatives.count > 1 else np.zeros(len(offered), np.float32),
+        fatigue=personas.fatigue.astype(np.float32),
         delay_length=delay_parts(spec.delay).length,
         launch_share=np.cumsum(spec.launch_hours or (1.0,), dtype=np.float64),
     )
 
 
-def _empty_world(spec: MarketSpec, seeds: Uints) -> World:
+def _empty_world(spec: MarketSpec, seeds: Uints, over: World | None) -> World:
     campaigns = len(seeds)
     hourly = (spec.hours, campaigns, spec.segments)
+    used = over if over is not None and over.volume.shape == hourly else None
     pair = (campaigns, spec.segments)
     key = keys_of(seeds)
     parameters = campaign_parameters(spec, key)
     return World(
         key=key,
         parameters=parameters,
-        volume=np.empty(hourly, np.int32),
-        level_log=np.empty(hourly, np.float32),
-        level_micros=np.empty(hourly, np.float32),
-        value_micros=np.empty(hourly, np.float32),
+        volume=used.volume if used else np.empty(hourly, np.int32),
+        level_log=used.level_log if used else np.empty(hourly, np.float32),
+        level_micros=used.level_micros if used else np.empty(hourly, np.float32),
+        value_micros=used.value_micros if used else np.empty(hourly, np.float32),
         click_rate=np.empty(pair, np.float32),
         persona=np.empty(pair, np.int32),
         landscape=np.empty(pair, np.int32),
         audience=np.empty(pair, np.float32),
         delay_hours=np.empty(pair, np.float32),
-        maturing_kept=np.empty((campaigns, len(delay_parts(spec.delay).length), spec.segments), np.float32),
-        exposure_kept=np.exp2(-1 / parameters["fatigue_half_life_hours"]).astype(np.float32),
+        open_share=_each_segment(1 - parameters["delay_immediate_share"], spec.segments),
+        maturing_kept=np.empty((len(delay_parts(spec.delay).length), *pair), np.float32),
+        exposure_kept=_each_segment(np.exp2(-1 / parameters["fatigue_half_life_hours"]), spec.segments),
+        tiring=np.empty(pair, np.float32),
+        taste=parameters["creatives_affinity_strength"].astype(np.float32),
         volume_forecast=np.empty(pair, np.float32),
         price_forecast_log=np.empty(pair, np.float32),
         start_hour_of_week=np.empty(campaigns, np.int32),
@@ -189,6 +207,11 @@ def _empty_world(spec: MarketSpec, seeds: Uints) -> World:
         budget_price_log=np.empty((campaigns, spec.days)),
         objective_price_log=np.empty(campaigns),
     )
+
+
+def _each_segment(of_campaign: Floats, segments: int) -> Floats32:
+    """A campaign's number beside each of its segments, (N, S), so that loops need not stop at every campaign."""
+    return np.repeat(of_campaign.astype(np.float32)[:, None], segments, axis=1)
 
 
 @compiled
@@ -281,8 +304,9 @@ def _draw_segment(
     world.audience[n, s] = volume * DAY_HOURS
     delay = p.delay_mean_hours * people.delay_index[kind]
     world.delay_hours[n, s] = delay
+    world.tiring[n, s] = np.float32(p.fatigue_strength) * people.fatigue[kind]
     for k in range(len(people.delay_length)):
-        world.maturing_kept[n, k, s] = math.exp(-1.0 / (delay * people.delay_length[k])) if delay > 0.0 else 0.0
+        world.maturing_kept[k, n, s] = math.exp(-1.0 / (delay * people.delay_length[k])) if delay > 0.0 else 0.0
     world.volume_forecast[n, s] = volume * math.exp(p.volume_prior_log_error * normal(keyed(key, _SEGMENT, 6, s)))
     world.price_forecast_log[n, s] = price + p.price_prior_log_error * normal(keyed(key, _SEGMENT, 7, s))
     rows.segment_volume[s], rows.segment_price_log[s], rows.segment_value_log[s] = volume, price, value
@@ -316,16 +340,20 @@ def _write(p: Record, n: int, world: World, people: _People, rows: EpisodeRows, 
 
     The optimum serves each segment its best creative, which multiplies the value and costs nothing.
     """
-    hours, _, segments = world.volume.shape
+    segments = world.volume.shape[2]
     volume, level_log, value_log = rows.volume, rows.level_log, rows.value_log
     worth, weight, gain, start = case.worth, case.weight, case.gain, case.start
     place = n % _BLOCK
     out_volume, out_level_log = block.volume[place], block.level_log[place]
     out_level, out_value = block.level_micros[place], block.value_micros[place]
-    liked_log, liked = rows.drift, rows.jump  # of each segment, from here on
+    liked_log, liked = rows.draws, rows.more_draws  # of each segment, hour after hour the same, from here on
     for s in range(segments):
         liked_log[s] = p.creatives_affinity_strength * people.best_affinity_log[world.persona[n, s]]
         liked[s] = math.exp(liked_log[s])
+        start[s] = world.landscape[n, s] * GRID_POINTS
+    _repeat(liked_log, segments)
+    _repeat(liked, segments)
+    _repeat(start, segments)
     for i in range(len(volume)):
         level, value = exp(level_log[i]), exp(value_log[i])
         weight[i] = volume[i] * level
@@ -335,11 +363,19 @@ def _write(p: Record, n: int, world: World, people: _People, rows: EpisodeRows, 
     for i in range(len(volume)):
         out_volume[i] = np.int32(volume[i])
         out_level_log[i] = level_log[i]
-    for row in range(0, hours * segments, segments):
-        for s in range(segments):
-            worth[row + s] = value_log[row + s] - level_log[row + s] + liked_log[s]
-            gain[row + s] *= np.float32(liked[s])
-            start[row + s] = world.landscape[n, s] * GRID_POINTS
+        worth[i] = value_log[i] - level_log[i] + liked_log[i]
+        gain[i] *= np.float32(liked[i])
+
+
+@inlined
+def _repeat(row: Any, done: int) -> None:
+    """Fill a row with its first `done` numbers again and again, twice as many at a time."""
+    while done < len(row):
+        more = min(done, len(row) - done)
+        source, target = row[:more], row[done : done + more]
+        for i in range(more):
+            target[i] = source[i]
+        done += more
 
 
 @compiled

@@ -22,7 +22,7 @@ from gaelp.phases.simulation import Plan, of_attempt, plan_simulation, prepare_t
 from gaelp.phases.simulation_episodes import SimulationEpisodes
 from gaelp.phases.simulation_result import SimulationResult
 from gaelp.storage.episode_reader import StoredEpisode
-from gaelp.storage.schema import TableName
+from gaelp.storage.schema import TABLES, TableName
 from gaelp.types import Phase, RunId
 
 __all__ = ["Difference", "ReplayReport", "compare_decisions", "replay_episode"]
@@ -80,7 +80,8 @@ def replay_episode(episode: StoredEpisode, loaded: LoadedSettings, clock: Clock)
     source = EpisodeSource(row["source"], version, monday_before(row["started_at"]))
     seeds = np.array([seed_of(row["seed"])], np.uint64)
     play(markets[row["market"]], policy, seeds, EpisodeLog(source, lambda make, _: batches.append(make())))
-    replayed = batches[-1][TableName.DECISIONS].sort_by([("step", "ascending"), ("segment", "ascending")])
+    decisions = batches[-1][TableName.DECISIONS].cast(TABLES[TableName.DECISIONS].columns)
+    replayed = decisions.sort_by([("step", "ascending"), ("segment", "ascending")])
     differences = compare_decisions(episode.decisions, replayed)
     return ReplayReport(
         episode=episode.name,

@@ -21,6 +21,7 @@ from gaelp.types import Phase
 __all__ = ["SampledRounds", "SimulationEpisodes", "source_of"]
 
 _log = get_logger(__name__)
+_REASON_CHARACTERS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,11 @@ class SimulationEpisodes:
     settings: Settings | None = None
     sample: SampledRounds = field(default_factory=SampledRounds)
     recorder: EpisodeRecorder | None = None  # while `recorded`
+    logs: list[EpisodeLog] = field(default_factory=list)  # of the recorder
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
-        """Store what the watchers see until the block ends.
+        """Store what the watchers see until the block ends; an error in the block fails the episodes being played.
 
         A store that takes nothing stops no training: the rows wait in the spill folder, and the next run stores them.
         """
@@ -54,19 +56,30 @@ class SimulationEpisodes:
             recorder = self.recorder = EpisodeRecorder(store, spill)
             try:
                 yield
+            except BaseException as problem:
+                for log in self.logs:
+                    log.fail(_reason(problem))
+                raise
             finally:
                 self.recorder = None
+                self.logs.clear()
                 _close(recorder)
 
     def of_round(self, number: int) -> EpisodeWatcher | None:
         """The watcher of a training round; None if it is not sampled."""
         if self.recorder is None or number % self.sample.every:
             return None
-        return EpisodeLog(self._source("in-training", f"round-{number}"), self._put, self.sample.campaigns)
+        return self._watched_by(
+            EpisodeLog(self._source("in-training", f"round-{number}"), self._put, self.sample.campaigns)
+        )
 
     def of_policy(self, version: str) -> EpisodeWatcher | None:
         """The watcher of held-out episodes, all of which are stored."""
-        return None if self.recorder is None else EpisodeLog(self._source(version), self._put)
+        return None if self.recorder is None else self._watched_by(EpisodeLog(self._source(version), self._put))
+
+    def _watched_by(self, log: EpisodeLog) -> EpisodeLog:
+        self.logs.append(log)
+        return log
 
     def _source(self, policy: str, part: str = "") -> EpisodeSource:
         return EpisodeSource(source_of(self.folder), policy, monday_before(_begun_at(self.folder)), part)
@@ -79,6 +92,11 @@ class SimulationEpisodes:
 def source_of(folder: PhaseFolder) -> str:
     """What stored rows call an attempt at a phase: the run's id, with the number of the attempt after the first."""
     return folder.run_id if folder.attempt == 1 else f"{folder.run_id}/{folder.attempt}"
+
+
+def _reason(problem: BaseException) -> str:
+    """Name the error that ended an episode; Ctrl-C and the like have no message."""
+    return f"{type(problem).__name__}: {problem}"[:_REASON_CHARACTERS].removesuffix(": ")
 
 
 def _close(recorder: EpisodeRecorder) -> None:

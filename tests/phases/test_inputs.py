@@ -26,6 +26,10 @@ def check(*overrides):
 REFER_TO_NOTHING = {
     *("home", "run.name", "platform.account", "api.host"),
     *("storage.project", "storage.dataset"),
+    *(f"platform.google_ads.{name}" for name in ("customer_id", "login_customer_id", "endpoint")),
+    *(f"platform.meta_ads.{name}" for name in ("account_id", "page_id", "business_id", "endpoint")),
+    # A certificate appears when its sandbox is started for the first time.
+    *("platform.google_ads.certificate", "platform.meta_ads.certificate"),
     *("personas.llm.endpoint", "personas.llm.model"),
     *("alerts.first.email.host", "alerts.first.email.user", "alerts.first.email.sender"),
     *("alerts.second.email.host", "alerts.second.email.user", "alerts.second.email.sender"),

@@ -1,21 +1,27 @@
 """Phase 1 leaves its episodes in the store: all that judged the agent, and a sample of those trained on."""
 
+from collections import Counter
 from contextlib import closing
 
 import pytest
 
+from gaelp.market.episode_log import EpisodeLog
 from gaelp.phases import simulation_episodes
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.simulation_episodes import source_of
 from gaelp.storage.backends import build_store
 from gaelp.storage.episode_reader import list_episodes
+from gaelp.storage.schema import TableName
 from gaelp.storage.spill import spilled_batches
 from gaelp.types import Phase, RunId
 
 
 def stored(place):
     with closing(build_store(place.settings())) as store:
-        return list(list_episodes(store)), {part.table: part.rows for part in store.describe()}
+        rows = Counter[TableName]()
+        for part in store.describe():
+            rows[part.table] += part.rows
+        return list(list_episodes(store)), rows
 
 
 def test_every_held_out_episode_is_stored_with_every_decision(whole):
@@ -66,6 +72,48 @@ def test_a_store_that_is_broken_stops_no_training_and_loses_nothing(place, monke
     assert spilled_batches(spill) == []
     episodes, _ = stored(place)
     assert {row["source"] for row in episodes} == {"spilled", "next"}
+
+
+def broken_off_at(monkeypatch, call, problem):
+    """Let the so many-th hour of the market that somebody watches fail."""
+    hour, calls = EpisodeLog.hour, []
+
+    def fail(self, *args):
+        calls.append(hour(self, *args))
+        if len(calls) == call:
+            raise problem
+
+    monkeypatch.setattr(EpisodeLog, "hour", fail)
+
+
+def test_episodes_that_an_error_ends_are_stored_as_failed_with_the_reason_until_the_run_is_resumed(
+    place, monkeypatch, whole
+):
+    with monkeypatch.context() as patched:
+        broken_off_at(patched, 5, ValueError("the network returned NaN"))
+        with pytest.raises(ValueError, match="NaN"):
+            place.run("whole")
+    episodes, rows = stored(place)
+    assert {(row["state"], row["reason"], row["steps"]) for row in episodes} == {
+        ("failed", "ValueError: the network returned NaN", 5)
+    }
+    assert len(episodes) == 8
+    assert rows[TableName.DECISIONS] == 8 * 5 * 2
+    place.run("whole")
+    episodes, rows = stored(place)
+    assert {row["state"] for row in episodes} == {"finished"}
+    assert rows[TableName.DECISIONS] == stored(whole.place)[1][TableName.DECISIONS]
+
+
+def test_held_out_episodes_that_ctrl_c_ends_are_stored_as_failed(place, monkeypatch):
+    with monkeypatch.context() as patched:
+        broken_off_at(patched, 24 + 3, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            place.run("stopped")
+    episodes, _ = stored(place)
+    failed = [row for row in episodes if row["state"] == "failed"]
+    assert {(row["market"], row["reason"], row["steps"]) for row in failed} == {("tiny", "KeyboardInterrupt", 3)}
+    assert len(failed) == 16
 
 
 def test_a_later_attempt_is_a_source_of_its_own(tmp_path):

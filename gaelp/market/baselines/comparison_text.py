@@ -12,8 +12,10 @@ __all__ = [
     "comparison_meaning",
     "comparison_rows",
     "comparison_title",
+    "lead_cells",
     "money_cells",
     "money_rows",
+    "outcome_cells",
 ]
 
 COMPARISON_COLUMNS = ("bidder", "reward", "headroom", "lead %", "spent", "p10")  # a row has to fit into 80 characters
@@ -35,16 +37,23 @@ def comparison_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
 
 def all_rows(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
     """One row for each bidder, for a table of several markets and objectives."""
+    market, objective = comparison.market, comparison.objective.key
+    return tuple((market, objective, result.policy, *outcome_cells(result)) for result in comparison.results)
+
+
+def outcome_cells(result: PolicyResult) -> tuple[str, ...]:
+    """Reward with its interval, share of the budget spent, and return on investment."""
+    return (
+        _with_interval(result.reward, 3),
+        f"{result.budget_used:.1%}",
+        "-" if result.money is None or result.money.roas is None else f"{result.money.roas - 1:+.0%}",
+    )
+
+
+def lead_cells(result: PolicyResult) -> tuple[str, ...]:
+    """Lead over the best uninformed and over the best informed rule on the same episodes, in percent with bounds."""
     return tuple(
-        (
-            comparison.market,
-            comparison.objective.key,
-            result.policy,
-            _with_interval(result.reward, 3),
-            f"{result.budget_used:.1%}",
-            "-" if result.money is None or result.money.roas is None else f"{result.money.roas - 1:+.0%}",
-        )
-        for result in comparison.results
+        "-" if each is None else _with_bounds(each) for each in (result.lead_over_best, result.lead_over_informed)
     )
 
 
@@ -96,6 +105,10 @@ def _row(result: PolicyResult) -> tuple[str, ...]:
 
 def _with_interval(estimate: Estimate, digits: int) -> str:
     return f"{estimate.value:z.{digits}f} ± {(estimate.upper_95 - estimate.lower_95) / 2:.{digits}f}"
+
+
+def _with_bounds(estimate: Estimate) -> str:
+    return f"{estimate.value * 100:+z.2f} ({estimate.lower_95 * 100:+z.2f} .. {estimate.upper_95 * 100:+z.2f})"
 
 
 def _in_percent(estimate: Estimate) -> str:

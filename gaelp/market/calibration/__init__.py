@@ -1,4 +1,4 @@
-"""Calibration: fit a market to a log of auctions, with interval and goodness of fit of every statistic."""
+"""Calibration: fit a market to a log of auctions or to reports, every statistic with interval and goodness of fit."""
 
 from gaelp.market.calibration.chance import PriceJudgement
 from gaelp.market.calibration.files import check_target, write_calibration
@@ -11,6 +11,10 @@ from gaelp.market.calibration.knots import landscape_from_curve
 from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.log_readers import read_ipinyou, read_log
 from gaelp.market.calibration.report import Calibration, CalibrationReport
+from gaelp.market.calibration.report_check import ReportCheck, check_reports
+from gaelp.market.calibration.report_fit import calibrate_points, calibrate_reports
+from gaelp.market.calibration.report_frame import HourReports, hour_reports
+from gaelp.market.calibration.stored_reports import read_report_tables
 from gaelp.market.calibration.time_split import (
     CheckReport,
     CheckVerdict,
@@ -27,19 +31,26 @@ __all__ = [
     "CheckVerdict",
     "Fitted",
     "HalfSplitReport",
+    "HourReports",
     "PriceComparison",
     "PriceCurve",
     "PriceJudgement",
+    "ReportCheck",
     "TimeSplitReport",
     "calibrate",
+    "calibrate_points",
+    "calibrate_reports",
     "check_report",
+    "check_reports",
     "check_target",
     "compare",
     "half_split_report",
+    "hour_reports",
     "kaplan_meier",
     "landscape_from_curve",
     "read_ipinyou",
     "read_log",
+    "read_report_tables",
     "split_half",
     "time_split_report",
     "write_calibration",

@@ -15,7 +15,7 @@ from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.delay_families import delay_parts
 from gaelp.market.spec import DelaySpec
 
-__all__ = ["DelayFit", "fit_delay", "matured_share"]
+__all__ = ["DelayFit", "fit_delay", "fit_reported_delay", "matured_share"]
 
 AT_ONCE_HOURS = 1 / 60
 DELAYED_MIN = 20
@@ -50,13 +50,27 @@ def fit_delay(log: BidLog, base: DelaySpec) -> DelayFit:
         nothing = TooLittle(observations=0, reason="the log has no conversion_time")
         return DelayFit(nothing, nothing, base)
     clicks = _sorted_clicks(log, log.click, log.delay_hours, base.window_hours)
-    later = len(clicks.delay_hours)
-    if later < DELAYED_MIN:
-        few = TooLittle(
-            observations=later, reason=f"{later} conversions came later than a minute, {DELAYED_MIN} needed"
-        )
-        return DelayFit(few, few, base)
-    return _fit(clicks, base)
+    few = _too_few(clicks)
+    return _fit(clicks, base) if few is None else DelayFit(few, few, base)
+
+
+def fit_reported_delay(
+    delay_hours: Floats, age_hours: Floats, waiting: Floats, waiting_age_hours: Floats, base: DelaySpec
+) -> DelayFit:
+    """The same from reports: conversions with delay and age of their click, and counts of the clicks without one."""
+    window = base.window_hours
+    inside = delay_hours <= window
+    later = inside & (delay_hours > AT_ONCE_HOURS)
+    clicks = _Clicks(
+        at_once=int((inside & ~later).sum()),
+        delay_hours=delay_hours[later],
+        delay_age_hours=np.minimum(age_hours[later], window),
+        waiting=waiting,
+        waiting_age_hours=np.minimum(waiting_age_hours, window),
+        too_late=int((~inside).sum()),
+    )
+    few = _too_few(clicks)
+    return _fit(clicks, base) if few is None else DelayFit(few, few, base)
 
 
 def matured_share(delay: DelaySpec, age_hours: Floats) -> Floats:
@@ -67,6 +81,13 @@ def matured_share(delay: DelaySpec, age_hours: Floats) -> Floats:
     parts = delay_parts(delay)
     open_share = np.exp(-age[..., None] / (delay.mean_hours * parts.length)) @ parts.share
     return np.asarray(1 - (1 - delay.immediate_share) * open_share)
+
+
+def _too_few(clicks: _Clicks) -> TooLittle | None:
+    later = len(clicks.delay_hours)
+    if later >= DELAYED_MIN:
+        return None
+    return TooLittle(observations=later, reason=f"{later} conversions came later than a minute, {DELAYED_MIN} needed")
 
 
 def _sorted_clicks(log: BidLog, click: Bools, delay_hours: Floats, window_hours: int) -> _Clicks:

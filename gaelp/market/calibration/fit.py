@@ -1,23 +1,27 @@
 """Fit a market to a log: run every estimator, put what was found into a MarketSpec, and report the rest."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from pydantic import ValidationError
 
-from gaelp.config.validation import validated
 from gaelp.errors import DataError
-from gaelp.market.calibration.evidence import weighed
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.landscapes import LandscapeFit, fit_landscapes, pays_its_bid
 from gaelp.market.calibration.log_frame import BidLog
+from gaelp.market.calibration.market_evidence import (
+    MarketEvidence,
+    Statistics,
+    kept_defaults,
+    market_spec,
+    weighed_statistics,
+    weighed_week,
+)
 from gaelp.market.calibration.plausibility import log_warnings
 from gaelp.market.calibration.price_moves import PriceMoves, fit_price_moves
 from gaelp.market.calibration.price_signals import SegmentPrices, fit_price_click_correlation, fit_segment_prices
 from gaelp.market.calibration.rates import RateFit
-from gaelp.market.calibration.report import Calibration, CalibrationReport, KeptDefault
+from gaelp.market.calibration.report import Calibration, CalibrationReport
 from gaelp.market.calibration.responses import ResponseFit, fit_responses
 from gaelp.market.calibration.seasonality import HourFactors
 from gaelp.market.calibration.spread import spread_net_of_noise
@@ -27,12 +31,8 @@ from gaelp.market.spec import MarketSpec
 
 __all__ = ["calibrate"]
 
-_OVERDISPERSION_MIN = 1e-4  # the market draws from a gamma distribution, which has no case 0
 _MARKET_PEAK_HOUR = 13.0  # when the market's own daily price wave is highest
-_PERSONAS_SWING = 0.4  # standard deviation of log volume over the week of a calm persona
 _Z = 1.959964
-
-Statistics = dict[str, Fitted | TooLittle]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,6 @@ class _Estimates:
     responses: ResponseFit
     correlation: Fitted | TooLittle
 
-    @property
-    def factors(self) -> HourFactors | None:
-        return self.volume.factors if isinstance(self.volume.factors, HourFactors) else None
-
 
 def calibrate(log: BidLog, *, name: str, base: MarketSpec) -> Calibration:
     """A market like the log's; what the log is too thin for stays as in `base`, and the report says so.
@@ -60,17 +56,23 @@ def calibrate(log: BidLog, *, name: str, base: MarketSpec) -> Calibration:
     prices = fit_segment_prices(log)
     estimates = _Estimates(
         log=log,
-        volume=_weighed_week(fit_volume(log), base),
+        volume=fit_volume(log),
         prices=prices,
-        moves=fit_price_moves(log, prices, base.rivals),
+        moves=fit_price_moves(log.covered_hours, prices, base.rivals),
         landscapes=fit_landscapes(log, prices.level),
         responses=fit_responses(log, base.delay),
         correlation=fit_price_click_correlation(log, prices),
     )
-    statistics = _weighed_all(_statistics(estimates), base)
-    _refuse_empty(statistics, estimates)
-    spec = _spec(base, name, statistics, estimates)
-    return Calibration(spec, _report(base, spec, statistics, estimates))
+    evidence = MarketEvidence(
+        source=log.source,
+        size=f"{log.rows:,} auctions in {len(log.covered_hours):,} hours",
+        statistics=weighed_statistics(_statistics(estimates), base),
+        landscapes=estimates.landscapes,
+        factors=weighed_week(estimates.volume.factors, base),
+    )
+    _refuse_empty(evidence, log)
+    spec = market_spec(base, name, evidence)
+    return Calibration(spec, _report(base, spec, evidence, estimates))
 
 
 def _statistics(estimates: _Estimates) -> Statistics:
@@ -103,44 +105,9 @@ def _statistics(estimates: _Estimates) -> Statistics:
     return statistics | prices
 
 
-def _weighed_all(statistics: Statistics, base: MarketSpec) -> Statistics:
-    """Each estimate, or why it cannot overrule the base market."""
-    return {
-        path: _weighed(path, statistic, base) if isinstance(statistic, Fitted) else statistic
-        for path, statistic in statistics.items()
-    }
-
-
-def _weighed(path: str, estimate: Fitted, base: MarketSpec) -> Fitted | TooLittle:
-    section, key = path.split(".")
-    part = getattr(base, section)
-    try:
-        type(part).model_validate({**part.model_dump(), key: _allowed(path, estimate.value)})
-    except ValidationError as problem:
-        reason = f"{estimate.value:.3g} is beyond what a market computes with: {problem.errors()[0]['msg'].lower()}"
-        return TooLittle(observations=estimate.observations, reason=reason, estimate=estimate)
-    return weighed(path, estimate, _base_value(base, path))
-
-
-def _weighed_week(volume: VolumeFit, base: MarketSpec) -> VolumeFit:
-    """The same for the week, by how far its hours lie apart."""
-    if isinstance(volume.factors, TooLittle):
-        return volume
-    base_swing = float(np.log(base.hour_of_week).std()) if base.hour_of_week else _PERSONAS_SWING
-    swing = weighed("hour_of_week", volume.factors.swing, base_swing)
-    return replace(volume, factors=swing) if isinstance(swing, TooLittle) else volume
-
-
-def _base_value(base: MarketSpec, path: str) -> float:
-    section, key = path.split(".")
-    return float(getattr(getattr(base, section), key))
-
-
-def _refuse_empty(statistics: Statistics, estimates: _Estimates) -> None:
-    parts = [*statistics.values(), estimates.landscapes, estimates.volume.factors]
-    if not all(isinstance(part, TooLittle) for part in parts):
+def _refuse_empty(evidence: MarketEvidence, log: BidLog) -> None:
+    if not evidence.is_empty:
         return
-    log = estimates.log
     raise DataError(
         f"{log.source}: saw {counted(log.rows, 'auction')} in {counted(len(log.covered_hours), 'hour')} with"
         f" {counted(int(log.price_known.sum()), 'price')} and"
@@ -177,44 +144,15 @@ def _level(prices: SegmentPrices, landscapes: LandscapeFit | TooLittle, moves: P
     )
 
 
-def _spec(base: MarketSpec, name: str, statistics: Statistics, estimates: _Estimates) -> MarketSpec:
-    values: dict[str, Any] = base.model_dump(mode="json")
-    hours = len(estimates.log.covered_hours)
-    values["name"] = name
-    values["label"] = f"calibrated on {estimates.log.source}: {estimates.log.rows:,} auctions in {hours:,} hours"
-    for path, statistic in statistics.items():
-        if isinstance(statistic, Fitted):
-            section, key = path.split(".")
-            values[section][key] = _allowed(path, statistic.value)
-            # A range of the base market would be drawn over the fitted value.
-            values["randomise"].pop(path, None)
-    if isinstance(estimates.landscapes, LandscapeFit):
-        values["landscapes"] = [landscape.model_dump(mode="json") for landscape in estimates.landscapes.specs]
-        values["price"]["steepness"] = 1.0
-    if estimates.factors is not None:
-        values["hour_of_week"] = estimates.factors.factor.round(6).tolist()
-    # Numbers that are fine one by one can be too large together.
-    return validated(MarketSpec, values, lambda _: f"the market fitted to {estimates.log.source}", error=DataError)
-
-
-def _allowed(path: str, value: float) -> float | int:
-    if path == "price.level_micros":
-        return max(round(value), 1)
-    if path == "volume.overdispersion":
-        value = max(value, _OVERDISPERSION_MIN)
-    return float(f"{value:.6g}")
-
-
-def _report(base: MarketSpec, spec: MarketSpec, statistics: Statistics, estimates: _Estimates) -> CalibrationReport:
-    log, factors = estimates.log, estimates.factors
-    fitted = {path: statistic for path, statistic in statistics.items() if isinstance(statistic, Fitted)}
+def _report(base: MarketSpec, spec: MarketSpec, evidence: MarketEvidence, estimates: _Estimates) -> CalibrationReport:
+    log, factors = estimates.log, evidence.factors
+    fitted = {path: part for path, part in evidence.statistics.items() if isinstance(part, Fitted)}
     # The same statistic per hour instead of in the long run, so it is kept or dropped with the other.
     if "price.common_drift_sd" in fitted and isinstance(estimates.moves.innovation_sd, Fitted):
         fitted["price.common_drift_innovation_sd"] = estimates.moves.innovation_sd
-    if factors is not None:
+    low, high = (factors.low, factors.high) if isinstance(factors, HourFactors) else (np.empty(0), np.empty(0))
+    if isinstance(factors, HourFactors):
         fitted["hour_of_week"] = factors.swing
-    whole: dict[str, object] = {"landscapes": estimates.landscapes, "hour_of_week": estimates.volume.factors}
-    kept = {path: part for path, part in (statistics | whole).items() if isinstance(part, TooLittle)}
     return CalibrationReport(
         market=spec.name,
         source=log.source,
@@ -225,22 +163,12 @@ def _report(base: MarketSpec, spec: MarketSpec, statistics: Statistics, estimate
         hours=len(log.covered_hours),
         segments=log.segments,
         statistics=fitted,
-        kept=tuple(_kept(base, path, statistic) for path, statistic in kept.items()),
+        kept=kept_defaults(base, evidence),
         landscapes=estimates.landscapes.reports if isinstance(estimates.landscapes, LandscapeFit) else (),
-        hour_of_week_low=() if factors is None else tuple(factors.low.round(6).tolist()),
-        hour_of_week_high=() if factors is None else tuple(factors.high.round(6).tolist()),
+        hour_of_week_low=tuple(low.round(6).tolist()),
+        hour_of_week_high=tuple(high.round(6).tolist()),
         notes=tuple(_notes(base, spec, fitted, estimates)),
         warnings=log_warnings(log, base.price.level_micros),
-    )
-
-
-def _kept(base: MarketSpec, path: str, statistic: TooLittle) -> KeptDefault:
-    return KeptDefault(
-        statistic=path,
-        default=_base_value(base, path) if "." in path else None,
-        observations=statistic.observations,
-        reason=statistic.reason,
-        estimate=statistic.estimate,
     )
 
 

@@ -8,7 +8,6 @@ from gaelp.arrays import Floats, Ints
 from gaelp.market.calibration.drift import DriftFit, LevelSeries, fit_drift
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.harmonic import Wave, amplitude_net_of_noise, day_wave
-from gaelp.market.calibration.log_frame import BidLog
 from gaelp.market.calibration.price_signals import SegmentPrices
 from gaelp.market.number_text import counted
 from gaelp.market.spec import RivalSpec
@@ -34,13 +33,13 @@ class PriceMoves:
     mean_log_rise: float  # of the mean price, by moves of the level: busy hours may be dear, and exp is convex
 
 
-def fit_price_moves(log: BidLog, prices: SegmentPrices, rivals: RivalSpec) -> PriceMoves:
+def fit_price_moves(covered_hours: Ints, prices: SegmentPrices, rivals: RivalSpec) -> PriceMoves:
     """Daily wave and drift of the hourly levels, of the last half year where the log is longer.
 
     The evening pause of rivals is taken out first: the market adds it to the wave.
     """
-    recent = log.covered_hours > log.covered_hours[-1] - RECENT_HOURS
-    covered, weight = log.covered_hours[recent], prices.hourly_precision[:, recent]
+    recent = covered_hours > covered_hours[-1] - RECENT_HOURS
+    covered, weight = covered_hours[recent], prices.hourly_precision[:, recent]
     moved = np.where(weight > 0, prices.hourly_level[:, recent] - prices.level[:, None], 0.0)
     total = weight.sum(axis=0)
     seen_hours = int((total > 0).sum())

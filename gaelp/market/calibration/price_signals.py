@@ -13,7 +13,14 @@ from gaelp.market.calibration.price_shifts import HourlyPrices, shifted_levels
 from gaelp.market.calibration.rates import fit_correlation
 from gaelp.market.calibration.spread import spread_net_of_noise
 
-__all__ = ["SegmentPrices", "fit_price_click_correlation", "fit_segment_prices", "segment_levels"]
+__all__ = [
+    "CORRELATED_SEGMENTS_MIN",
+    "SegmentPrices",
+    "correlate_levels",
+    "fit_price_click_correlation",
+    "fit_segment_prices",
+    "segment_levels",
+]
 
 SEGMENTS_MIN = 5
 CORRELATED_SEGMENTS_MIN = 8
@@ -95,10 +102,11 @@ def fit_price_click_correlation(log: BidLog, prices: SegmentPrices) -> Fitted | 
     if kept.sum() < CORRELATED_SEGMENTS_MIN:
         reason = f"{int(kept.sum())} {name} with prices and impressions, {CORRELATED_SEGMENTS_MIN} needed"
         return TooLittle(observations=int(clicks.sum()), reason=reason)
-    return _correlate(clicks[kept], shown[kept], level[kept], 1 / precision[kept], name)
+    return correlate_levels(clicks[kept], shown[kept], level[kept], 1 / precision[kept], name)
 
 
-def _correlate(clicks: Floats, shown: Floats, level: Floats, noise: Floats, name: str) -> Fitted | TooLittle:
+def correlate_levels(clicks: Floats, shown: Floats, level: Floats, noise: Floats, name: str) -> Fitted | TooLittle:
+    """Correlation of log levels, whose sampling variance is `noise`, with log click rates; `name` names the units."""
     spread = spread_net_of_noise(level, noise)
     reliability = spread.sd**2 / (spread.sd**2 + float(noise.mean()))
     if spread.sd_low == 0 or reliability < 0.2:

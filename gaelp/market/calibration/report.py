@@ -9,7 +9,15 @@ from gaelp.config.base import Frozen
 from gaelp.market.calibration.fitted import Fitted
 from gaelp.market.spec import MarketSpec
 
-__all__ = ["Calibration", "CalibrationReport", "CalibrationResult", "KeptDefault", "LandscapeReport"]
+__all__ = [
+    "Calibration",
+    "CalibrationReport",
+    "CalibrationResult",
+    "KeptDefault",
+    "LandscapeReport",
+    "SegmentCurve",
+    "WinCurvePoint",
+]
 
 
 class KeptDefault(Frozen):
@@ -48,6 +56,28 @@ class LandscapeReport(Frozen):
     known_up_to_micros: float
 
 
+class WinCurvePoint(Frozen):
+    """The share of possible impressions that one bid wins."""
+
+    bid_micros: NonNegativeInt  # for a click
+    share: float
+    interval_low: float
+    interval_high: float
+
+
+class SegmentCurve(Frozen):
+    """What hourly reports or bid simulator points say about one segment."""
+
+    segment: str
+    usual_bid_micros: NonNegativeInt  # for a click; rates and prices are those at this bid
+    possible_per_hour: Fitted
+    click_rate: Fitted
+    cost_per_click_micros: Fitted
+    conversion_rate: Fitted | None
+    limited_days: NonNegativeInt  # on which the budget may have held it back
+    win_rate: tuple[WinCurvePoint, ...]
+
+
 class CalibrationReport(Frozen):
     """Everything to judge a calibration by; statistics are named by their path in the market file."""
 
@@ -66,6 +96,7 @@ class CalibrationReport(Frozen):
     hour_of_week_high: tuple[float, ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()  # doubts about the log itself
+    curves: tuple[SegmentCurve, ...] = ()  # of a calibration from hourly reports or bid simulator points
 
     @property
     def estimates(self) -> dict[str, Fitted]:

@@ -14,7 +14,7 @@ from gaelp.market.calibration.seasonality import HourFactors, fit_hour_factors
 from gaelp.market.calibration.spread import spread_net_of_noise
 from gaelp.market.number_text import counted
 
-__all__ = ["VolumeFit", "fit_volume", "hour_counts"]
+__all__ = ["VolumeFit", "fit_overdispersion", "fit_volume", "hour_counts"]
 
 SEGMENTS_MIN = 5
 HOURS_MIN = 24
@@ -55,12 +55,12 @@ def fit_volume(log: BidLog) -> VolumeFit:
         )
         return VolumeFit(short, short, short, factors, segment_per_hour)
     fitted_parameters = 0.0 if isinstance(factors, TooLittle) else factors.parameters
-    overdispersion = _fit_overdispersion(counts, mean, fitted_parameters)
+    overdispersion = fit_overdispersion(counts, mean, fitted_parameters)
     per_hour, segment_log_sd = _fit_levels(counts, mean, segment_per_hour, overdispersion.value)
     return VolumeFit(per_hour, segment_log_sd, overdispersion, factors, segment_per_hour)
 
 
-def _fit_overdispersion(counts: Floats, mean: Floats, profile_parameters: float) -> Fitted:
+def fit_overdispersion(counts: Floats, mean: Floats, profile_parameters: float) -> Fitted:
     """Method of moments: the dispersion at which Pearson's chi-square meets its degrees of freedom."""
     kept = mean > 0
     degrees = float(kept.sum() - (mean.sum(axis=1) > 0).sum() - profile_parameters)

@@ -7,8 +7,10 @@ import pytest
 
 from gaelp.bench.calibration_trial import known_log
 from gaelp.bench.known_logs import MONDAY_HOURS, LogTruth
-from gaelp.market.calibration import BidLog, Calibration, calibrate
+from gaelp.bench.known_reports import KnownReports, ReportTruth, draw_reports
+from gaelp.market.calibration import BidLog, Calibration, HourReports, calibrate, hour_reports
 from gaelp.market.calibration.log_frame import make_log
+from gaelp.market.calibration.report_frame import keep_days
 from gaelp.market.spec import MarketSpec
 
 
@@ -93,3 +95,19 @@ def won_calibration(won_log: BidLog, base: MarketSpec) -> Calibration:
 @pytest.fixture(scope="session")
 def contested_calibration(contested_log: BidLog, base: MarketSpec) -> Calibration:
     return calibrate(contested_log, name="contested", base=base)
+
+
+@pytest.fixture(scope="session")
+def known_reports() -> KnownReports:
+    """Six weeks of hourly reports of 24 segments, drawn from a known truth."""
+    return draw_reports(ReportTruth(days=42), seed=5)
+
+
+@pytest.fixture(scope="session")
+def all_reports(known_reports: KnownReports) -> HourReports:
+    return hour_reports(known_reports.tables, source="known")
+
+
+@pytest.fixture(scope="session")
+def first_weeks(all_reports: HourReports) -> HourReports:
+    return keep_days(all_reports, 0, 28)
