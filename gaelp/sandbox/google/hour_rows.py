@@ -1,0 +1,65 @@
+"""The hour rows a query needs: read once, with their segments, and found by campaign or ad group."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from gaelp.sandbox.google.account_store import AccountStore
+from gaelp.sandbox.google.gaql_check import CheckedFilter
+from gaelp.sandbox.google.gaql_dates import DateWindow
+from gaelp.sandbox.google.report_figures import SEGMENTS
+from gaelp.sandbox.google.views import EntityScope
+from gaelp.sandbox.world_call import ReportRow
+
+__all__ = ["HourRows", "SegmentedHour"]
+
+_SHARE_DELAY = timedelta(hours=24)  # after the end of a day until its impression share is known
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentedHour:
+    """One hour of an ad group on a device, with the values of its segments."""
+
+    report: ReportRow
+    segments: dict[str, Any]
+    share_is_known: bool
+
+
+class HourRows:
+    """The rows of one account that fulfil the conditions on segments."""
+
+    def __init__(
+        self, store: AccountStore, window: DateWindow, filters: Sequence[CheckedFilter], first_day: date
+    ) -> None:
+        self._store = store
+        self._filters = [(item.field.steps[0], item.holds) for item in filters if item.field.resource == "segments"]
+        self._segments: dict[tuple[datetime, str], dict[str, Any]] = {}
+        first, last = max(window.first, first_day), min(window.last, store.now.date())
+        rows = store.call.report(store.account, first, last) if first <= last else ()
+        self._all = [row for row in map(self._hour_row, rows) if self._is_wanted(row)]
+        self._by_campaign: dict[int, list[SegmentedHour]] = defaultdict(list)
+        self._by_group: dict[int, list[SegmentedHour]] = defaultdict(list)
+        for row in self._all:
+            self._by_campaign[row.report.campaign].append(row)
+            self._by_group[row.report.group].append(row)
+
+    def _hour_row(self, row: ReportRow) -> SegmentedHour:
+        hour = row.start.astimezone(self._store.zone)
+        key = (row.start, row.device)
+        if key not in self._segments:
+            self._segments[key] = {name: value(hour, row.device) for name, value in SEGMENTS.items()}
+        end_of_day = datetime.combine(hour.date() + timedelta(days=1), time(), self._store.zone)
+        return SegmentedHour(row, self._segments[key], end_of_day + _SHARE_DELAY <= self._store.now)
+
+    def _is_wanted(self, row: SegmentedHour) -> bool:
+        return all(holds(row.segments[name]) for name, holds in self._filters)
+
+    def of(self, scope: EntityScope) -> Iterable[SegmentedHour]:
+        """The rows that belong to a row of a view."""
+        if scope.group is not None:
+            return self._by_group.get(scope.group, ())
+        if scope.campaigns is None:
+            return self._all
+        return (row for campaign in sorted(scope.campaigns) for row in self._by_campaign.get(campaign, ()))

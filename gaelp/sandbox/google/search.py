@@ -1,0 +1,180 @@
+"""Answer a GAQL query: join resources, sum up hour rows by segment, filter, sort, and fill GoogleAdsRow messages."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any
+
+from gaelp.sandbox.google.accounts import Customers
+from gaelp.sandbox.google.bid_simulator import fill_points
+from gaelp.sandbox.google.change_events import read_changes
+from gaelp.sandbox.google.computed_fields import ReadableResources
+from gaelp.sandbox.google.gaql_check import CheckedQuery, check_query
+from gaelp.sandbox.google.gaql_fields import GaqlField, field_value
+from gaelp.sandbox.google.gaql_parser import parse_gaql
+from gaelp.sandbox.google.hour_rows import HourRows
+from gaelp.sandbox.google.messages import Message, new, set_enum
+from gaelp.sandbox.google.report_figures import METRICS, FigureTotals
+from gaelp.sandbox.google.views import VIEWS, ViewEntity, ViewReader
+
+__all__ = ["SearchAnswer", "run_search"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """Rows within LIMIT, how many there are without it, the selected fields, and the sum of all rows."""
+
+    rows: Sequence[Message]
+    total_rows: int
+    paths: Sequence[str]
+    summary: Message
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One row before it becomes a message."""
+
+    entity: ViewEntity
+    segments: dict[str, Any] = field(default_factory=dict)
+    totals: FigureTotals = field(default_factory=FigureTotals)
+
+    def value(self, source: GaqlField) -> Any:
+        if source.resource == "segments":
+            return self.segments.get(source.steps[0])
+        if source.resource == "metrics":
+            return METRICS[source.steps[0]](self.totals)
+        message = self.entity.resources.get(source.resource)
+        return None if message is None else field_value(message, source)
+
+
+def run_search(text: str, readable: ReadableResources, customers: Customers) -> SearchAnswer:
+    """Parse, check and run a query on one account."""
+    store = readable.store
+    today = store.now.date()
+    query = check_query(parse_gaql(text), today, manager=customers.is_manager(store.account))
+    lines = list(_Search(query, readable, customers).lines())
+    for sorting, descending in reversed(query.order):
+        lines.sort(key=lambda line, by=sorting: _sort_key(line.value(by)), reverse=descending)  # type: ignore[misc]
+    summary = FigureTotals()
+    for line in lines:
+        summary.merge(line.totals)
+    limited = lines[: query.limit]
+    metrics = tuple(source for source in query.fields if source.resource == "metrics")
+    total = new("services.GoogleAdsRow")
+    _fill_figures(total, _Line(ViewEntity({}), {}, summary), metrics)
+    return SearchAnswer(
+        [_row(line, query.fields, with_names=query.with_names) for line in limited],
+        len(lines),
+        [source.path for source in query.fields],
+        total,
+    )
+
+
+def _sort_key(value: Any) -> tuple[bool, Any]:
+    return (value is not None, value if value is not None else 0)
+
+
+class _Search:
+    """One query on one account."""
+
+    def __init__(self, query: CheckedQuery, readable: ReadableResources, customers: Customers) -> None:
+        self._query, self._readable, self._customers = query, readable, customers
+        self._hours: HourRows | None = None
+        if query.has_figures():
+            first_day = customers.spec.start.astimezone(readable.store.zone).date()
+            self._hours = HourRows(readable.store, query.window, query.filters, first_day)
+
+    def lines(self) -> Iterator[_Line]:
+        """The rows that fulfil all conditions, in no particular order."""
+        filters = self._query.filters
+        of_entity = [item for item in filters if item.field.resource not in {"metrics", "segments"}]
+        of_metrics = [item for item in filters if item.field.resource == "metrics"]
+        for entity in self._entities():
+            line = _Line(entity)
+            if not all(item.holds(line.value(item.field)) for item in of_entity) or not self._is_complete(entity):
+                continue
+            for filled in self._with_figures(entity):
+                if all(item.holds(filled.value(item.field)) for item in of_metrics):
+                    yield filled
+
+    def _entities(self) -> Iterator[ViewEntity]:
+        named = {source.resource for source in self._query.used}
+        reader = ViewReader(self._readable, self._customers, self._query.include_drafts, "campaign" in named)
+        if self._query.resource == "change_event":
+            return self._changes(reader)
+        return VIEWS[self._query.resource].read(reader)
+
+    def _changes(self, reader: ViewReader) -> Iterator[ViewEntity]:
+        """Events with their campaign and ad group, where these still exist."""
+        base = next(reader.customer()).resources
+        store = self._readable.store
+        for event in read_changes(store, self._query.window.first, self._query.window.last):
+            resources = {**base, "change_event": event}
+            for kind in ("campaign", "ad_group"):
+                owner = store.refer(getattr(event, kind)) if getattr(event, kind) else None
+                if owner is not None:
+                    resources[kind] = self._readable.show(kind, owner)
+            yield ViewEntity(resources)
+
+    def _is_complete(self, entity: ViewEntity) -> bool:
+        """Simulations get their points last, because each costs several days of auctions."""
+        simulation = entity.resources.get("ad_group_simulation")
+        if simulation is None:
+            return True
+        return fill_points(self._readable.store, entity.resources["campaign"], entity.resources["ad_group"], simulation)
+
+    def _with_figures(self, entity: ViewEntity) -> Iterator[_Line]:
+        if self._hours is None:
+            yield _Line(entity)
+            return
+        names = self._query.segments()
+        sums: dict[tuple[Any, ...], FigureTotals] = {} if names else {(): FigureTotals()}
+        for row in self._hours.of(entity.scope):
+            totals = sums.setdefault(tuple(row.segments[name] for name in names), FigureTotals())
+            part, parts = entity.scope.part, entity.scope.parts
+            totals.add(row.report, share_is_known=row.share_is_known, part=part, parts=parts)
+        for key, totals in sorted(sums.items(), key=itemgetter(0)):
+            if not names or not totals.is_empty:
+                yield _Line(entity, dict(zip(names, key, strict=True)), totals)
+
+
+def _row(line: _Line, fields: Sequence[GaqlField], *, with_names: bool) -> Message:
+    """The message of a row: the selected fields, and if wanted the names of the resources they belong to."""
+    row = new("services.GoogleAdsRow")
+    for source in fields:
+        message = line.entity.resources.get(source.resource)
+        if message is not None:
+            target = getattr(row, source.resource)
+            if with_names:
+                target.resource_name = message.resource_name
+            _copy_field(target, message, source.steps)
+    _fill_figures(row, line, fields)
+    return row
+
+
+def _copy_field(target: Message, source: Message, steps: Sequence[str]) -> None:
+    for step in steps[:-1]:
+        if not source.HasField(step):
+            return
+        source, target = getattr(source, step), getattr(target, step)
+    name = steps[-1]
+    descriptor = source.DESCRIPTOR.fields_by_name[name]
+    if descriptor.is_repeated or descriptor.message_type is not None:
+        if descriptor.is_repeated or source.HasField(name):
+            target.ClearField(name)
+            getattr(target, name).MergeFrom(getattr(source, name))
+    elif not descriptor.has_presence or source.HasField(name):
+        setattr(target, name, getattr(source, name))
+
+
+def _fill_figures(row: Message, line: _Line, fields: Sequence[GaqlField]) -> None:
+    for source in fields:
+        if source.resource not in {"metrics", "segments"}:
+            continue
+        value, name = line.value(source), source.steps[0]
+        target = getattr(row, source.resource)
+        target.SetInParent()
+        if source.type == "enum":
+            set_enum(target, name, value)
+        elif value is not None:
+            setattr(target, name, value)

@@ -1,0 +1,116 @@
+"""The incumbent of a synthesized history: a manual bid for each ad group, times a random factor of known density."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pydantic import Field, PositiveInt
+
+from gaelp.arrays import Floats
+from gaelp.config.base import Frozen
+from gaelp.config.fingerprint import fingerprint
+from gaelp.money import Micros
+from gaelp.sandbox.serving import ServedCampaign, ServedGroup
+from gaelp.sandbox.spec import SandboxSpec
+from gaelp.sandbox.topics import TOPICS, keywords_for
+
+__all__ = [
+    "POLICY",
+    "IncumbentCampaign",
+    "SynthesisSpec",
+    "action_density",
+    "draw_actions",
+    "history_tag",
+    "incumbent_campaigns",
+]
+
+POLICY = "manual-bids"
+_VIEW_LOG_SD = 0.2  # how far an advertiser's bids are from what the price level suggests
+_BUDGET_LOW, _BUDGET_HIGH = 20_000_000, 250_000_000  # a day: the lowest hold a campaign back, the highest never do
+_UNIT_MICROS = 10_000  # bids and budgets are whole cents
+_LOWEST_BID_MICROS = 10_000
+_CAMPAIGN_STREAM, _ACTION_STREAM = 1, 2
+
+
+class SynthesisSpec(Frozen):
+    """How much history there is, and how much its bids vary."""
+
+    weeks: PositiveInt = Field(default=6, le=104)
+    campaigns: PositiveInt = Field(default=12, le=200)
+    seed: int = Field(default=1, ge=0, le=2**62, description="of bids and budgets; the world has its own")
+    bid_log_sd: float = Field(
+        default=0.4, gt=0, le=1.5, description="of the random factor: less leaves no support, more costs value"
+    )
+    point_weeks: tuple[PositiveInt, ...] = Field(
+        default=(), description="weeks after which the bid simulator is asked; empty: after the last"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class IncumbentCampaign:
+    """A campaign with its usual bids; segments are its ad groups, one for each topic of the product."""
+
+    name: str
+    served: ServedCampaign
+    segments: tuple[str, ...]
+
+    def with_actions(self, actions: Floats) -> ServedCampaign:
+        """The campaign with each bid multiplied by exp(action), actions of shape (groups,)."""
+        groups = tuple(
+            replace(group, bid_micros=_whole_cents(group.bid_micros * math.exp(float(action))))
+            for group, action in zip(self.served.groups, actions, strict=True)
+        )
+        return replace(self.served, groups=groups)
+
+
+def history_tag(spec: SynthesisSpec, world: SandboxSpec) -> str:
+    """Eight digits that tell histories apart; the same specs have the same."""
+    return fingerprint(spec)[:4] + fingerprint(world)[:4]
+
+
+def incumbent_campaigns(
+    spec: SynthesisSpec, world: SandboxSpec, price_levels: Callable[[str], Sequence[Micros]]
+) -> tuple[IncumbentCampaign, ...]:
+    """Campaigns that bid what advertisers bid over the platform's price estimate of a topic, give or take a fifth."""
+    return tuple(_campaign(spec, number, world, price_levels) for number in range(spec.campaigns))
+
+
+def draw_actions(spec: SynthesisSpec, campaign: int, hour: int, groups: int) -> Floats:
+    """Logs of the factors of one campaign's bids in one hour, shape (groups,); they depend on nothing else."""
+    rng = np.random.default_rng([spec.seed, _ACTION_STREAM, campaign, hour])
+    return spec.bid_log_sd * rng.standard_normal(groups)
+
+
+def action_density(spec: SynthesisSpec, action: float) -> float:
+    """Density of an action under the incumbent: normal around 0."""
+    return math.exp(-0.5 * (action / spec.bid_log_sd) ** 2) / (spec.bid_log_sd * math.sqrt(2 * math.pi))
+
+
+def _campaign(
+    spec: SynthesisSpec, number: int, world: SandboxSpec, price_levels: Callable[[str], Sequence[Micros]]
+) -> IncumbentCampaign:
+    rng = np.random.default_rng([spec.seed, _CAMPAIGN_STREAM, number])
+    product = f"shop-{number + 1:02d}.example/offers"
+    view = np.exp(_VIEW_LOG_SD * rng.standard_normal(TOPICS))
+    budget = math.exp(rng.uniform(math.log(_BUDGET_LOW), math.log(_BUDGET_HIGH)))
+    levels = np.array(price_levels(product), float)
+    bids = [_whole_cents(bid) for bid in world.sales.reference_bid_factor * levels * view]
+    groups = tuple(
+        ServedGroup(id=1000 * (number + 1) + topic, topics=(topic,), bid_micros=bid) for topic, bid in enumerate(bids)
+    )
+    served = ServedCampaign(
+        id=number + 1,
+        account=world.customer_ids[0],
+        product=product,
+        enabled=True,
+        groups=groups,
+        overdelivery=world.overdelivery.google.limits(),
+        daily_micros=_whole_cents(budget),
+    )
+    segments = tuple(keywords_for(topic, 1)[0] for topic in range(TOPICS))
+    return IncumbentCampaign(f"shop-{number + 1:02d}-{history_tag(spec, world)}", served, segments)
+
+
+def _whole_cents(micros: float) -> Micros:
+    return max(round(micros / _UNIT_MICROS) * _UNIT_MICROS, _LOWEST_BID_MICROS)

@@ -1,0 +1,1 @@
+"""Front 2 of the sandbox: the Meta Marketing API over HTTPS, for the unmodified official client."""
