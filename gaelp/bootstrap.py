@@ -27,9 +27,12 @@ __all__ = [
 ]
 
 
-def open_books(settings: Settings, clock: Clock | None = None) -> Ledger:
-    """Open the ledger of these settings, which must exist; close it after use."""
-    return open_ledger(ledger_place(settings), latch(settings), clock=clock)
+def open_books(settings: Settings, clock: Clock | None = None, *, wall_clock: Clock | None = None) -> Ledger:
+    """Open the ledger of these settings, which must exist; close it after use.
+
+    Days and costs follow `clock`, signatures and stops `wall_clock`; without the second both follow the first.
+    """
+    return open_ledger(ledger_place(settings), latch(settings), clock=clock, wall_clock=wall_clock)
 
 
 def open_store(settings: Settings) -> "EpisodeStore":

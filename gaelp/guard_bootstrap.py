@@ -1,7 +1,7 @@
 """The composition root of spending: builds platform, guard and authority from settings, decides nothing."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 from gaelp.approvals import ApprovalStore, approvals_place, load_policy, load_trust
 from gaelp.approvals.action import LiveOrSandbox
@@ -26,14 +26,15 @@ from gaelp.config.private_files import make_private_folder
 from gaelp.config.settings import Settings
 from gaelp.content import ReviewQueue, load_checker
 from gaelp.content.review_queue import reviews_place
-from gaelp.errors import BadInput, Refused
+from gaelp.errors import BadInput, GaelpError, Refused
 from gaelp.observability import register_secrets
 from gaelp.observability.alert_routes import open_dispatcher
 from gaelp.observability.alerts import Channel
 from gaelp.platforms import AdPlatform, Authority, Guard, create_hour_book, create_order_book
 from gaelp.platforms.catalog import connect_platform
+from gaelp.platforms.platform_clock import ledger_clock
 
-__all__ = ["create_books", "opened_guard", "platform_world"]
+__all__ = ["create_books", "open_platform_books", "opened_guard", "platform_world"]
 
 
 def create_books(settings: Settings, account: AdAccount, clock: Clock | None = None) -> Ledger:
@@ -54,11 +55,15 @@ def create_books(settings: Settings, account: AdAccount, clock: Clock | None = N
 def opened_guard(
     settings: Settings, *, clock: Clock | None = None, more_channels: Sequence[Channel] = ()
 ) -> Iterator[Guard]:
-    """The door to money of these settings, fully connected; its ledger is closed at the end."""
+    """The door to money of these settings, fully connected; its ledger is closed at the end.
+
+    In a sandbox the ledger follows the platform's time. People sign, stop and are alerted by `clock`.
+    """
     register_secrets(known_secrets())  # before anything can fail: a platform's error may contain one
     clock = clock or SystemClock()
     platform = connect_platform(settings)
-    with closing(open_books(settings, clock)) as ledger:
+    authority = _authority(settings, platform, clock)
+    with closing(open_books(settings, ledger_clock(platform, clock), wall_clock=clock)) as ledger:
         account = known_account(ledger, str(settings.platform.account))
         create_order_book(ledger)  # upgrades that of an older home
         yield Guard(
@@ -68,12 +73,27 @@ def opened_guard(
             day_cap_micros=_day_cap_micros(ledger, account),
             ledger=ledger,
             switch=kill_switch(settings, clock),
-            authority=_authority(settings, platform, clock),
+            authority=authority,
             judge=load_checker(),
             reviews=ReviewQueue(reviews_place(settings), clock),
             violations=violations(settings),
             alerts=open_dispatcher(settings, clock, more=more_channels),
+            bid_change_percent=settings.budget.bid_change_percent,
         )
+
+
+def open_platform_books(settings: Settings) -> Ledger:
+    """Open the ledger as `opened_guard` does, for commands that read days or change limits; close it after use.
+
+    A platform that is not named, not installed or does not answer counts as live: its time is wall time.
+    """
+    wall_clock = SystemClock()
+    clock: Clock = wall_clock
+    if settings.platform.name:
+        register_secrets(known_secrets())
+        with suppress(GaelpError):
+            clock = ledger_clock(connect_platform(settings), wall_clock)
+    return open_books(settings, clock, wall_clock=wall_clock)
 
 
 def platform_world(settings: Settings) -> LiveOrSandbox:

@@ -2,7 +2,7 @@
 
 import sys
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from gaelp.cli.main import app
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
 from gaelp.errors import BadInput, Refused
-from gaelp.guard_bootstrap import create_books, opened_guard
+from gaelp.guard_bootstrap import create_books, open_platform_books, opened_guard
 from gaelp.money import Money
 from gaelp.observability.alert_routes import open_dispatcher
 from gaelp.platforms import Done, Order, Unknown, action_of, guarded, reconcile
@@ -203,6 +203,32 @@ def test_real_money_needs_a_policy_with_signatures(settings, settings_with):
         opened_guard(settings_with("platform.name=double", "platform.account=acc")),
     ):
         pass
+
+
+def test_in_a_sandbox_days_follow_the_platform_and_signatures_the_wall(settings, trusted, monkeypatch):
+    simulated = datetime(2031, 3, 8, 12, tzinfo=UTC)
+    monkeypatch.setattr(trusted.PlatformDouble, "world", "sandbox")
+    monkeypatch.setattr(trusted.PlatformDouble, "now", lambda _: simulated)
+    with opened_guard(settings) as guard:
+        assert (guard.today(), guard.ledger.clock.now()) == (simulated.date(), simulated)
+        for clock in (guard.authority.store.clock, guard.ledger.wall_clock):
+            assert abs(clock.now() - datetime.now(UTC)) < timedelta(minutes=1)
+        assert abs(guard.wall_now() - datetime.now(UTC)) < timedelta(minutes=1)
+    with closing(open_platform_books(settings)) as ledger:
+        assert ledger.clock.now() == simulated
+
+
+@pytest.mark.parametrize("name", ["double", "missing", None])
+def test_where_real_money_may_move_or_nobody_answers_days_follow_the_wall(settings, settings_with, name):
+    named = ("platform.name=null", "platform.account=null") if name is None else (f"platform.name={name}", *NAMED[1:])
+    with closing(open_platform_books(settings_with(*named))) as ledger:
+        assert abs(ledger.clock.now() - datetime.now(UTC)) < timedelta(minutes=1)
+        assert ledger.has_wall_time
+
+
+def test_how_far_a_bid_may_move_is_a_setting(settings, settings_with):
+    with opened_guard(settings_with(*NAMED, "budget.bid_change_percent=15")) as guard:
+        assert guard.bid_change_percent == 15
 
 
 def test_an_account_without_a_limit_for_a_day_has_no_door(settings_with):

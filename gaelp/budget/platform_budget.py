@@ -39,6 +39,8 @@ class Overdelivery(Frozen):
     period: Literal["week", "month"] = Field(description="a week from Sunday on, or a calendar month")
     period_percent: int = Field(ge=100, le=100_000)
     step_micros: PositiveInt = Field(description="budgets are multiples of this, such as a cent")
+    revised_days: int = Field(default=7, ge=0, le=90, description="days after its end on which a day may be revised")
+    report_lag_hours: int = Field(default=0, ge=0, le=48, description="how long an ended hour takes to be reported")
     why: str = Field(min_length=1, max_length=400)
 
     @model_validator(mode="after")

@@ -1,5 +1,7 @@
 """Convert a verdict of the money rules to alerts and violations."""
 
+from datetime import datetime
+
 from gaelp.budget.rule_judge import BudgetRuleResult, RuleVerdict
 from gaelp.budget.rules import RuleDecision
 from gaelp.budget.violations import Violation
@@ -11,8 +13,11 @@ _IN_WORDS: dict[RuleDecision, str] = {"allow": "notice", "hold": "held", "kill":
 _SOURCE = "budget"
 
 
-def alerts_of(verdict: RuleVerdict, scope: str) -> tuple[Alert, ...]:
-    """One alert for each rule that needs one: a kill is critical, a hold a warning."""
+def alerts_of(verdict: RuleVerdict, scope: str, *, at: datetime | None = None) -> tuple[Alert, ...]:
+    """One alert for each rule that needs one: a kill is critical, a hold a warning.
+
+    `at` is people's time, if the verdict's is that of a platform with a time of its own.
+    """
     return tuple(
         Alert(
             severity=result.severity,
@@ -20,7 +25,7 @@ def alerts_of(verdict: RuleVerdict, scope: str) -> tuple[Alert, ...]:
             key=f"{result.rule_id}/{scope}",
             title=f"{scope} {_IN_WORDS[result.decision]} by {result.rule_id}"[:200],
             body=f"{result.reason}\n{result.why}",
-            at=verdict.judged_at,
+            at=at or verdict.judged_at,
             context=_context(verdict, result),
         )
         for result in verdict.results
@@ -28,15 +33,15 @@ def alerts_of(verdict: RuleVerdict, scope: str) -> tuple[Alert, ...]:
     )
 
 
-def violations_of(verdict: RuleVerdict, scope: str) -> tuple[Violation, ...]:
-    """One violation for each rule that holds or kills; a notice is no violation."""
+def violations_of(verdict: RuleVerdict, scope: str, *, at: datetime | None = None) -> tuple[Violation, ...]:
+    """One violation for each rule that holds or kills; a notice is no violation. `at` is as in `alerts_of`."""
     return tuple(
         Violation(
             severity=result.severity,
             scope=scope,
             rule=result.rule_id,
             what=result.reason,
-            at=verdict.judged_at,
+            at=at or verdict.judged_at,
             context=_context(verdict, result),
         )
         for result in verdict.results

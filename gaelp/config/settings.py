@@ -10,7 +10,9 @@ from pydantic import ConfigDict, Field, PositiveInt, SecretStr, field_validator,
 
 from gaelp.config.alert_settings import AlertSettings
 from gaelp.config.base import Frozen
+from gaelp.config.google_ads_settings import GoogleAdsSettings
 from gaelp.config.loopback import is_loopback
+from gaelp.config.meta_ads_settings import MetaAdsSettings
 from gaelp.config.names import Name, Slug, Text
 from gaelp.config.objective import VALUE, Objective
 from gaelp.config.rating_service import RatingService
@@ -133,6 +135,9 @@ class BudgetSettings(Frozen):
     plan: Text | None = Field(description="which file there spreads a day's money over its hours; none: evenly")
     conversion_value_micros: ConversionValue | None
     loss_cap_micros: LossCap | None = Field(description="the most that seven days of a campaign may lose")
+    bid_change_percent: int = Field(
+        default=50, ge=1, le=900, description="by how much a bid under a mandate may change within an hour"
+    )
     campaigns: dict[str, CampaignBudgetSettings] = Field(description="campaigns with values of their own, by name")
 
     @field_validator("database_url")
@@ -148,6 +153,8 @@ class PlatformSettings(Frozen):
 
     name: Slug | None = Field(description="none: no order can be sent")
     account: Text | None
+    google_ads: GoogleAdsSettings | None = Field(default=None, description="for the platform google-ads")
+    meta_ads: MetaAdsSettings | None = Field(default=None, description="for the platform meta-ads")
 
     @model_validator(mode="after")
     def _belong_together(self) -> Self:

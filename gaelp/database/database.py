@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from gaelp.database.append_only import missing_walls
 from gaelp.database.commit_head import CommitHead, committed, count_commit
 from gaelp.database.engine import READ_ONLY, Lock, connect_engine, take_lock
-from gaelp.database.errors import HOW_TO_RESTORE, translated
+from gaelp.database.errors import translated
 from gaelp.database.old_file import copy_rows, imported_name, put_aside
 from gaelp.database.place import Place, SharedPlace, shown_place
 from gaelp.database.schema import Schema, edited_version, stored_version, upgrade
@@ -38,7 +38,7 @@ class Database:
     store: Store
     place: Place
     engine: Engine
-    head: CommitHead | None  # on SQLite
+    head: CommitHead | None  # on SQLite, where commits are synced
 
     @property
     def where(self) -> str:
@@ -122,7 +122,7 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
 
     One that has lost tables or commits is refused, never completed: that would hide what was lost.
     """
-    head = CommitHead(place) if isinstance(place, Path) else None
+    head = CommitHead(place) if isinstance(place, Path) and store.synced else None
     noted = _noted(head, store, place) if head else 0
     if isinstance(place, Path) and not (size := _size(place, store)):
         state = "is gone" if size is None else "is empty"
@@ -133,7 +133,9 @@ def open_database(place: Place, store: Store, *, create: bool = True) -> Databas
         if not create:
             raise _absent(store, place, is_there=size is not None)
     try:
-        engine = connect_engine(place, create=create, keep=store.keep_connections, name=f"gaelp-{store.schema.name}")
+        engine = connect_engine(
+            place, create=create, keep=store.keep_connections, synced=store.synced, name=f"gaelp-{store.schema.name}"
+        )
     except OSError as problem:
         raise _unreachable(store, place, problem) from problem
     database = Database(store, place, engine, head)
@@ -248,7 +250,7 @@ def _unreachable(store: Store, place: Place, problem: OSError) -> Exception:
 
 
 def _lost(store: Store, place: Place, problem: str) -> Exception:
-    return store.damaged(f"{store.title} in {shown_place(place)}: {problem}: {store.meanwhile}. {HOW_TO_RESTORE}")
+    return store.damaged(f"{store.title} in {shown_place(place)}: {problem}: {store.meanwhile}. {store.if_damaged}")
 
 
 def _edited(store: Store, place: Place, schema: Schema, version: str) -> Exception:
@@ -264,7 +266,7 @@ def _noted(head: CommitHead, store: Store, place: Place) -> int:
         reason = getattr(problem, "strerror", None) or problem
         raise store.damaged(
             f"{store.title}: {name} does not say how many transactions were committed ({reason}), and lost ones would"
-            f" go unnoticed: {store.meanwhile}. {HOW_TO_RESTORE}. Once the database is restored, remove"
+            f" go unnoticed: {store.meanwhile}. {store.if_damaged}. Once the database is restored, remove"
             f" {name} if it is still unreadable, and run `{store.verify_command}`"
         ) from problem
 

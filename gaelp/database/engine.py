@@ -29,18 +29,23 @@ Lock = Literal["shared", "alone"]
 WAIT_SECONDS = 30  # for another writer, and for one statement on PostgreSQL
 _OLDEST_SQLITE = (3, 37)  # the first with STRICT tables
 _LOCKS = {"shared": "pg_advisory_xact_lock_shared", "alone": "pg_advisory_xact_lock"}
-# FULL: a commit that was reported survives a power cut. Checkpoints of 16 MB instead of 4 cost fewer syncs.
-_SETTINGS = ("journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=4000", "foreign_keys=ON")
+# FULL: a commit that was reported survives a power cut; NORMAL: it survives a killed process, and the file stays whole.
+_SYNC = {True: "synchronous=FULL", False: "synchronous=NORMAL"}
+# Checkpoints of 16 MB instead of 4 cost fewer syncs.
+_SETTINGS = ("journal_mode=WAL", "wal_autocheckpoint=4000", "foreign_keys=ON")
 
 
-def connect_engine(place: Place, *, create: bool = False, keep: bool = False, name: str = "gaelp") -> Engine:
+def connect_engine(
+    place: Place, *, create: bool = False, keep: bool = False, synced: bool = True, name: str = "gaelp"
+) -> Engine:
     """An engine for a SQLite file (a path) or a PostgreSQL (a URL); a missing file is made only on demand.
 
-    `keep`: reuse connections. `name` is what PostgreSQL lists its connections under.
+    `keep`: reuse connections. `synced`: commits on SQLite survive a power cut. `name` is what PostgreSQL lists its
+    connections under.
     """
     pool: dict[str, Any] = {} if keep else {"poolclass": NullPool}
     if isinstance(place, Path):
-        return _sqlite(place, create=create, pool=pool)
+        return _sqlite(place, create=create, synced=synced, pool=pool)
     url = place.url if isinstance(place, SharedPlace) else place
     return _postgres(parse_database_url(url), pool, name)
 
@@ -54,7 +59,7 @@ def take_lock(connection: Connection, key: int, kind: Lock) -> None:
         connection.exec_driver_sql(f"SELECT {_LOCKS[kind]}({key})")
 
 
-def _sqlite(path: Path, *, create: bool, pool: dict[str, Any]) -> Engine:
+def _sqlite(path: Path, *, create: bool, synced: bool, pool: dict[str, Any]) -> Engine:
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         raise ComponentMissing(
             f"SQLite is {sqlite3.sqlite_version}, gaelp needs 3.37 or newer: use a newer Python or PostgreSQL"
@@ -70,7 +75,7 @@ def _sqlite(path: Path, *, create: bool, pool: dict[str, Any]) -> Engine:
             address, uri=True, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
-            for setting in _SETTINGS:
+            for setting in (*_SETTINGS, _SYNC[synced]):
                 connection.execute(f"PRAGMA {setting}")
         except BaseException:
             connection.close()

@@ -51,7 +51,7 @@ def translated(store: "Store", where: str) -> Iterator[None]:
     except DBAPIError as error:
         if _is_damage(error):
             raise store.damaged(
-                f"{store.title} in {where} is damaged ({first_line(error)}): {store.meanwhile}. {HOW_TO_RESTORE}"
+                f"{store.title} in {where} is damaged ({first_line(error)}): {store.meanwhile}. {store.if_damaged}"
             ) from error
         raise store.unavailable(
             f"{store.title} in {where} did not answer ({first_line(error)}): {store.meanwhile}; {store.try_again}"

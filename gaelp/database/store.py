@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gaelp.database.errors import DatabaseBroken, DatabaseDamaged, DatabaseUnavailable
+from gaelp.database.errors import HOW_TO_RESTORE, DatabaseBroken, DatabaseDamaged, DatabaseUnavailable
 from gaelp.database.schema import Schema
 from gaelp.errors import BadInput, GaelpError
 
@@ -20,10 +20,12 @@ class Store:
     meanwhile: str  # what does not happen while it fails: "no money is granted"
     try_again: str = "check the database, then try again"
     verify_command: str = "gaelp doctor"
+    if_damaged: str = HOW_TO_RESTORE
     absent: type[GaelpError] = BadInput  # raised where it has to be there and is not
     if_absent: str = "name the home or the database that holds it"
     complete: bool = True  # refuse to open it with a table gone
     keep_connections: bool = False  # a pool is faster; a connection for each transaction is safe to fork
+    synced: bool = True  # False on SQLite: commits survive a killed process, but the last ones no power cut; faster
     unavailable: type[DatabaseUnavailable] = DatabaseUnavailable
     damaged: type[DatabaseDamaged] = DatabaseDamaged
     broken: type[DatabaseBroken] = DatabaseBroken

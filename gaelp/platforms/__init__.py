@@ -3,6 +3,7 @@
 from gaelp.platforms.guard import ALL_CAPS, Authority, Guard
 from gaelp.platforms.guarded import guarded
 from gaelp.platforms.hour_book import create_hour_book
+from gaelp.platforms.invoice_check import ExplainedInvoice, explain_invoices
 from gaelp.platforms.money_rules import MoneyRulesReport, apply_money_rules
 from gaelp.platforms.order import Bid, Order, action_of
 from gaelp.platforms.order_book import OrderRow, create_order_book, find_order, open_orders
@@ -15,7 +16,10 @@ from gaelp.platforms.platform import (
     CostReport,
     DayCost,
     Done,
+    ForeignEdit,
     HourReport,
+    InvoiceAmount,
+    PlatformInvoice,
     Rejected,
     Unknown,
 )
@@ -32,11 +36,15 @@ __all__ = [
     "CostReport",
     "DayCost",
     "Done",
+    "ExplainedInvoice",
+    "ForeignEdit",
     "Guard",
     "HourReport",
+    "InvoiceAmount",
     "MoneyRulesReport",
     "Order",
     "OrderRow",
+    "PlatformInvoice",
     "Reconciliation",
     "Rejected",
     "Unknown",
@@ -44,6 +52,7 @@ __all__ = [
     "apply_money_rules",
     "create_hour_book",
     "create_order_book",
+    "explain_invoices",
     "find_order",
     "guarded",
     "open_orders",

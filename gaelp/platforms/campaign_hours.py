@@ -1,11 +1,13 @@
 """A campaign's hours by the account's clock: which have ended, what the plan assigns to them; each is counted once.
 
-Pure: the state so far and a report in, the new state out. How hours are split into reports makes no difference.
+Pure: the state so far and a report in, the new state out. Every day that is open to revision is counted again from the
+newest report. How hours are split into reports makes no difference unless a report revises them.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from pydantic import AwareDatetime
 
@@ -17,11 +19,14 @@ from gaelp.clock import account_day
 from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
 from gaelp.money import Micros
+from gaelp.platforms.late_conversions import HourConversions, by_report_time
 from gaelp.platforms.platform import CampaignHour
 
 __all__ = [
     "ObservedHours",
     "Pace",
+    "SettledHours",
+    "StatusChange",
     "caught_up",
     "first_observed",
     "first_whole_hour_end",
@@ -37,16 +42,44 @@ _HOUR = timedelta(hours=1)
 _WITHOUT_CAPS = CampaignCaps(day_cap_micros=0, episode_cap_micros=0, loss_cap_micros=0, conversion_value_micros=1)
 
 
+class StatusChange(Frozen):
+    """A campaign was first seen running, or paused, after the hours before `taken_until` were counted."""
+
+    taken_until: AwareDatetime
+    running_since: AwareDatetime | None
+
+
+class SettledHours(Frozen):
+    """The state of a campaign at the start of the first day that is open to revision: it does not change any more."""
+
+    until: AwareDatetime
+    running_since: AwareDatetime | None
+    window: SpendWindowState
+    watch: WatchState
+
+
 class ObservedHours(Frozen):
     """The state of a campaign; `running_since` is when it was first seen running, None while paused.
 
-    Every hour before `taken_until` has been counted and is never counted again.
+    Every hour from `settled.until` to `taken_until` is counted once, as the report of `as_of` has it. The next report
+    counts these hours again from `settled` on; `changes` and `conversions` say what no report can tell.
     """
 
     running_since: AwareDatetime | None
     taken_until: AwareDatetime
     window: SpendWindowState
     watch: WatchState
+    as_of: AwareDatetime | None = None  # rows from before reports were read again have neither this nor the next
+    settled: SettledHours | None = None
+    changes: tuple[StatusChange, ...] = ()
+    conversions: tuple[HourConversions, ...] = ()
+
+    @property
+    def base(self) -> SettledHours:
+        """Where the next report starts."""
+        return self.settled or SettledHours(
+            until=self.taken_until, running_since=self.running_since, window=self.window, watch=self.watch
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +103,23 @@ def mark_running(observed: ObservedHours, at: datetime) -> ObservedHours:
     if observed.running_since is not None:
         return observed
     window, watch = observed.window.after_pause(), observed.watch.after_pause()
-    return observed.model_copy(update={"running_since": at, "window": window, "watch": watch})
+    return _changed(observed, at).model_copy(update={"window": window, "watch": watch})
 
 
 def mark_paused(observed: ObservedHours) -> ObservedHours:
     """From now on empty hours do not count."""
-    return observed.model_copy(update={"running_since": None})
+    return observed if observed.running_since is None else _changed(observed, None)
+
+
+def _changed(observed: ObservedHours, running_since: datetime | None) -> ObservedHours:
+    change = StatusChange(taken_until=observed.taken_until, running_since=running_since)
+    return observed.model_copy(
+        update={
+            "running_since": running_since,
+            "settled": observed.base,
+            "changes": (*observed.changes, change),
+        }
+    )
 
 
 def first_whole_hour_end(since: datetime, zone: tzinfo) -> datetime:
@@ -85,17 +129,80 @@ def first_whole_hour_end(since: datetime, zone: tzinfo) -> datetime:
 
 
 def caught_up(
-    observed: ObservedHours, hours: Iterable[CampaignHour], as_of: datetime, pace: Pace, signals: SignalSettings
+    observed: ObservedHours,
+    hours: Iterable[CampaignHour],
+    as_of: datetime,
+    pace: Pace,
+    signals: SignalSettings,
+    *,
+    revised_days: int = 0,
 ) -> ObservedHours:
-    """Add, in order, every hour that ended by `as_of` and was not added yet.
+    """Count, in order, every hour that ended by `as_of` and is not settled; a report older than the last is ignored.
 
-    An hour that is not listed was empty; while the campaign was paused, it does not count at all.
+    An hour that is not listed was empty; while the campaign was paused, it does not count at all. A day is settled
+    `revised_days` after its end.
     """
-    window, watch = SpendWindow(_WITHOUT_CAPS, observed.window), CampaignWatch(signals, observed.watch)
-    until = observed.taken_until.astimezone(UTC)
-    for _, until in observe_each(observed, hours, as_of, pace, (window, watch)):  # noqa: B007 - the last end is kept
-        pass
-    return observed.model_copy(update={"taken_until": until, "window": window.state(), "watch": watch.state()})
+    if as_of < (observed.as_of or observed.taken_until):
+        return observed
+    by_start = _by_start(hours, pace.zone)
+    ended = tuple(_ended(observed.base.until.astimezone(UTC), as_of, pace.zone))
+    of_clicks = {start: sum(hour.conversions for hour in listed) for start, listed in by_start.items()}
+    conversions = by_report_time(
+        observed.conversions, of_clicks, [start for start, _ in ended], observed.taken_until.astimezone(UTC)
+    )
+    count = _Recount(observed, signals, open_from=_day_start(as_of - timedelta(days=revised_days), pace.zone))
+    for start, end in ended:
+        reported = conversions[start].reported if start in conversions else 0
+        count.observe(start, end, by_start.get(start, []), reported, pace)
+    return count.state(as_of, conversions.values())
+
+
+class _Recount:
+    """Counts the hours of a campaign again, from its settled state on."""
+
+    def __init__(self, observed: ObservedHours, signals: SignalSettings, open_from: datetime) -> None:
+        self._observed, self._signals, self._open_from = observed, signals, open_from
+        self._settled = base = observed.base
+        self._running_since, self._until = base.running_since, base.until.astimezone(UTC)
+        self._window, self._watch = SpendWindow(_WITHOUT_CAPS, base.window), CampaignWatch(signals, base.watch)
+        self._changes = deque(observed.changes)
+
+    def observe(self, start: datetime, end: datetime, listed: list[CampaignHour], conversions: int, pace: Pace) -> None:
+        """Count the next hour."""
+        if self._settled.until < self._open_from <= start:
+            self._settled = SettledHours(
+                until=start,
+                running_since=self._running_since,
+                window=self._window.state(),
+                watch=self._watch.state(),
+            )
+        while self._changes and self._changes[0].taken_until <= start:
+            self._change(self._changes.popleft())
+        hour = _Hour(start, end, listed, conversions, self._running_since)
+        hour.add_to((self._window, self._watch), pace)
+        self._until = end
+
+    def _change(self, change: StatusChange) -> None:
+        self._running_since = change.running_since
+        if change.running_since is not None:
+            self._window = SpendWindow(_WITHOUT_CAPS, self._window.state().after_pause())
+            self._watch = CampaignWatch(self._signals, self._watch.state().after_pause())
+
+    def state(self, as_of: datetime, conversions: Iterable[HourConversions]) -> ObservedHours:
+        """The state after the last hour; what no report can tell is kept for the days open to revision."""
+        for change in self._changes:
+            self._change(change)
+        since = self._settled.until
+        return ObservedHours(
+            running_since=self._running_since,
+            taken_until=self._until,
+            window=self._window.state(),
+            watch=self._watch.state(),
+            as_of=as_of,
+            settled=self._settled,
+            changes=tuple(change for change in self._observed.changes if change.taken_until >= since),
+            conversions=tuple(hour for hour in conversions if hour.start >= since),
+        )
 
 
 def observe_each(
@@ -105,15 +212,12 @@ def observe_each(
     pace: Pace,
     into: tuple[SpendWindow, CampaignWatch],
 ) -> Iterator[tuple[datetime, datetime]]:
-    """Add hours as `caught_up` does, and yield start and end of each while `into` holds what was known then."""
-    window, watch = into
+    """Add final hours that were not counted yet, and yield start and end of each while `into` holds what was known."""
     by_start = _by_start(hours, pace.zone)
     for start, end in _ended(observed.taken_until.astimezone(UTC), as_of, pace.zone):
         listed = by_start.get(start, [])
-        if listed or _ran(observed, end):
-            counts = _counts(observed, listed, start, end, pace)
-            window.observe(counts, account_day(start, pace.zone), end)
-            watch.observe(counts, end)
+        conversions = sum(hour.conversions for hour in listed)
+        _Hour(start, end, listed, conversions, observed.running_since).add_to(into, pace)
         yield start, end
 
 
@@ -136,15 +240,15 @@ def _into_hour(at: datetime, zone: tzinfo) -> timedelta:
     return timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
 
 
+def _day_start(at: datetime, zone: tzinfo) -> datetime:
+    return datetime.combine(account_day(at, zone), time(), zone).astimezone(UTC)
+
+
 def _ended(since: datetime, until: datetime, zone: tzinfo) -> Iterator[tuple[datetime, datetime]]:
     start = since
     while (end := _hour_end(start, zone)) <= until:
         yield start, end
         start = end
-
-
-def _ran(observed: ObservedHours, end: datetime) -> bool:
-    return observed.running_since is not None and end > observed.running_since
 
 
 def _by_start(hours: Iterable[CampaignHour], zone: tzinfo) -> dict[datetime, list[CampaignHour]]:
@@ -156,38 +260,57 @@ def _by_start(hours: Iterable[CampaignHour], zone: tzinfo) -> dict[datetime, lis
         if hour.start.utcoffset() is None or any(type(count) is not int or count < 0 for count in counts):
             raise GaelpError(f"the report contains {hour}; allowed: an aware start and whole counts, 0 or more")
         start = hour.start.astimezone(UTC)
-        if start in starts:
-            raise GaelpError(f"the report lists the hour from {start.isoformat()} twice: fix the connector")
-        starts.add(start)
+        if (start, hour.target) in starts:
+            of_what = f" of {hour.target}" if hour.target else ""
+            raise GaelpError(f"the report lists the hour from {start.isoformat()}{of_what} twice: fix the connector")
+        starts.add((start, hour.target))
         by_start.setdefault(hour_start(start, zone), []).append(hour)
     return by_start
 
 
-def _counts(
-    observed: ObservedHours, listed: list[CampaignHour], start: datetime, end: datetime, pace: Pace
-) -> HourCounts:
-    day = account_day(start, pace.zone)
-    daily = pace.daily_micros(day)
-    ends_day = account_day(end, pace.zone) != day
-    spend = sum(hour.cost_micros for hour in listed)
-    return HourCounts(
-        spend_micros=spend,
-        planned_micros=_planned(observed, spend, start, end, daily, pace),
-        planned_left_micros=0 if ends_day else daily - allowed_by_now_micros(daily, pace.plan, end, pace.zone),
-        day_planned_micros=daily,
-        impressions=sum(hour.impressions for hour in listed),
-        clicks=sum(hour.clicks for hour in listed),
-        conversions=sum(hour.conversions for hour in listed),
-    )
+@dataclass(frozen=True, slots=True)
+class _Hour:
+    """One hour of the account's clock: what is listed for it, and since when the campaign was running."""
 
+    start: datetime
+    end: datetime
+    listed: list[CampaignHour]
+    conversions: int  # reported in this hour
+    running_since: datetime | None
 
-def _planned(
-    observed: ObservedHours, spend: Micros, start: datetime, end: datetime, daily: Micros, pace: Pace
-) -> Micros:
-    since = start
-    if not _ran(observed, end):
-        if spend == 0:  # a late conversion of a paused campaign
-            return 0
-    elif observed.running_since is not None:
-        since = max(start, observed.running_since.astimezone(UTC))
-    return planned_between_micros(daily, pace.plan, since, end, pace.zone)
+    @property
+    def _ran(self) -> bool:
+        return self.running_since is not None and self.end > self.running_since
+
+    def add_to(self, into: tuple[SpendWindow, CampaignWatch], pace: Pace) -> None:
+        """Add it, unless there is nothing to add."""
+        window, watch = into
+        if self.listed or self.conversions or self._ran:
+            counts = self._counts(pace)
+            window.observe(counts, account_day(self.start, pace.zone), self.end)
+            watch.observe(counts, self.end)
+
+    def _counts(self, pace: Pace) -> HourCounts:
+        day = account_day(self.start, pace.zone)
+        daily = pace.daily_micros(day)
+        ends_day = account_day(self.end, pace.zone) != day
+        spend = sum(hour.cost_micros for hour in self.listed)
+        planned_left = 0 if ends_day else daily - allowed_by_now_micros(daily, pace.plan, self.end, pace.zone)
+        return HourCounts(
+            spend_micros=spend,
+            planned_micros=self._planned(spend, daily, pace),
+            planned_left_micros=planned_left,
+            day_planned_micros=daily,
+            impressions=sum(hour.impressions for hour in self.listed),
+            clicks=sum(hour.clicks for hour in self.listed),
+            conversions=self.conversions,
+        )
+
+    def _planned(self, spend: Micros, daily: Micros, pace: Pace) -> Micros:
+        since = self.start
+        if not self._ran:
+            if spend == 0:  # a late conversion of a paused campaign
+                return 0
+        elif self.running_since is not None:
+            since = max(self.start, self.running_since.astimezone(UTC))
+        return planned_between_micros(daily, pace.plan, since, self.end, pace.zone)

@@ -1,7 +1,8 @@
 """What GAELP expects of every ad platform, as checks for your own connector.
 
-Subclass `PlatformConformance` in a test module. `make` returns a platform with an empty account, `disconnected` one
-without a connection, whose calls must be Unknown. Each property becomes a test:
+Subclass `PlatformConformance` in a test module. `make` returns a platform with an empty account whose days are those of
+UTC, `disconnected` one without a connection, whose calls must be Unknown. Each property becomes a test. A platform with
+experiments is tested by `ExperimentConformance` too:
 
     class TestMine(PlatformConformance):
         def make(self):
@@ -14,15 +15,19 @@ without a connection, whose calls must be Unknown. Each property becomes a test:
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, timedelta
+from typing import cast
 
 import pytest
 
 from gaelp.content import Creative, creative_hash
+from gaelp.platforms.experiments import ExperimentPlatform, ExperimentState
 from gaelp.platforms.platform import AdPlatform, CampaignState, Done, Rejected, Unknown
 
 __all__ = [
     "CHECKS",
+    "EXPERIMENT_CHECKS",
+    "ExperimentConformance",
     "PlatformCheck",
     "PlatformConformance",
     "a_budget_is_kept_to_the_micro_or_rejected",
@@ -30,12 +35,17 @@ __all__ = [
     "a_key_has_one_effect",
     "a_new_campaign_is_paused",
     "a_rejected_call_has_no_effect",
+    "an_experiment_ends_for_all_users",
+    "an_experiment_is_read_back_and_changes_no_campaign",
     "bids_are_read_back_and_change_nothing_else",
     "check_platform",
     "costs_are_a_dated_report",
     "enable_and_pause_change_the_status_alone",
     "hours_are_a_dated_report",
+    "invoices_are_of_months",
     "it_has_the_shape_of_a_platform",
+    "it_tells_its_time",
+    "own_changes_are_no_foreign_edits",
     "publishing_leaves_the_status_alone",
     "several_are_paused_at_once",
     "what_was_done_is_found_by_its_key",
@@ -44,8 +54,16 @@ __all__ = [
 PlatformCheck = Callable[[AdPlatform], None]
 
 _FIRST, _SECOND = 5_000_000, 8_000_000
+_ANY_DAY = date(2100, 1, 1)  # for calls without a connection, where no time is known
 _BIDS, _OTHER_BIDS = {"group-1": 200_000, "group-2": 300_000}, {"group-1": 250_000}
-_ADVERT = Creative(id="conformance-1", headline="Fresh Bread", landing_url="https://www.shop.example/bread")
+_ADVERT = Creative(
+    id="conformance-1",
+    advertiser="Shop Example",
+    headline="Fresh Bread",
+    description="Baked every morning. Delivered before eight.",
+    call_to_action="Order Today",
+    landing_url="https://www.shop.example/bread",
+)
 
 
 def check_platform(make: Callable[[], AdPlatform]) -> None:
@@ -61,15 +79,25 @@ def it_has_the_shape_of_a_platform(platform: AdPlatform) -> None:
     _expect(bool(platform.name), "the name is empty")
 
 
+def it_tells_its_time(platform: AdPlatform) -> None:
+    """Its time is aware and does not go back."""
+    first, second = platform.now(), platform.now()
+    _expect(first.utcoffset() is not None, f"now={first} has no time zone")
+    _expect(first <= second, f"its time went back from {first} to {second}")
+
+
 def a_new_campaign_is_paused(platform: AdPlatform) -> None:
     """Setting a budget creates a campaign that does not deliver."""
-    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _done(platform.set_budget("one", _FIRST, _today(platform), key="k1"))
     _expect(_state(platform).status == "paused", "a new campaign is enabled")
 
 
 def a_budget_is_read_back_as_it_was_written(platform: AdPlatform) -> None:
     """The daily budget and its last day, after the first write and after the second."""
-    for key, micros, through in (("k1", _FIRST, _today()), ("k2", _SECOND, _today() + timedelta(days=1))):
+    for key, micros, through in (
+        ("k1", _FIRST, _today(platform)),
+        ("k2", _SECOND, _today(platform) + timedelta(days=1)),
+    ):
         _done(platform.set_budget("one", micros, through, key=key))
         state = _state(platform)
         _expect(
@@ -79,7 +107,7 @@ def a_budget_is_read_back_as_it_was_written(platform: AdPlatform) -> None:
 
 def a_budget_is_kept_to_the_micro_or_rejected(platform: AdPlatform) -> None:
     """An amount that the platform would round is rejected, not rounded."""
-    outcome = platform.set_budget("one", _FIRST + 1, _today(), key="k1")
+    outcome = platform.set_budget("one", _FIRST + 1, _today(platform), key="k1")
     if isinstance(outcome, Done):
         _expect(_state(platform).daily_micros == _FIRST + 1, f"wrote {_FIRST + 1}, read {_state(platform)}")
     else:
@@ -88,7 +116,7 @@ def a_budget_is_kept_to_the_micro_or_rejected(platform: AdPlatform) -> None:
 
 def enable_and_pause_change_the_status_alone(platform: AdPlatform) -> None:
     """Pausing a paused campaign is Done too."""
-    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _done(platform.set_budget("one", _FIRST, _today(platform), key="k1"))
     before = _state(platform)
     _done(platform.enable("one", key="k2"))
     enabled = _state(platform)
@@ -102,7 +130,7 @@ def several_are_paused_at_once(platform: AdPlatform) -> None:
     """A stop pauses from several threads, and each pause takes effect."""
     names = ("one", "two", "three", "four")
     for name in names:
-        _done(platform.set_budget(name, _FIRST, _today(), key=f"{name}-budget"))
+        _done(platform.set_budget(name, _FIRST, _today(platform), key=f"{name}-budget"))
         _done(platform.enable(name, key=f"{name}-enable"))
     with ThreadPoolExecutor(len(names)) as pool:
         for outcome in pool.map(lambda name: platform.pause(name, key=f"{name}-pause"), names):
@@ -113,7 +141,7 @@ def several_are_paused_at_once(platform: AdPlatform) -> None:
 
 def publishing_leaves_the_status_alone(platform: AdPlatform) -> None:
     """A published advert is listed, and the campaign stays paused."""
-    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _done(platform.set_budget("one", _FIRST, _today(platform), key="k1"))
     _done(platform.publish("one", _ADVERT, key="k2"))
     state = _state(platform)
     _expect((state.creatives, state.status) == ((creative_hash(_ADVERT),), "paused"), f"published, it is {state}")
@@ -121,7 +149,7 @@ def publishing_leaves_the_status_alone(platform: AdPlatform) -> None:
 
 def bids_are_read_back_and_change_nothing_else(platform: AdPlatform) -> None:
     """Each target has its bid after the call, other targets keep theirs, and budget and status stay as they are."""
-    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _done(platform.set_budget("one", _FIRST, _today(platform), key="k1"))
     before = _state(platform)
     for key, bids in (("k2", _BIDS), ("k3", _OTHER_BIDS), ("k2", _BIDS)):  # the last is a repetition
         _done(platform.set_bids("one", bids, key=key))
@@ -134,15 +162,15 @@ def bids_are_read_back_and_change_nothing_else(platform: AdPlatform) -> None:
 
 def a_key_has_one_effect(platform: AdPlatform) -> None:
     """A repeated call does not undo a later call."""
-    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
-    _done(platform.set_budget("one", _SECOND, _today(), key="k2"))
-    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _done(platform.set_budget("one", _FIRST, _today(platform), key="k1"))
+    _done(platform.set_budget("one", _SECOND, _today(platform), key="k2"))
+    _done(platform.set_budget("one", _FIRST, _today(platform), key="k1"))
     _expect(_state(platform).daily_micros == _SECOND, "a repeated call took effect again")
 
 
 def what_was_done_is_found_by_its_key(platform: AdPlatform) -> None:
     """A key that was never used is not found."""
-    _done(platform.set_budget("one", _FIRST, _today(), key="k1"))
+    _done(platform.set_budget("one", _FIRST, _today(platform), key="k1"))
     _done(platform.publish("one", _ADVERT, key="k2"))
     _done(platform.enable("one", key="k3"))
     for key in ("k1", "k2", "k3"):
@@ -162,7 +190,7 @@ def a_rejected_call_has_no_effect(platform: AdPlatform) -> None:
 
 def costs_are_a_dated_report(platform: AdPlatform) -> None:
     """The report says when it was made, and has only the requested days and valid amounts."""
-    first, last = _today() - timedelta(days=2), _today()
+    first, last = _today(platform) - timedelta(days=2), _today(platform)
     report = platform.read_costs(first, last)
     _expect(report.as_of.utcoffset() is not None, f"as_of={report.as_of} has no time zone")
     wrong = [cost for cost in report.costs if not first <= cost.day <= last or type(cost.micros) is not int]
@@ -171,20 +199,72 @@ def costs_are_a_dated_report(platform: AdPlatform) -> None:
 
 def hours_are_a_dated_report(platform: AdPlatform) -> None:
     """The report says when it was made, and has each hour once, none before the requested time, with whole counts."""
-    since = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=3)
+    since = platform.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=3)
     report = platform.read_hours(since)
     _expect(report.as_of.utcoffset() is not None, f"as_of={report.as_of} has no time zone")
-    _expect(report.as_of <= datetime.now(UTC) + timedelta(minutes=1), f"as_of={report.as_of} is in the future")
+    _expect(report.as_of <= platform.now() + timedelta(minutes=1), f"as_of={report.as_of} is in the future")
     for hour in report.hours:
-        counts = (hour.cost_micros, hour.impressions, hour.clicks, hour.conversions)
+        counts = (hour.cost_micros, hour.impressions, hour.clicks, hour.conversions, hour.value_micros)
         _expect(all(type(count) is int and count >= 0 for count in counts), f"invalid counts: {hour}")
         _expect(hour.start.utcoffset() is not None and hour.start >= since, f"asked since {since}, got {hour}")
-    names = [(hour.campaign, hour.start) for hour in report.hours]
+    names = [(hour.campaign, hour.target, hour.start) for hour in report.hours]
     _expect(len(names) == len(set(names)), f"an hour is listed twice among {names}")
+
+
+def own_changes_are_no_foreign_edits(platform: AdPlatform) -> None:
+    """What was changed through this platform is not listed as an edit by somebody else."""
+    since = platform.now() - timedelta(minutes=5)
+    _done(platform.set_budget("one", _FIRST, _today(platform), key="k1"))
+    _done(platform.set_bids("one", _BIDS, key="k2"))
+    edits = platform.read_edits(since)
+    _expect(edits == (), f"nobody else has changed anything, and the edits are {edits}")
+
+
+def invoices_are_of_months(platform: AdPlatform) -> None:
+    """Each invoice is of one month and has whole amounts."""
+    last = _today(platform)
+    for invoice in platform.read_invoices(last.replace(day=1) - timedelta(days=70), last):
+        _expect(invoice.month.day == 1 and invoice.month <= last, f"{invoice} is not of a month that was asked for")
+        _expect(all(type(amount.micros) is int for amount in invoice.amounts), f"{invoice} has no whole amounts")
+
+
+def an_experiment_is_read_back_and_changes_no_campaign(platform: AdPlatform) -> None:
+    """The treatment has its own bids and its share of the users; the campaign itself stays as it was."""
+    experiments = _with_bids(platform)
+    before = platform.read_campaigns()
+    for _ in range(2):  # the second is a repetition
+        _done(experiments.start_experiment("trial", "one", 40, _OTHER_BIDS, key="k3"))
+    expected = ExperimentState("trial", "one", 40, "running", tuple(sorted({**_BIDS, **_OTHER_BIDS}.items())))
+    _expect(experiments.read_experiments() == (expected,), f"started {expected}, read {experiments.read_experiments()}")
+    _done(experiments.set_treatment_bids("trial", {"group-2": 310_000}, key="k4"))
+    [state] = experiments.read_experiments()
+    _expect(dict(state.bids).get("group-2") == 310_000, f"the treatment was to bid 310000, read {state}")
+    _expect(platform.read_campaigns() == before, f"it was {before}, it is {platform.read_campaigns()}")
+    for key in ("k3", "k4"):
+        _expect(platform.look_up(key) == Done(), f"{key} was done and is looked up as {platform.look_up(key)}")
+
+
+def an_experiment_ends_for_all_users(platform: AdPlatform) -> None:
+    """After its end it is listed as ended; one of a missing campaign is rejected."""
+    experiments = _with_bids(platform)
+    _done(experiments.start_experiment("trial", "one", 50, {}, key="k3"))
+    for key in ("k4", "k5"):
+        _done(experiments.end_experiment("trial", key=key))
+    _expect([state.status for state in experiments.read_experiments()] == ["ended"], "an ended experiment runs")
+    outcome = experiments.start_experiment("other", "none", 50, {}, key="k6")
+    _expect(isinstance(outcome, Rejected), f"an experiment of a campaign that is not there is {outcome}")
+
+
+def _with_bids(platform: AdPlatform) -> ExperimentPlatform:
+    _done(platform.set_budget("one", _FIRST, _today(platform), key="k1"))
+    _done(platform.set_bids("one", _BIDS, key="k2"))
+    _expect(isinstance(platform, ExperimentPlatform), f"{type(platform).__name__} lacks calls of ExperimentPlatform")
+    return cast("ExperimentPlatform", platform)
 
 
 CHECKS: tuple[PlatformCheck, ...] = (
     it_has_the_shape_of_a_platform,
+    it_tells_its_time,
     a_new_campaign_is_paused,
     a_budget_is_read_back_as_it_was_written,
     a_budget_is_kept_to_the_micro_or_rejected,
@@ -197,6 +277,12 @@ CHECKS: tuple[PlatformCheck, ...] = (
     a_rejected_call_has_no_effect,
     costs_are_a_dated_report,
     hours_are_a_dated_report,
+    own_changes_are_no_foreign_edits,
+    invoices_are_of_months,
+)
+EXPERIMENT_CHECKS: tuple[PlatformCheck, ...] = (
+    an_experiment_is_read_back_and_changes_no_campaign,
+    an_experiment_ends_for_all_users,
 )
 
 
@@ -220,7 +306,7 @@ class PlatformConformance:
         """Without an answer, nobody may conclude that nothing happened."""
         platform = self.disconnected()
         for outcome in (
-            platform.set_budget("one", _FIRST, _today(), key="k1"),
+            platform.set_budget("one", _FIRST, _ANY_DAY, key="k1"),
             platform.publish("one", _ADVERT, key="k2"),
             platform.enable("one", key="k3"),
             platform.pause("one", key="k4"),
@@ -229,8 +315,21 @@ class PlatformConformance:
             _expect(isinstance(outcome, Unknown), f"without an answer the outcome is {outcome}")
 
 
-def _today() -> date:
-    return datetime.now(UTC).date()
+class ExperimentConformance:
+    """The checks of a platform with experiments as tests; subclass it beside `PlatformConformance`."""
+
+    def make(self) -> AdPlatform:
+        """A platform with an empty account."""
+        raise NotImplementedError("return a platform with an empty account")
+
+    @pytest.mark.parametrize("check", EXPERIMENT_CHECKS, ids=lambda check: check.__name__)
+    def test_its_experiments_keep_their_promise(self, check: PlatformCheck) -> None:
+        """One property of ExperimentPlatform."""
+        check(self.make())
+
+
+def _today(platform: AdPlatform) -> date:
+    return platform.now().astimezone(UTC).date()
 
 
 def _state(platform: AdPlatform) -> CampaignState:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Protocol
 
 from gaelp.approvals import ApprovalPolicy, ApprovalStore, Trust
@@ -59,7 +59,11 @@ class Guard:
     """Everything between an order and the platform, for one account.
 
     `day_cap_micros` is the account's cap for a day, as set in the ledger. A call without a trace `trace_within` after
-    it was sent had no effect. Costs are final `final_after` the end of their day, and revised for `cost_days`.
+    it was sent had no effect. Costs are final `final_after` the end of their day, and revised for `cost_days`. A bid
+    under a mandate changes by at most `bid_change_percent` within an hour.
+
+    The ledger's clock follows the platform's time: days, leases, hours and money rules. People's time, by which they
+    sign, stop and are alerted, is that of the approvals.
     """
 
     platform: AdPlatform
@@ -78,6 +82,7 @@ class Guard:
     trace_within: timedelta = timedelta(hours=1)
     final_after: timedelta = timedelta(days=3)
     cost_days: int = 30
+    bid_change_percent: int = 50
     at_step: Callable[[str], None] = _pass
 
     def __post_init__(self) -> None:
@@ -88,10 +93,16 @@ class Guard:
                 f"trace_within={self.trace_within}, final_after={self.final_after}, cost_days={self.cost_days};"
                 " allowed: trace_within above 0, and final_after below cost_days"
             )
+        if self.bid_change_percent <= 0:
+            raise BadInput(f"bid_change_percent={self.bid_change_percent} lets no bid change: give 1 or more")
 
     def today(self) -> date:
         """The account's current day."""
         return account_day(self.ledger.clock.now(), self.account.time_zone)
+
+    def wall_now(self) -> datetime:
+        """People's time: signatures, alerts and violations have it."""
+        return self.authority.store.clock.now()
 
     def caps_of(self, campaign: str) -> tuple[Cap, ...]:
         """Every cap that applies to a campaign."""
@@ -114,7 +125,7 @@ def send_alert(
                 key=f"{rule}/{scope}"[:200],
                 title=f"{rule}: {scope}"[:200],
                 body=what[:8000],
-                at=guard.ledger.clock.now(),
+                at=guard.wall_now(),
             ),
             lasting=lasting,
         )
@@ -131,7 +142,7 @@ def record_violation(
     `once` is for what every pass finds again: it is not recorded again while the same text is open.
     """
     try:
-        violation = Violation(severity=severity, scope=scope, rule=rule, what=what[:4000], at=guard.ledger.clock.now())
+        violation = Violation(severity=severity, scope=scope, rule=rule, what=what[:4000], at=guard.wall_now())
         if not (once and on_record(guard, scope, rule, violation.what, open_only=True)):
             guard.violations.add(violation)
     except Exception as error:  # noqa: BLE001 - as above

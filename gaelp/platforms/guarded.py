@@ -148,7 +148,7 @@ def _authorise(passage: _Passage) -> Authorisation | None:
     if order.renews or order.mandate is not None:
         return None
     authorisation = authority.store.consume(passage.action, authority.policy, authority.trust(), consumer=order.key)
-    authorisation.check(passage.action, guard.ledger.clock.now())
+    authorisation.check(passage.action, guard.wall_now())
     return authorisation
 
 
@@ -260,7 +260,7 @@ def _last_check(passage: _Passage, day: date) -> None:
         raise Refused(f"{transfer.key} is {transfer.state} and its time to send is over: order it again")
     check_mandate(guard, passage.order)
     if passage.authorisation is not None:
-        passage.authorisation.check(passage.action, guard.ledger.clock.now())
+        passage.authorisation.check(passage.action, guard.wall_now())
     _refuse_if_stopped(guard)
 
 

@@ -38,6 +38,7 @@ class AccountHours:
         self._rows: dict[str, HourRow] = {}
         self._stored: dict[str, ObservedHours | None] = {}
         self._as_of: datetime | None = None
+        self._lag = timedelta(hours=guard.terms.report_lag_hours)
         self.doubts: dict[str, str] = {}
 
     def observed(self, campaign: str) -> ObservedHours | None:
@@ -70,7 +71,7 @@ class AccountHours:
         hours: dict[str, list[CampaignHour]] = {}
         problem = ""
         if self._rows:
-            since = min(row.observed.taken_until for row in self._rows.values())
+            since = min(row.observed.base.until for row in self._rows.values())
             try:
                 report = with_retries(lambda: self._guard.platform.read_hours(since))
                 hours = _by_campaign(report, self._now)
@@ -85,7 +86,7 @@ class AccountHours:
         try:
             if self._as_of is not None:
                 pace = Pace(self._rules.plan, cache(partial(daily_budget_micros, self._guard, campaign)), self._zone)
-                row = HourRow(caught_up(row.observed, hours, self._as_of, pace, self._rules.signals), row.version)
+                row = HourRow(self._recounted(row.observed, hours, self._as_of, pace), row.version)
             if row.observed != self._stored[campaign]:
                 # If a concurrent pass has stored more, its state is kept, and this pass judges what it has read.
                 store_hours(self._guard.ledger, self._guard.account.id, campaign, row)
@@ -95,22 +96,34 @@ class AccountHours:
         if problem:
             self.doubts[campaign] = problem
 
+    def _recounted(
+        self, observed: ObservedHours, hours: list[CampaignHour], as_of: datetime, pace: Pace
+    ) -> ObservedHours:
+        days = self._guard.terms.revised_days
+        return caught_up(observed, hours, as_of, pace, self._rules.signals, revised_days=days)
+
     def why_unknown(self, observed: ObservedHours) -> str:
         """Why there are no usable figures; empty if there are."""
         as_of = self._as_of.isoformat() if self._as_of else "never"
         ended = observed.window.last_hour_end
         if ended is None or observed.running_since is None or ended <= observed.running_since:
             return f"no hour of it has ended since it was seen running, in a report as of {as_of}"
-        if self._now - ended > self._rules.maximum_age:
+        if self._now - self._lag - ended > self._rules.maximum_age:
             minutes = (self._now - ended).total_seconds() / 60
             return f"the last known hour ended {minutes:.0f} minutes ago, the report is as of {as_of}"
         return ""
+
+    def judged_at(self, observed: ObservedHours | None) -> datetime:
+        """The instant from which the age of figures counts: what the platform reports late by its terms is not old."""
+        reported = self._now - self._lag
+        ended = observed.window.last_hour_end if observed else None
+        return max(reported, min(ended, self._now)) if ended else reported
 
     def may_wait(self, observed: ObservedHours) -> bool:
         """Whether a campaign started so recently that nothing can be known about it yet."""
         if observed.running_since is None:
             return False
-        due = first_whole_hour_end(observed.running_since, self._zone) + self._rules.maximum_age
+        due = first_whole_hour_end(observed.running_since, self._zone) + self._rules.maximum_age + self._lag
         return self._now < due
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date
+from itertools import chain
 
 from gaelp.approvals import Mandate, SignedAction
 from gaelp.budget.ledger import MandateClosed, MandateRoom, close_mandate, mandate_use, signed_before_release
@@ -9,6 +10,7 @@ from gaelp.budget.platform_budget import day_worst_micros
 from gaelp.content import creative_hash
 from gaelp.errors import Refused
 from gaelp.money import Micros
+from gaelp.platforms.bid_steps import bid_steps_beyond
 from gaelp.platforms.cost_booking import reserved_micros
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order import Order
@@ -32,7 +34,8 @@ def check_mandate(guard: Guard, order: Order) -> MandateRoom | None:
         return None
     mandate = require_mandate(guard, order.mandate)
     before = highest_before_micros(guard, order.campaign, guard.today())
-    if wrong := next(excesses(mandate, order, guard.today(), before), None):
+    wrongs = chain(excesses(mandate, order, guard.today(), before), bid_steps_beyond(guard, order))
+    if wrong := next(wrongs, None):
         raise Refused(f"{order.key} is outside the mandate {mandate.name} ({order.mandate[:12]}): {wrong}")
     return MandateRoom(order.mandate, mandate.total_micros, mandate.account_daily_micros)
 

@@ -89,12 +89,12 @@ class _Judged:
         why = f"{self.campaign}: {self.reason}"
         return ReconcileFinding(self.campaign, rule, why, violation=None, alert_scope=alert_scope)
 
-    def violations(self, now: datetime) -> tuple[Violation, ...]:
+    def violations(self, at: datetime) -> tuple[Violation, ...]:
         """What to record: a violation for each broken rule, or a single one if nothing is known."""
         if not self.doubt and self.verdict is not None:
-            return violations_of(self.verdict, self.campaign)
+            return violations_of(self.verdict, self.campaign, at=at)
         severity = "critical" if self.decision == "kill" else "warning"
-        return (Violation(severity=severity, scope=self.campaign, rule=UNKNOWN, what=self.reason[:4000], at=now),)
+        return (Violation(severity=severity, scope=self.campaign, rule=UNKNOWN, what=self.reason[:4000], at=at),)
 
 
 class _Pass(CheckPass):
@@ -159,7 +159,7 @@ class _Pass(CheckPass):
                 if doubt and hours.may_wait(observed):
                     self.verdicts[campaign] = f"not judged yet: {doubt}"
                     return
-        verdict = judge_rules(rules.rules, readings, self._now)
+        verdict = judge_rules(rules.rules, readings, hours.judged_at(observed))
         reason = f"its spend is unknown ({doubt})" if doubt else verdict.reason
         if doubt:
             self.failures.append(f"{campaign}: {reason}")
@@ -213,7 +213,7 @@ class _Pass(CheckPass):
         with self.part(f"{judged.campaign}: recording violations"):
             open_now = self._guard.violations.list(scope=judged.campaign, open_only=True)
             on_record = {violation.rule for violation in open_now}
-            for violation in judged.violations(self._now):
+            for violation in judged.violations(self._guard.wall_now()):
                 if violation.rule not in on_record:
                     self._guard.violations.add(violation)
 
@@ -232,9 +232,8 @@ class _Pass(CheckPass):
             return None
         rules = {result.rule_id for result in judged.verdict.results if result.decision != "hold"}
         try:
-            alerts = [
-                alert for alert in alerts_of(judged.verdict, judged.campaign) if alert.key.partition("/")[0] in rules
-            ]
+            listed = alerts_of(judged.verdict, judged.campaign, at=self._guard.wall_now())
+            alerts = [alert for alert in listed if alert.key.partition("/")[0] in rules]
             unsent = [sent.failed for sent in map(self._guard.alerts.send, alerts) if sent.outcome == "failed"]
         except Exception as error:  # noqa: BLE001 - the stop is done; this is reported as a failure
             return f"the alerts about {judged.campaign} could not be sent ({in_words(error)})"

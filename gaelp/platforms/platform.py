@@ -20,7 +20,10 @@ __all__ = [
     "CostReport",
     "DayCost",
     "Done",
+    "ForeignEdit",
     "HourReport",
+    "InvoiceAmount",
+    "PlatformInvoice",
     "Rejected",
     "Unknown",
 ]
@@ -82,7 +85,11 @@ class CostReport:
 
 @dataclass(frozen=True, slots=True)
 class CampaignHour:
-    """One hour of a campaign by the account's clock; a conversion counts in the hour in which it was reported."""
+    """One hour of a target of a campaign by the account's clock; `target` is empty if the platform does not say which.
+
+    Clicks and their cost count in the hour of the click. A conversion counts in the hour of its click or, if the
+    platform reports it so, in the hour in which it was reported; its value likewise.
+    """
 
     campaign: str
     start: datetime  # aware
@@ -90,17 +97,49 @@ class CampaignHour:
     impressions: int
     clicks: int
     conversions: int
+    target: str = ""
+    value_micros: Micros = 0
 
 
 @dataclass(frozen=True, slots=True)
 class HourReport:
     """All hours from some instant on, as the platform knew them at `as_of`; an hour that is not listed was empty.
 
-    An hour that ended by `as_of` is complete: it is read once and not again.
+    An hour that ended by `as_of` is listed with what is known of it. A later report may revise it, as long as its day
+    is open to revision (`revised_days` in configs/budget/platforms.yaml).
     """
 
     as_of: datetime
     hours: tuple[CampaignHour, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignEdit:
+    """A change to a campaign that somebody else made on the platform: who, when, and what."""
+
+    campaign: str
+    at: datetime  # aware
+    who: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class InvoiceAmount:
+    """A line of an invoice: the clicks of the month, or a credit (negative); without a campaign, of the account."""
+
+    kind: Literal["clicks", "invalid clicks", "overdelivery", "other"]
+    micros: Micros
+    campaign: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformInvoice:
+    """The invoice of a calendar month of the account, as issued."""
+
+    id: str
+    month: date  # its first day
+    issued_at: datetime  # aware
+    amounts: tuple[InvoiceAmount, ...]
 
 
 @runtime_checkable
@@ -119,7 +158,11 @@ class AdPlatform(Protocol):
 
     @property
     def world(self) -> Literal["live", "sandbox"]:
-        """Whether real money can move here."""
+        """Whether real money can move here; without certainty, `live`."""
+        ...
+
+    def now(self) -> datetime:
+        """The platform's own time, aware and in UTC: simulated in a sandbox; raises if it is not known."""
         ...
 
     def set_budget(self, campaign: str, daily_micros: Micros, through: date, *, key: str) -> CallResult:
@@ -160,4 +203,12 @@ class AdPlatform(Protocol):
 
     def read_hours(self, since: datetime) -> HourReport:
         """The hours of every campaign that begin at `since` or later; raises if they are not known."""
+        ...
+
+    def read_edits(self, since: datetime) -> tuple[ForeignEdit, ...]:
+        """What others have changed at `since` or later, oldest first; raises if it is not known."""
+        ...
+
+    def read_invoices(self, first: date, last: date) -> tuple[PlatformInvoice, ...]:
+        """The invoices issued so far for months that begin on these days, oldest first; raises if not known."""
         ...

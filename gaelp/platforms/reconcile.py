@@ -29,6 +29,7 @@ from gaelp.platforms.unknown_outcomes import resolve, transfer_of, transfers_of,
 __all__ = ["Reconciliation", "reconcile"]
 
 _BEYOND = "cost-beyond-reservation"
+_EDITS_OF = timedelta(days=1)
 
 
 class Reconciliation(Frozen):
@@ -42,6 +43,7 @@ class Reconciliation(Frozen):
     renewed: tuple[str, ...] = ()
     posted_micros: Micros = 0
     adjusted_micros: Micros = 0
+    edits: tuple[str, ...] = Field(default=(), description="what others changed on the platform in the last day")
     failures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -60,6 +62,7 @@ class _Pass(CheckPass):
         self.paused: list[str] = []
         self.must_pause: set[str] = set()
         self.renewed: list[str] = []
+        self.edits: list[str] = []
         self.notes: list[str] = []
         self.posted_micros = self.adjusted_micros = 0
 
@@ -89,6 +92,7 @@ def reconcile(guard: Guard) -> Reconciliation:
         "freeing what was not sent": lambda current: _free(current.guard),
         "settling unknown outcomes": _settle_unknown,
         "comparing budgets": _compare,
+        "listing edits by others": _list_edits,
         "booking costs": _book,
         "reporting": _Pass.report_all,
         "renewing": _renew,
@@ -105,6 +109,7 @@ def reconcile(guard: Guard) -> Reconciliation:
         renewed=tuple(current.renewed),
         posted_micros=current.posted_micros,
         adjusted_micros=current.adjusted_micros,
+        edits=tuple(current.edits),
         failures=tuple(current.failures),
         notes=tuple(current.notes),
     )
@@ -200,6 +205,17 @@ def _mandate_ended(guard: Guard, campaign: str) -> str | None:
     except Refused as refusal:
         return f"its budget or bids are under a mandate that has ended ({refusal})"
     return None
+
+
+def _list_edits(current: _Pass) -> None:
+    """Report what others have changed; what they may not change, such as a budget, the comparison has paused."""
+    guard = current.guard
+    for edit in guard.platform.read_edits(guard.ledger.clock.now() - _EDITS_OF):
+        what = f"{edit.campaign}: {edit.who} changed {edit.what} at {edit.at.isoformat()}"
+        current.edits.append(what)
+        scope = f"{edit.campaign}/{edit.at:%Y%m%dT%H%M%S}"
+        report = partial(send_alert, guard, "warning", scope=scope, rule="edited-by-others", what=what)
+        current.report_later(report)
 
 
 def _book(current: _Pass) -> None:

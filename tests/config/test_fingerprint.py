@@ -29,6 +29,7 @@ CHANNELS = {
 PLAIN = {
     "personas": {"set": "s"},
     "budget": {"database_url": None},
+    "platform": {"name": "n", "account": "a", "google_ads": {"customer_id": "1234567890", "certificate": "c"}},
     "alerts": {"first": {"webhook": None, "email": None}},
     "api": {"host": "localhost", "port": 80, "token": None},
 }
@@ -39,7 +40,32 @@ BUDGET = {
     "plan": None,
     "conversion_value_micros": 5,
     "loss_cap_micros": 6,
+    "bid_change_percent": 50,
     "campaigns": {"c": {"conversion_value_micros": 7, "loss_cap_micros": None}},
+}
+GOOGLE_ADS = {
+    "customer_id": "1234567890",
+    "login_customer_id": None,
+    "endpoint": "localhost:1",
+    "certificate": "c",
+    "deadline_seconds": 15.0,
+    "calls_per_second": 10.0,
+    "developer_token": None,
+    "client_id": None,
+    "client_secret": None,
+    "refresh_token": None,
+}
+META_ADS = {
+    "account_id": "1",
+    "page_id": "2",
+    "countries": ["US"],
+    "business_id": None,
+    "endpoint": "localhost:1",
+    "certificate": "c",
+    "deadline_seconds": 15.0,
+    "calls_per_second": 10.0,
+    "access_token": None,
+    "app_secret": None,
 }
 VALUES = {
     "home": "h",
@@ -70,7 +96,7 @@ VALUES = {
     "gate": {"remind_hours": 1.0, "expire_hours": 100.0, "source": "project", "files": {"pilot": "p"}},
     "approvals": {"policy": "p", "trust": None},
     "budget": BUDGET,
-    "platform": {"name": "n", "account": "a"},
+    "platform": {"name": "n", "account": "a", "google_ads": GOOGLE_ADS, "meta_ads": META_ADS},
     "alerts": {
         "first": CHANNELS,
         "second": CHANNELS,
@@ -145,11 +171,32 @@ ALLOWED = {
     "budget.plan": st.none() | WORDS,
     "budget.conversion_value_micros": st.none() | COUNTS,
     "budget.loss_cap_micros": st.none() | COUNTS,
+    "budget.bid_change_percent": st.integers(1, 900),
     "budget.campaigns": st.dictionaries(
         WORDS, st.fixed_dictionaries({"conversion_value_micros": COUNTS, "loss_cap_micros": COUNTS}), max_size=2
     ),
     "platform.name": st.sampled_from(["n", "google-ads", "meta-ads"]),
     "platform.account": WORDS,
+    **{
+        f"platform.google_ads.{name}": st.none() | WORDS
+        for name in ("developer_token", "client_id", "client_secret", "refresh_token")
+    },
+    "platform.google_ads.customer_id": st.integers(10**9, 10**10 - 1).map(str),
+    "platform.google_ads.login_customer_id": st.integers(10**9, 10**10 - 1).map(str),
+    "platform.google_ads.endpoint": WORDS,
+    "platform.google_ads.certificate": WORDS,
+    "platform.google_ads.deadline_seconds": TIMES,
+    "platform.google_ads.calls_per_second": TIMES,
+    **{f"platform.meta_ads.{name}": st.none() | WORDS for name in ("access_token", "app_secret")},
+    **{
+        f"platform.meta_ads.{name}": st.integers(1, 10**15).map(str)
+        for name in ("account_id", "page_id", "business_id")
+    },
+    "platform.meta_ads.countries": st.lists(st.sampled_from(["US", "DE", "JP"]), min_size=1, max_size=3),
+    "platform.meta_ads.endpoint": WORDS,
+    "platform.meta_ads.certificate": WORDS,
+    "platform.meta_ads.deadline_seconds": TIMES,
+    "platform.meta_ads.calls_per_second": TIMES,
     **{f"alerts.{circle}.{key}": values for circle in ("first", "second") for key, values in OF_CHANNELS.items()},
     "alerts.policy.repeat_after_minutes": TIMES,
     "alerts.policy.rate_window_minutes": TIMES,

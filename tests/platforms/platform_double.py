@@ -63,6 +63,7 @@ from gaelp.platforms import (
     create_order_book,
     pause_all,
 )
+from gaelp.platforms.experiments import ExperimentState
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 ZONE = "UTC"
@@ -87,6 +88,7 @@ class PlatformDouble:
         self.one_at_a_time = RLock()
         self.campaigns, self.answers, self.calls, self.on_the_way, self.peaks, self.events = {}, {}, [], [], {}, []
         self.hours, self.hours_lag = [], timedelta(0)
+        self.edits, self.invoices, self.experiments = [], [], {}
         if path is not None and path.exists():
             self._load()
 
@@ -106,6 +108,19 @@ class PlatformDouble:
 
     def pause(self, campaign, *, key):
         return self._call("pause", campaign, key, ())
+
+    def start_experiment(self, name, campaign, percent, bids, *, key):
+        return self._call("start_experiment", campaign, key, (name, percent, bids))
+
+    def set_treatment_bids(self, name, bids, *, key):
+        return self._call("set_treatment_bids", self._campaign_of(name), key, (name, bids))
+
+    def end_experiment(self, name, *, key):
+        return self._call("end_experiment", self._campaign_of(name), key, (name,))
+
+    def _campaign_of(self, experiment):
+        state = self.experiments.get(experiment)
+        return state.campaign if state else None
 
     def _call(self, what, campaign, key, values):
         with self.one_at_a_time:
@@ -147,6 +162,8 @@ class PlatformDouble:
             state = replace(state, daily_micros=values[0], through=values[1])
         elif state is None:
             return self.answers.setdefault(key, Rejected("no such campaign"))
+        elif what.endswith(("experiment", "treatment_bids")):
+            self._apply_experiment(what, state, *values)
         elif what == "set_bids":
             state = replace(state, bids=tuple(sorted({**dict(state.bids), **dict(values[0])}.items())))
         elif what == "publish":
@@ -157,6 +174,19 @@ class PlatformDouble:
         self._note_peak(state)
         return self.answers.setdefault(key, Done())
 
+    def _apply_experiment(self, what, state, name, *values):
+        if what == "start_experiment":
+            percent, bids = values
+            merged = tuple(sorted({**dict(state.bids), **bids}.items()))
+            self.experiments[name] = ExperimentState(name, state.campaign, percent, "running", merged)
+            return
+        running = self.experiments[name]
+        if what == "end_experiment":
+            self.experiments[name] = replace(running, status="ended")
+        else:
+            bids = tuple(sorted({**dict(running.bids), **values[0]}.items()))
+            self.experiments[name] = replace(running, bids=bids)
+
     def _arrive(self):
         """Calls that were delayed take effect when their time has come."""
         due = [call for call in self.on_the_way if call[0] <= self.clock.now()]
@@ -166,6 +196,21 @@ class PlatformDouble:
                 self._apply(what, campaign, key, values)
 
     # Reading
+
+    def now(self):
+        return self.clock.now()
+
+    def read_edits(self, since):
+        self._read()
+        return tuple(edit for edit in self.edits if edit.at >= since)
+
+    def read_invoices(self, first, last):
+        self._read()
+        return tuple(invoice for invoice in self.invoices if first <= invoice.month <= last)
+
+    def read_experiments(self):
+        self._read()
+        return tuple(self.experiments.values())
 
     def look_up(self, key):
         self._read()
@@ -223,7 +268,8 @@ class PlatformDouble:
         self.events.append((self.clock.now() + known_after, campaign, day, micros))
 
     def report_hour(self, campaign, start, cost_micros=0, impressions=0, clicks=0, conversions=0):
-        """Let an hour have been so, whatever was charged."""
+        """Let an hour have been so, whatever was charged; said again, it is revised."""
+        self.hours = [hour for hour in self.hours if (hour.campaign, hour.start) != (campaign, start)]
         self.hours.append(CampaignHour(campaign, start, cost_micros, impressions, clicks, conversions))
 
     def spent(self, campaign=None, day=None):
@@ -240,7 +286,7 @@ class PlatformDouble:
 
     # Outliving a process
 
-    _KEPT = ("campaigns", "answers", "calls", "on_the_way", "peaks", "events", "hours")
+    _KEPT = ("campaigns", "answers", "calls", "on_the_way", "peaks", "events", "hours", "edits", "experiments")
 
     def _load(self):
         if self.path is not None and self.path.exists():

@@ -20,7 +20,7 @@ def named(installed_double):
 
 
 def test_the_installed_ones_are_listed_and_connected_by_name(named):
-    assert platform_names() == ("broken", "double", "strange")
+    assert platform_names() == ("broken", "double", "google-ads", "meta-ads", "strange")
     assert connect_platform(named("double")).name == "double"
 
 

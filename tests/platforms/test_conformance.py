@@ -2,14 +2,15 @@
 
 import importlib.util
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from gaelp.clock import SystemClock
-from gaelp.platforms import CampaignHour, Done, HourReport, Rejected
-from gaelp.platforms.conformance import PlatformConformance, check_platform
+from gaelp.platforms import CampaignHour, Done, ForeignEdit, HourReport, Rejected
+from gaelp.platforms.conformance import EXPERIMENT_CHECKS, ExperimentConformance, PlatformConformance, check_platform
 
 if "platform_double" not in sys.modules:
     _spec = importlib.util.spec_from_file_location("platform_double", Path(__file__).with_name("platform_double.py"))
@@ -18,7 +19,7 @@ if "platform_double" not in sys.modules:
 PlatformDouble = sys.modules["platform_double"].PlatformDouble
 
 
-class TestTheDouble(PlatformConformance):
+class TestTheDouble(PlatformConformance, ExperimentConformance):
     def make(self):
         return PlatformDouble(SystemClock())
 
@@ -69,10 +70,51 @@ class KnowsHoursToCome(PlatformDouble):
         return HourReport(self.clock.now() + timedelta(hours=1), ())
 
 
-KINDS = [ForgetsKeys, StartsEnabled, Rounds, PausesOnce, FindsEverything, ReportsHoursTwice, KnowsHoursToCome]
+class ForgetsTheZone(PlatformDouble):
+    def now(self):
+        return super().now().replace(tzinfo=None)
+
+
+class CallsItselfForeign(PlatformDouble):
+    def read_edits(self, since):
+        return (ForeignEdit("one", self.now(), "somebody", "its budget"),)
+
+
+KINDS = [
+    ForgetsKeys,
+    StartsEnabled,
+    Rounds,
+    PausesOnce,
+    FindsEverything,
+    ReportsHoursTwice,
+    KnowsHoursToCome,
+    ForgetsTheZone,
+    CallsItselfForeign,
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_platform_that_breaks_the_contract_is_noticed(kind):
     with pytest.raises(AssertionError):
         check_platform(lambda: kind(SystemClock()))
+
+
+class NeverEnds(PlatformDouble):
+    def end_experiment(self, name, *, key):
+        return Done()
+
+
+class ChangesTheCampaignToo(PlatformDouble):
+    def set_treatment_bids(self, name, bids, *, key):
+        self.campaigns["one"] = replace(self.campaigns["one"], bids=tuple(bids.items()))
+        return super().set_treatment_bids(name, bids, key=key)
+
+
+@pytest.mark.parametrize("kind", [NeverEnds, ChangesTheCampaignToo])
+def test_experiments_that_break_the_contract_are_noticed(kind):
+    def check_experiments():
+        for check in EXPERIMENT_CHECKS:
+            check(kind(SystemClock()))
+
+    with pytest.raises(AssertionError):
+        check_experiments()

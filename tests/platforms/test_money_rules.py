@@ -11,7 +11,7 @@ from gaelp.budget.ledger import CapKind
 from gaelp.config import load_settings
 from gaelp.errors import GaelpError, Refused
 from gaelp.observability.alerts import Dispatcher
-from gaelp.platforms import CampaignState, Done, apply_money_rules, guarded, reconcile
+from gaelp.platforms import ALL_CAPS, CampaignState, Done, apply_money_rules, guarded, reconcile
 from gaelp.platforms.hour_book import find_hours
 from gaelp.platforms.money_rules import UNKNOWN
 
@@ -118,6 +118,22 @@ def test_a_platform_that_reports_late_is_judged_by_what_it_has_reported(account)
         report = account.later().hour().apply()
     assert report.verdicts["spring"].startswith("allow")
     assert len(account.observed().window.hours) == 3
+
+
+def test_what_a_platform_reports_late_by_its_terms_is_not_too_old(make_door, double):
+    terms = double.TERMS.model_copy(update={"report_lag_hours": 3})
+    late = Account(make_door(limits=dict.fromkeys(ALL_CAPS, 10**9), terms=terms), double)
+    late.platform.hours_lag = timedelta(hours=3)
+    late.run("spring").apply()
+    for _ in range(8):
+        report = late.later().hour().apply()
+        assert report.failures == ()
+    assert report.verdicts["spring"].startswith("allow")
+    late.platform.hours_lag = timedelta(hours=9)
+    for _ in range(3):
+        assert late.later().hour().apply().paused == ()
+        late.platform.hours_lag += HOUR
+    assert late.later().hour().apply().paused == ("spring",)
 
 
 # What is not known
@@ -446,3 +462,39 @@ def test_a_gap_between_two_passes_is_made_up_for(account):
     report = account.apply()
     assert report.verdicts["spring"].startswith("allow")
     assert len(account.observed().window.hours) == 30
+
+
+# Reports that are revised
+
+
+def test_an_hour_that_the_platform_revises_is_judged_as_it_is_now(account):
+    account.run("spring").apply()
+    start = account.door.clock.now()
+    for _ in range(6):
+        account.later().hour().apply()
+    account.platform.report_hour("spring", start, 190_000, impressions=1000, clicks=19, conversions=1)
+    report = account.later().hour().apply()
+    assert report.failures == ()
+    assert [hour[0] for hour in account.observed().window.hours] == [190_000] + [200_000] * 6
+    assert account.observed().window.episode_spend_micros == 1_390_000
+
+
+def test_cost_that_comes_to_light_days_later_still_stops_the_campaign(account):
+    account.run("spring").apply()
+    start = account.door.clock.now()
+    for _ in range(3):
+        account.later().hour().apply()
+    account.platform.report_hour("spring", start, 60_000_000, impressions=1000, clicks=20, conversions=1)
+    report = account.later().hour().apply()
+    assert (report.stopped, account.status()) == (True, "paused")
+    assert "loss-cap" in account.rules_on_record()
+
+
+def test_late_conversions_end_a_drought_when_they_are_reported(account):
+    account.run("spring").apply()
+    start = account.door.clock.now()
+    for _ in range(5):
+        account.later().hour(conversions=0).apply()
+    account.platform.report_hour("spring", start, 200_000, impressions=1000, clicks=20, conversions=4)
+    account.later().hour(conversions=0).apply()
+    assert [hour[2] for hour in account.observed().window.hours] == [0, 0, 0, 0, 0, 4]

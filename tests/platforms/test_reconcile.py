@@ -9,7 +9,7 @@ import pytest
 from gaelp.budget.ledger import CapKind, TransferState, find_transfer, overview, verify
 from gaelp.budget.violations import Resolution
 from gaelp.errors import Refused
-from gaelp.platforms import Done, Unknown, find_order, guarded, pause, reconcile
+from gaelp.platforms import Done, ForeignEdit, Unknown, find_order, guarded, pause, reconcile
 from gaelp.platforms.renewal import renewal_of
 
 DAY = date(2026, 11, 16)
@@ -462,3 +462,28 @@ def test_a_cost_that_is_not_final_is_not_booked_on_an_order_that_came_to_nothing
     door.clock.advance(timedelta(hours=5))
     assert reconcile(door.guard).adjusted_micros == 0
     assert booked(door) == (10_000_000, 0)
+
+
+def test_what_others_changed_is_reported_with_who_and_when(door, double):
+    running(door, double)
+    door.platform.edits.append(ForeignEdit("spring", door.clock.now(), "eve@shop.example", "the bid of group-1"))
+    door.platform.edits.append(ForeignEdit("spring", door.clock.now() - timedelta(days=2), "eve", "long ago"))
+    for _ in range(2):
+        report = reconcile(door.guard)
+        assert report.edits == ("spring: eve@shop.example changed the bid of group-1 at 2026-11-16T12:00:00+00:00",)
+        assert report.failures == ()
+    assert door.heard.rules == ["edited-by-others"]
+    assert status(door) == "enabled"
+
+
+def test_edits_that_cannot_be_read_are_a_failure_and_keep_nothing_else_from_being_done(door, double, monkeypatch):
+    running(door, double)
+
+    def lost(_since):
+        raise ConnectionResetError("the line went dead")
+
+    monkeypatch.setattr(door.platform, "read_edits", lost)
+    door.clock.advance(timedelta(days=1))
+    report = reconcile(door.guard)
+    assert report.renewed == ("spring",)
+    assert ["edits by others" in failure for failure in report.failures] == [True]

@@ -31,7 +31,14 @@ from gaelp.budget.ledger.refusals import (
 from gaelp.budget.ledger.reservations import Reservation, mark_in_flight, reserve
 from gaelp.budget.ledger.settlement import adjust, adjustments_of, expire, post, void
 from gaelp.budget.ledger.signed import SignedChange, check_unsigned, signed_changes
-from gaelp.budget.ledger.transfers import Receipt, Transfer, TransferState, find_transfer, transfers_in
+from gaelp.budget.ledger.transfers import (
+    Receipt,
+    Transfer,
+    TransferState,
+    find_transfer,
+    transfers_in,
+    transfers_of_days,
+)
 from gaelp.budget.ledger.unreserved import open_unreserved
 from gaelp.budget.ledger.verify import LedgerFinding, Verification, verify
 
@@ -100,6 +107,7 @@ __all__ = [
     "signed_before_release",
     "signed_changes",
     "transfers_in",
+    "transfers_of_days",
     "verify",
     "void",
 ]

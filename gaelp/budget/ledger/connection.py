@@ -47,16 +47,30 @@ def _pass(_point: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The argument of every ledger function; `at_point` is called at each point where a crash matters."""
+    """The argument of every ledger function; `at_point` is called at each point where a crash matters.
+
+    Days, leases and costs are dated by `clock`, which may be an ad platform's simulated time. What people sign and
+    stop is dated by `wall_clock`; None is the same clock.
+    """
 
     database: Database
     latch: Latch
     clock: Clock = field(default_factory=SystemClock)
     at_point: Callable[[str], None] = _pass
+    wall_clock: Clock | None = None
 
     def now_ms(self) -> int:
         """The current time in whole milliseconds since 1970, UTC."""
         return int(self.clock.now().timestamp() * 1000)
+
+    @property
+    def has_wall_time(self) -> bool:
+        """Whether `clock` is wall time too, so that orders can be compared with signatures and stops."""
+        return self.wall_clock is None or self.wall_clock is self.clock
+
+    def wall_ms(self) -> int:
+        """The time by which people sign and stop, in the same unit."""
+        return int((self.wall_clock or self.clock).now().timestamp() * 1000)
 
     @contextmanager
     def transaction(self, lock: Lock | None = None) -> Iterator[Connection]:
@@ -116,7 +130,12 @@ def has_books(place: Place) -> bool:
 
 
 def open_ledger(
-    place: Place, latch: Latch, *, clock: Clock | None = None, at_point: Callable[[str], None] = _pass
+    place: Place,
+    latch: Latch,
+    *,
+    clock: Clock | None = None,
+    wall_clock: Clock | None = None,
+    at_point: Callable[[str], None] = _pass,
 ) -> Ledger:
     """Open the ledger at a path or PostgreSQL URL; a missing one is an error, never an empty ledger."""
-    return Ledger(open_database(place, STORE, create=False), latch, clock or SystemClock(), at_point)
+    return Ledger(open_database(place, STORE, create=False), latch, clock or SystemClock(), at_point, wall_clock)

@@ -84,7 +84,7 @@ def lower_fence(ledger: "Ledger", stop_id: str) -> bool:
     Every mandate ends with it: a restored ledger holds mandates from before the stop, which it could not end.
     """
     with ledger.alone() as connection:
-        if connection.execute(_LOWER, {"stop_id": stop_id, "at_ms": ledger.now_ms()}).rowcount != 1:
+        if connection.execute(_LOWER, {"stop_id": stop_id, "at_ms": ledger.wall_ms()}).rowcount != 1:
             return False
         connection.execute(_END_MANDATES)
     return True

@@ -84,7 +84,7 @@ def set_limit(
         if expected is not None and (raised or signed is not None):
             _check_expected(cap, before, expected)
         if signed is not None:
-            remember(connection, signed, ledger.now_ms())
+            remember(connection, signed, ledger.wall_ms())
         elif raised:
             check_signed(connection, f"limit {cap.kind} {cap.subject}: {before or 'none'} -> {limit}")
         _write(connection, ledger, cap, limit, account)
@@ -130,7 +130,7 @@ def reopen_cap(ledger: Ledger, bucket: Bucket, *, signed: SignedChange | None = 
             return False
         _check_fits(connection, bucket)
         if signed is not None:
-            remember(connection, signed, ledger.now_ms())
+            remember(connection, signed, ledger.wall_ms())
         else:
             check_signed(connection, f"reopen {bucket.id}")
         connection.execute(_REOPEN, {"id": bucket.id})

@@ -79,7 +79,7 @@ def open_mandate(
                 " before the kill switch was released: propose it again, and have it signed"
             )
         if signed is not None:
-            remember(connection, signed, ledger.now_ms())
+            remember(connection, signed, ledger.wall_ms())
         return _open(connection, bucket, room.total_micros, account)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -23,6 +24,7 @@ __all__ = [
     "find_transfer",
     "get_transfer",
     "transfers_in",
+    "transfers_of_days",
 ]
 
 
@@ -97,6 +99,12 @@ _IN_STATE = text(
 )
 
 
+_OF_DAYS = text(
+    f"SELECT {COLUMNS} FROM ledger_transfer WHERE account_id = :account_id AND day >= :first AND day <= :last"  # noqa: S608
+    " ORDER BY day, key"
+)
+
+
 def caps_as_json(caps: tuple[Cap, ...]) -> str:
     """Caps as they are stored and compared: sorted."""
     return json.dumps([[cap.kind, cap.subject] for cap in sorted(caps)])
@@ -130,3 +138,10 @@ def transfers_in(ledger: Ledger, state: TransferState, *, at_most: int = 1000) -
     with ledger.snapshot() as connection:
         rows = connection.execute(_IN_STATE, {"state": state, "at_most": at_most}).all()
     return [Transfer.from_row(row) for row in rows]
+
+
+def transfers_of_days(ledger: Ledger, account_id: str, first: date, last: date) -> list[Transfer]:
+    """All transfers of an account for these days, both included."""
+    values = {"account_id": account_id, "first": first.isoformat(), "last": last.isoformat()}
+    with ledger.snapshot() as connection:
+        return [Transfer.from_row(row) for row in connection.execute(_OF_DAYS, values)]

@@ -98,7 +98,8 @@ def verify(ledger: Ledger) -> Verification:
     with ledger.snapshot() as connection:
         records = read_records(connection)
         # Causes come before their consequences, because only the first findings are kept.
-        with closing(_findings(connection, records, ledger.clock.now())) as all_findings:
+        stops = read_stop_history(connection, orders_have_wall_time=ledger.has_wall_time)
+        with closing(_findings(connection, records, ledger.clock.now(), stops)) as all_findings:
             findings = tuple(islice(all_findings, _MOST_FINDINGS))
         counts = [
             int(connection.execute(text(_COUNT.format(table=f"ledger_{name}"))).scalar_one())
@@ -116,12 +117,12 @@ def verify(ledger: Ledger) -> Verification:
     )
 
 
-def _findings(connection: Connection, records: Records, now: datetime) -> Generator[LedgerFinding]:
+def _findings(connection: Connection, records: Records, now: datetime, stops: StopHistory) -> Generator[LedgerFinding]:
     sums: dict[str, _Sum] = {}
     yield from check_records(connection, records, now)
     yield from _check_transfers(connection, records, sums)
     yield from _check_strays(connection)
-    yield from _check_sums(records, sums, read_stop_history(connection))
+    yield from _check_sums(records, sums, stops)
 
 
 def _check_transfers(connection: Connection, records: Records, sums: dict[str, _Sum]) -> Iterator[LedgerFinding]:

@@ -18,24 +18,30 @@ _OPENED = text("SELECT action_hash, at_ms FROM ledger_signed")
 
 @dataclass(frozen=True, slots=True)
 class StopHistory:
-    """Whether a stop is in force, when the last one was released (0: never), and when mandates were opened."""
+    """Whether a stop is in force, when the last one was released (0: never), and when mandates were opened.
+
+    Orders are dated by the ledger's clock: if that is simulated time, they say nothing about a stop, which is not.
+    """
 
     is_stopped: bool
     released_at_ms: int
     opened_at_ms: dict[str, int]
+    orders_have_wall_time: bool = True
 
     def has_ended(self, bucket: Row[Any], first_order_ms: int | None) -> bool:
         """Whether a stop came after a mandate was opened, or after the first order under it."""
-        known = (self.opened_at_ms.get(bucket.subject), first_order_ms)
+        ordered_ms = first_order_ms if self.orders_have_wall_time else None
+        known = (self.opened_at_ms.get(bucket.subject), ordered_ms)
         return self.is_stopped or any(at_ms is not None and at_ms <= self.released_at_ms for at_ms in known)
 
 
-def read_stop_history(connection: Connection) -> StopHistory:
+def read_stop_history(connection: Connection, *, orders_have_wall_time: bool = True) -> StopHistory:
     """Read it from the fence and the signed changes; a missing table or row is reported by other checks."""
     fence = connection.execute(_FENCE).one_or_none()
     rows = connection.execute(_OPENED).all() if inspect(connection).has_table(SIGNED_TABLE.name) else []
     opened_at_ms = {row.action_hash: row.at_ms for row in rows}
-    return StopHistory(bool(fence and fence.stop_id), fence.released_at_ms if fence else 0, opened_at_ms)
+    released_at_ms = fence.released_at_ms if fence else 0
+    return StopHistory(bool(fence and fence.stop_id), released_at_ms, opened_at_ms, orders_have_wall_time)
 
 
 def check_ended(bucket: Row[Any], first_order_ms: int | None, history: StopHistory) -> Iterator[LedgerFinding]:
