@@ -52,11 +52,13 @@ format: $(STAMP) ## Format the code and fix what the linter can
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
-bench: $(STAMP) ## Measure market, training, ledger and pipeline: one JSON object each (twenty minutes)
+bench: $(STAMP) ## Measure market, training, ledger, pipeline, data and sandbox: one JSON object each (half an hour)
 	@$(BIN)/gaelp bench market --json
 	@$(BIN)/gaelp bench train --json
 	@$(BIN)/gaelp bench ledger --json
 	@$(BIN)/gaelp bench pipeline --json
+	@$(BIN)/gaelp bench data --json
+	@$(BIN)/gaelp bench sandbox --json
 
 bench-peers: ## Build the environments of the peers that `make bench` compares with (minutes, once)
 	@'$(PYTHON)' -m venv bench/.peers/rtbgym

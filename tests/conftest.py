@@ -3,6 +3,7 @@
 import gc
 import importlib.util
 import signal
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -23,8 +24,9 @@ settings.load_profile("gaelp")
 LONGEST_FIRST = (
     "flows/test_full_pipeline",
     "flows/test_gate_attacks",
+    "learning",  # this and the next need no market, which is compiled meanwhile
+    "storage",
     "faults/test_kill_training",
-    "learning",
     "flows",
     "faults",
     "cli",
@@ -51,6 +53,24 @@ class FilesOnOneServerTogether(LoadFileScheduling):
 def pytest_xdist_make_scheduler(config, log):
     """Schedule by file, where the caller asks for it."""
     return FilesOnOneServerTogether(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+_COMPILING: list[subprocess.Popen] = []  # none or one
+
+
+def pytest_sessionstart(session):
+    """Compile the market while several workers collect, once for all of them; in a worker there is nothing to do."""
+    if getattr(session.config.option, "numprocesses", None) and not hasattr(session.config, "workerinput"):
+        script = Path(__file__).with_name("compile_market.py")
+        _COMPILING.append(subprocess.Popen([sys.executable, script], stdout=subprocess.DEVNULL))
+
+
+def pytest_sessionfinish():
+    """End the compiler, if the tests were faster."""
+    while _COMPILING:
+        compiler = _COMPILING.pop()
+        compiler.terminate()
+        compiler.wait()
 
 
 @pytest.hookimpl(wrapper=True)

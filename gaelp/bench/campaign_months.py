@@ -13,7 +13,7 @@ import numpy as np
 
 from gaelp.arrays import Floats, Ints
 
-__all__ = ["DAY_PLAN", "FAULTS", "Campaigns", "Fault", "simulate", "with_fault"]
+__all__ = ["DAY_PLAN", "FAULTS", "Campaigns", "MonthFault", "simulate", "with_fault"]
 
 
 DAY_PLAN = np.array([2, 1, 1, 1, 1, 2, 4, 6, 8, 9, 9, 9, 10, 9, 9, 9, 9, 10, 11, 12, 12, 10, 7, 4])
@@ -61,7 +61,7 @@ def simulate(campaigns: int, days: int, rng: np.random.Generator) -> Campaigns:
     )
 
 
-Fault: TypeAlias = Callable[[Campaigns, slice, np.random.Generator], Campaigns]
+MonthFault: TypeAlias = Callable[[Campaigns, slice, np.random.Generator], Campaigns]
 
 
 def with_fault(name: str, healthy: Campaigns, hour: int, rng: np.random.Generator) -> Campaigns:
@@ -103,7 +103,7 @@ def _tracking_outage(healthy: Campaigns, at: slice, rng: np.random.Generator) ->
     return replace(healthy, conversions=conversions)
 
 
-FAULTS: dict[str, Fault] = {
+FAULTS: dict[str, MonthFault] = {
     "ten_times_the_bid": _ten_times_the_bid,
     "pacing_stuck_open": _pacing_stuck_open,
     "pacing_stuck_shut": _pacing_stuck_shut,

@@ -11,7 +11,7 @@ from gaelp.authority.request_status import RequestStatus, request_statuses
 from gaelp.authority.request_text import describe_decisions, describe_signed
 from gaelp.authority.requests import existing_approvals, find_request, subject_of
 from gaelp.authority.signatures import Signer, describe_missing, has_signed, submit_decision
-from gaelp.bootstrap import kill_switch, open_books
+from gaelp.bootstrap import kill_switch
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.signing import (
@@ -25,6 +25,7 @@ from gaelp.cli.signing import (
 from gaelp.cli.startup import prepare_reading
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput, GaelpError
+from gaelp.guard_bootstrap import open_platform_books
 
 __all__ = ["app", "approve", "list_", "reject", "show"]
 
@@ -89,7 +90,7 @@ def _statuses(settings: Settings, trusted: Trust) -> list[RequestStatus]:
     with ExitStack() as opened:
         ledger, stop = None, None
         with suppress(GaelpError):
-            ledger = opened.enter_context(closing(open_books(settings)))
+            ledger = opened.enter_context(closing(open_platform_books(settings)))
         with suppress(GaelpError):
             stop = kill_switch(settings).state()
         return request_statuses(settings, trusted, ledger=ledger, stop=stop)

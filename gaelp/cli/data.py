@@ -1,7 +1,6 @@
-"""`gaelp data`: import logs, and fit a market to a log of auctions."""
+"""`gaelp data`: import logs, and fit a market to a log of auctions or to stored reports."""
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,21 +8,29 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
+from gaelp.cli.calibration_output import (
+    calibration_target,
+    check_folder,
+    say_how_to_use,
+    say_warnings,
+    show_calibration,
+)
 from gaelp.cli.data_check import check_data, describe_data
 from gaelp.cli.data_episodes import app as episodes
 from gaelp.cli.data_import import import_data
+from gaelp.cli.data_reports import CalibrationInput, StoredReports, calibrate_stored, check_stored
 from gaelp.cli.data_retention import hold, retention
+from gaelp.cli.data_synthesize import synthesize_data
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
+from gaelp.cli.output import say, show_json, show_table, show_text
 from gaelp.cli.startup import prepare
-from gaelp.config import check_name, names_in
+from gaelp.config import check_name
 from gaelp.config.places import absolute
 from gaelp.config.write import write_texts
 from gaelp.errors import BadInput, DataError
 from gaelp.market.build import load_market_spec
 from gaelp.market.calibration import (
     BidLog,
-    CalibrationReport,
     CheckReport,
     CheckVerdict,
     PriceComparison,
@@ -48,6 +55,7 @@ app.command("describe")(describe_data)
 app.add_typer(episodes, name="episodes", help="Stored episodes: list, show, compare, replay.")
 app.command("retention")(retention)
 app.command("hold")(hold)
+app.command("synthesize")(synthesize_data)
 
 AuctionLogFormat = Literal["columns", "ipinyou"]
 
@@ -69,15 +77,6 @@ _WON_NEEDS_PRICE = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
-    """The market's name and its files."""
-
-    name: str
-    market_path: Path
-    report_path: Path
-
-
-@dataclass(frozen=True, slots=True)
 class _LogOptions:
     """The log and how to read it."""
 
@@ -89,7 +88,17 @@ class _LogOptions:
 
 @app.command("calibrate")
 def calibrate_market(
-    log: Annotated[Path, typer.Argument(help="The log: CSV or Parquet, or iPinYou's rows with --format ipinyou.")],
+    log: Annotated[
+        Path | None, typer.Argument(help="The log: CSV or Parquet, or iPinYou's rows with --format ipinyou.")
+    ] = None,
+    calibrated_from: Annotated[
+        CalibrationInput,
+        typer.Option("--from", help="A log of auctions; or of the store, hourly reports or bid simulator points."),
+    ] = "log",
+    sources: Annotated[
+        list[str] | None,
+        typer.Option("--source", help="With --from reports or points: which import or run; may be repeated."),
+    ] = None,
     name: Annotated[str | None, typer.Option("--name", help="What the market is called.", show_default="file")] = None,
     out: Annotated[
         Path | None,
@@ -122,7 +131,7 @@ def calibrate_market(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit a market to a log: prices, volumes, clicks, conversions and their delay, each with its interval.
+    """Fit a market to a log or to reports: prices, volumes, clicks, conversions and delay, each with its interval.
 
     Writes the market file, which every command takes by its path, and a report beside it. docs/calibration.md lists
     the columns and the rule by which a number of the log replaces one of the base market.
@@ -132,18 +141,30 @@ def calibrate_market(
     - `gaelp data calibrate bids.csv --check`
 
     - `gaelp data calibrate bids.csv --name mine --skip-bad-rows bad.csv`
+
+    - `gaelp data calibrate --from reports --name mine`
     """
     settings = prepare(config, overrides).settings
+    if calibrated_from != "log":
+        stored = StoredReports(settings, calibrated_from, tuple(sources or ()), base)
+        _check_no_log(log, calibrated_from, bad_rows)
+        if check:
+            check_stored(stored, as_json=as_json)
+        else:
+            calibrate_stored(stored, calibration_target(name or calibrated_from, out, force=force), as_json=as_json)
+        return
+    if log is None or sources:
+        raise BadInput("a log of auctions is needed, and no --source: name a file, or choose --from reports or points.")
     options = _LogOptions(log, log_format, utc_offset_hours, None if bad_rows is None else absolute(bad_rows))
     if check:
         _check_bad_rows_target(options, force=force)
         bids, base_spec = _read(options), load_market_spec(base)
-        _say_warnings(log_warnings(bids, base_spec.price.level_micros))
+        say_warnings(log_warnings(bids, base_spec.price.level_micros))
         report = check_report(bids, base_spec, np.random.default_rng(settings.run.seed))
         write_texts(_bad_rows_text(options, bids))
         _show_check(report, _bad_rows_json(options, bids), as_json=as_json)
         return
-    target = _target(log, name, out, force=force)
+    target = calibration_target(_name(log) if name is None else name, out, force=force)
     _check_bad_rows_target(options, target.market_path, target.report_path, force=force)
     base_spec = load_market_spec(base)
     bids = _read(options)
@@ -160,53 +181,21 @@ def calibrate_market(
         report_json = calibration.report.model_dump(mode="json")
         show_json({**files, **_bad_rows_json(options, bids), **report_json, "results": results})
         return
-    _say_warnings(calibration.report.warnings)
-    _show_report(calibration.report)
-    _say_how_to_use(target)
+    say_warnings(calibration.report.warnings)
+    show_calibration(calibration.report)
+    say_how_to_use(target)
 
 
-def _say_warnings(warnings: Sequence[str]) -> None:
-    for warning in warnings:
-        say(f"Warning: {warning}")
-
-
-def _say_how_to_use(target: _Target) -> None:
-    path = target.market_path
-    say(f"Wrote {path}\nand   {target.report_path}")
-    pasted = shlex.quote(str(path))
-    say(f"Use it by its path: `gaelp market tune {pasted}`, then `gaelp market compare -m {pasted}`,")
-    say(f"and in a run `--set market.name={path}`.")
-
-
-def _target(log: Path, name: str | None, out: Path | None, *, force: bool) -> _Target:
-    """The files to write; names and folders are checked before the log is read."""
-    called = check_name(log.stem, f"the name of {log.name} (give another with --name)") if name is None else name
-    called = check_name(called, "--name")
-    if called.endswith((".yaml", ".yml")):
-        raise BadInput(f"--name: saw {called!r}; allowed: a name without .yaml. Leave it out, or give --out.")
-    if out is None and called in names_in("markets") and not force:
+def _check_no_log(log: Path | None, calibrated_from: CalibrationInput, bad_rows: Path | None) -> None:
+    if log is not None or bad_rows is not None:
         raise BadInput(
-            f"a market called {called!r} exists (configs/markets/{called}.yaml); allowed: a new name. Give another with"
-            " --name, or --force to put this one in its place."
+            f"saw a file with --from {calibrated_from}; allowed: none, for reports are read from the store. Import them"
+            " first (`gaelp data import`), or leave --from out."
         )
-    market_path = absolute(out or Path("configs", "markets", f"{called}.yaml"))
-    _check_out(market_path, given=out is not None)
-    target = _Target(called, market_path, market_path.with_suffix(".report.json"))
-    for path in (target.market_path, target.report_path):
-        check_target(path, replace=force)
-    return target
 
 
-def _check_out(path: Path, *, given: bool) -> None:
-    if path.suffix != ".yaml":
-        raise BadInput(f"--out: saw {path.name!r}; allowed: a file that ends in .yaml. Rename it.")
-    if given:
-        _check_folder("--out", path)
-
-
-def _check_folder(option: str, path: Path) -> None:
-    if not path.parent.is_dir():
-        raise BadInput(f"{option}: the folder {path.parent} does not exist; allowed: one that does. Make it first.")
+def _name(log: Path) -> str:
+    return check_name(log.stem, f"the name of {log.name} (give another with --name)")
 
 
 def _check_bad_rows_target(options: _LogOptions, *others: Path, force: bool) -> None:
@@ -215,7 +204,7 @@ def _check_bad_rows_target(options: _LogOptions, *others: Path, force: bool) -> 
         return
     if path.resolve() in {other.resolve() for other in (absolute(options.path), *others)}:
         raise BadInput(f"--skip-bad-rows: {path} is the log, the market or its report. Name another file.")
-    _check_folder("--skip-bad-rows", path)
+    check_folder("--skip-bad-rows", path)
     check_target(path, replace=force)
 
 
@@ -311,28 +300,3 @@ def _check_rows(report: CheckReport) -> list[tuple[str, str, str]]:
         if part is not None
         for key, value in part.model_dump().items()
     ]
-
-
-def _show_report(report: CalibrationReport) -> None:
-    rows = [
-        (
-            result.statistic,
-            "-" if result.value is None else short_number(result.value),
-            _interval(result.interval_low, result.interval_high),
-            f"log ({result.observations:,})" if result.source == "log" else "base market",
-        )
-        for result in report.results
-    ]
-    show_table(("statistic", "value", "95% interval", "source (observations)"), rows)
-    by_reason: dict[str, list[str]] = {}
-    for kept in report.kept:
-        value = "" if kept.default is None else f" at the base market's {short_number(kept.default, 6)}"
-        by_reason.setdefault(kept.reason, []).append(f"{kept.statistic}{value}")
-    for reason, statistics in by_reason.items():
-        show_paragraph(f"kept {', '.join(statistics)}: {reason}", "  ")
-    for note in report.notes:
-        show_paragraph(f"note: {note}", "  ")
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{short_number(low)} .. {short_number(high)}"

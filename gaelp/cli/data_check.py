@@ -115,12 +115,12 @@ def describe_data(
             source.source,
             f"{source.rows:,}",
             f"{source.bytes / 1e6:,.2f} MB",
-            f"{source.first_day} to {source.last_day}",
+            source.days,
             source.quality,
         )
         for source in sources
     ]
-    show_table(("table", "phase", "source", "rows", "size", "days", "last check"), rows)
+    show_table(("table", "phase", "source", "rows", "size", "days", "last check of the table"), rows)
     show_text(f"{sum(part.rows for part in parts):,} rows, {sum(part.bytes for part in parts) / 1e6:,.2f} MB")
 
 

@@ -9,23 +9,24 @@ import typer
 
 from gaelp.authority.audit_records import audit_rows, check_can_create_books
 from gaelp.authority.mandates import why_ended
-from gaelp.bootstrap import open_books
 from gaelp.budget import ledger as ledgers
 from gaelp.budget.ledger import AdAccount, CapKind, Ledger, LedgerBroken, Overview, overview
 from gaelp.budget.ledger.overview import CapStatus
 from gaelp.budget.ledger.verify import Verification
 from gaelp.checks.number_text import counted
 from gaelp.cli import ledger_limits
+from gaelp.cli.invoice_table import refuse_unexplained, show_invoices
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
 from gaelp.cli.startup import prepare, prepare_reading
 from gaelp.errors import GaelpError
-from gaelp.guard_bootstrap import create_books, opened_guard
+from gaelp.guard_bootstrap import create_books, open_platform_books, opened_guard
 from gaelp.home_backup import back_up
 from gaelp.money import Money
 from gaelp.platforms import Reconciliation
 from gaelp.platforms import reconcile as reconcile_once
 from gaelp.platforms.guard import ALL_CAPS
+from gaelp.platforms.invoice_check import explain_invoices
 from gaelp.platforms.verify_orders import order_findings
 
 __all__ = ["app", "backup", "create", "reconcile", "show", "verify"]
@@ -85,7 +86,7 @@ def show(config: ConfigOption = None, overrides: SetOption = None, as_json: Json
     **Example**: `gaelp ledger show --json`
     """
     settings = prepare_reading(config, overrides).settings
-    with closing(open_books(settings)) as ledger:
+    with closing(open_platform_books(settings)) as ledger:
         current = overview(ledger)
         ended = why_ended(settings, ledger)
     if as_json:
@@ -101,7 +102,7 @@ def verify(config: ConfigOption = None, overrides: SetOption = None, as_json: Js
     **Example**: `gaelp ledger verify --json`
     """
     settings = prepare_reading(config, overrides).settings
-    with closing(open_books(settings)) as ledger:
+    with closing(open_platform_books(settings)) as ledger:
         result = ledgers.verify(ledger)
         # Both checks may find the same: a mandate that is open after a stop, for example.
         findings = tuple(dict.fromkeys((*result.findings, *order_findings(ledger, lambda: audit_rows(settings)))))
@@ -159,23 +160,34 @@ def backup(
 
 
 @app.command()
-def reconcile(config: ConfigOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
+def reconcile(
+    invoice: Annotated[bool, typer.Option("--invoice", help="Also explain every invoice of the last year.")] = False,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Reconcile ledger and platform: settle unknown outcomes, compare budgets, book costs, renew for today.
 
     - `gaelp ledger reconcile --config production`
+    - `gaelp ledger reconcile --invoice --config production`
 
     The safety watch does the same every ten minutes; running it twice changes nothing. A campaign with a budget that
-    was not ordered, or without room for its worst case, is paused. Exits 1 if a part could not be done.
+    was not ordered, or without room for its worst case, is paused. With `--invoice`, each difference between ledger,
+    reports and invoices is explained. Exits 1 if a part could not be done or a difference has no explanation.
     """
     with opened_guard(prepare_reading(config, overrides).settings) as guard:
         result = reconcile_once(guard)
+        invoices = explain_invoices(guard) if invoice else ()
         currency = guard.account.currency
     if as_json:
-        show_json(result.model_dump(mode="json"))
+        explained = {"invoices": [each.model_dump(mode="json") for each in invoices]} if invoice else {}
+        show_json(result.model_dump(mode="json") | explained)
     else:
         _show_reconciled(result, currency)
+        show_invoices(invoices, currency, wanted=invoice)
     if result.failures:
         raise GaelpError(f"{counted(len(result.failures), 'part')} could not be done: {'; '.join(result.failures)}")
+    refuse_unexplained(invoices, currency)
 
 
 def _show_reconciled(result: Reconciliation, currency: str) -> None:
@@ -184,6 +196,8 @@ def _show_reconciled(result: Reconciliation, currency: str) -> None:
     for what, campaigns in (("Paused", result.paused), ("Renewed for today", result.renewed)):
         if campaigns:
             show_paragraph(f"{what}: {', '.join(campaigns)}.")
+    for edit in result.edits:
+        show_paragraph(f"{edit[0].upper()}{edit[1:]}.")
     posted, adjusted = Money(result.posted_micros, currency), Money(result.adjusted_micros, currency)
     failed = counted(len(result.failures), "part")
     show_paragraph(f"Posted {posted}, adjusted {adjusted}. {failed} could not be done.")

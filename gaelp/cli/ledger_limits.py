@@ -9,7 +9,6 @@ from typer.core import TyperCommand
 
 from gaelp.authority.audit_records import record
 from gaelp.authority.limit_changes import LimitChange, change_with_authority, lower
-from gaelp.bootstrap import open_books
 from gaelp.budget.ledger import (
     Bucket,
     Cap,
@@ -38,7 +37,7 @@ from gaelp.cli.signing import (
 from gaelp.cli.startup import prepare_reading
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
-from gaelp.guard_bootstrap import platform_world
+from gaelp.guard_bootstrap import open_platform_books, platform_world
 from gaelp.money import Money
 
 __all__ = ["LimitCommand", "limit", "reopen"]
@@ -94,7 +93,7 @@ def limit(
     the request with `--request`: they sign it with `gaelp approvals approve`, and then this command sets the limit.
     """
     settings = prepare_reading(config, overrides).settings
-    with closing(open_books(settings)) as ledger:
+    with closing(open_platform_books(settings)) as ledger:
         cap = _cap(kind, subject)
         owner = _owner(cap, account, settings)
         given = _amount(ledger, amount, owner, currency)
@@ -144,7 +143,7 @@ def reopen(
     Refused while its cost is above its limit. Takes signatures like raising a limit.
     """
     settings = prepare_reading(config, overrides).settings
-    with closing(open_books(settings)) as ledger:
+    with closing(open_platform_books(settings)) as ledger:
         if signed_changes(ledger):
             record(settings, ledger)  # what a crash left unrecorded; it cannot be reopened a second time
         bucket, account, most = _breached(ledger, cap)

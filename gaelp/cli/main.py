@@ -49,6 +49,11 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "Two-phase transfers per second under four caps each: SQLite and Postgres, one process and eight.",
     ),
     (
+        "bench sandbox",
+        "gaelp.cli.bench_sandbox:sandbox",
+        "Auctions per CPU-second on one core with everything on, and the memory that simulated time takes.",
+    ),
+    (
         "bench train",
         "gaelp.cli.bench_train:train",
         "PPO on one core: frames per CPU-second, the share of the matmul limit, and the time to learn a market.",
@@ -91,6 +96,11 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
             "Let spending resume: everyone who approves runs this with their key,"
             " and the last one needed releases the stop."
         ),
+    ),
+    (
+        "sandbox",
+        "gaelp.cli.sandbox:app",
+        "A local ad platform with simulated users, time and money, for real API clients.",
     ),
     (
         "train",

@@ -19,7 +19,7 @@ from gaelp.authority.mandates import (
     why_sign_later,
 )
 from gaelp.authority.requests import existing_approvals, has_approvals
-from gaelp.bootstrap import kill_switch, open_books
+from gaelp.bootstrap import kill_switch
 from gaelp.budget.ledger import Ledger
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
 from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_text
@@ -29,7 +29,7 @@ from gaelp.config import load_model
 from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
-from gaelp.guard_bootstrap import platform_world
+from gaelp.guard_bootstrap import open_platform_books, platform_world
 
 __all__ = ["app", "list_", "propose", "revoke", "show", "sign"]
 
@@ -71,7 +71,7 @@ def propose(
         raise BadInput(f"{file}: there is no such file. Name the mandate to propose.")
     mandate = load_model(Mandate, absolute(file))
     world = platform_world(settings)
-    with closing(open_books(settings)) as ledger:
+    with closing(open_platform_books(settings)) as ledger:
         store = open_approvals(settings)
         proposed, rejections = propose_mandate(
             settings, ledger, store, mandate, world, load_trusted(trust_file, settings)
@@ -189,7 +189,7 @@ def revoke(
 
 @contextmanager
 def _opened(settings: Settings) -> Iterator[tuple[Ledger, ApprovalStore]]:
-    with closing(open_books(settings)) as ledger:
+    with closing(open_platform_books(settings)) as ledger:
         yield ledger, existing_approvals(settings)
 
 

@@ -13,6 +13,8 @@ import yaml
 from gaelp.agents import agent_config, find_agent
 from gaelp.agents.conformance import check_learner
 from gaelp.config.places import repository_root
+from gaelp.gates import load_gate
+from gaelp.phases.data_evidence import without_data_rules
 
 FILES = (
     "agents/mine/mine_agent.py",
@@ -143,6 +145,10 @@ def test_the_generated_test_is_one_for_each_demand(installed):
 
 @pytest.mark.usefixtures("_one_thread")
 def test_the_generated_agent_trains_and_beats_its_rule(gaelp, installed):
+    gate = without_data_rules(load_gate("simulation"))  # what is tried here is training, not the jobs after it
+    (installed / "gate.yaml").write_text(
+        yaml.safe_dump(gate.model_dump(mode="json", exclude_none=True, exclude={"file"}))
+    )
     words = ["train", "--config", "gaelp.yaml", "--json", "--run", "first"]
     small = {
         "market.name": "signals",
@@ -150,6 +156,7 @@ def test_the_generated_agent_trains_and_beats_its_rule(gaelp, installed):
         "training.rounds": "5",
         "training.tracking": "false",
         "evaluation.episodes": "8",
+        "gate.files.simulation": "gate.yaml",
     }
     result = gaelp(*words, *(word for key, value in small.items() for word in ("--set", f"{key}={value}")))
     assert result.exit_code == 0, result.stderr

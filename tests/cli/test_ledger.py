@@ -2,6 +2,7 @@
 
 import json
 import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import text
@@ -24,6 +25,7 @@ from gaelp.budget.ledger import (
 )
 from gaelp.config import load_settings
 from gaelp.money import Money
+from gaelp.platforms import InvoiceAmount, PlatformInvoice
 
 CAP = Cap(CapKind.ACCOUNT, "acc")
 
@@ -256,6 +258,35 @@ def test_reconcile_reports_what_it_did_and_fails_if_a_part_could_not_be_done(
     monkeypatch.setattr(sys.modules["platform_double"].PlatformDouble, "read_costs", lambda *_: 1 / 0)
     failed = gaelp("ledger", "reconcile", *message)
     assert (failed.exit_code, "booking costs could not be done" in failed.stderr) == (1, True)
+
+
+@pytest.mark.usefixtures("begun")
+def test_reconcile_explains_invoices_and_fails_for_what_has_no_reason(gaelp, here, installed_double, monkeypatch):
+    home = ("--set", f"home={here / '.gaelp'}")
+    message = (
+        *home,
+        "--set",
+        "platform.name=double",
+        "--set",
+        "platform.account=acc",
+        "--set",
+        "approvals.policy=live",
+    )
+    assert gaelp("ledger", "limit", "account_day", "acc", "20", *home).exit_code == 0
+    none = gaelp("ledger", "reconcile", "--invoice", *message)
+    assert (none.exit_code, "There is no invoice yet" in none.stdout) == (0, True), none.stderr
+    issued = datetime.now(UTC) - timedelta(days=1)
+    month = (issued.date().replace(day=1) - timedelta(days=1)).replace(day=1)
+
+    def invoices(_platform, _first, _last):
+        return (PlatformInvoice("n1", month, issued, (InvoiceAmount("other", 70_000),)),)
+
+    monkeypatch.setattr(sys.modules["platform_double"].PlatformDouble, "read_invoices", invoices)
+    wrong = gaelp("ledger", "reconcile", "--invoice", *message)
+    assert (wrong.exit_code, "WITHOUT EXPLANATION" in wrong.stdout) == (1, True)
+    assert f"invoices differ without an explanation ({month:%Y-%m}: $0.07)" in wrong.stderr
+    [invoice] = json.loads(gaelp("ledger", "reconcile", "--invoice", "--json", *message).stdout)["invoices"]
+    assert (invoice["invoice"], invoice["unexplained_micros"]) == ("n1", 70_000)
 
 
 def test_a_home_made_for_the_books_is_its_owners_alone(gaelp, home):

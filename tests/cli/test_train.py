@@ -2,6 +2,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -306,3 +307,31 @@ def test_runs_of_train_are_listed_shown_and_compared(gaelp, mine):
     assert again.exit_code == 0, again.stderr
     assert "Run first has finished training: nothing is left to resume." in again.stdout
     assert "gaelp gate show first" in again.stdout
+
+
+def test_the_table_of_rules_has_the_agents_of_runs_as_they_were_judged(gaelp, mine):
+    trained = json.loads(gaelp(*MINE, "--run", "mine-7", "--set", "training.rounds=1", "--json").stdout)
+    second = mine / ".gaelp" / "runs" / "mine-7" / "simulation" / "2"
+    shutil.copytree(second.with_name("1"), second)  # another attempt: the last one counts
+    stored = json.loads((second / "simulation.json").read_text(encoding="utf-8"))
+    (second / "simulation.json").write_text(json.dumps(stored | {"learned": not stored["learned"]}), encoding="utf-8")
+    asked = (
+        "market",
+        "compare",
+        "--market",
+        "tiny.yaml",
+        "--tuned",
+        "tuned.yaml",
+        "--episodes",
+        2,
+        "--agents",
+        ".gaelp",
+    )
+    result = gaelp(*asked)
+    assert result.exit_code == 0, result.stderr
+    _, table, leads = re.split(r"All markets and objectives\n|\nTrained agents.*\n", result.stdout)
+    reward, spent = trained["metrics"]["reward"], re.escape(f"{trained['metrics']['budget_used']:.1%}")
+    assert re.search(rf"^tiny +value +mine-7 +{reward:.3f} ± [\d.]+ +{spent} ", table, re.MULTILINE)
+    assert re.search(r"^mine-7 +[+-][\d.]+ \([+-][\d.]+ \.\. [+-][\d.]+\) +-$", leads, re.MULTILINE)
+    (agent,) = json.loads(gaelp(*asked, "--json").stdout)["agents"]
+    assert (agent["run_id"], agent["episodes"], agent["learned"]) == ("mine-7", 16, not stored["learned"])

@@ -34,7 +34,7 @@ RECIPE = {
     "loop": {"rounds": 2, "validate_every": 2, "save_every": 1},
 }
 CONFIG = {
-    "evaluation": {"episodes": 200},
+    "evaluation": {"episodes": 100},
     "training": {"agent": "recipe.yaml", "tracking": False},
     "gate": {"files": {"simulation": "gate.yaml"}},
 }
@@ -51,14 +51,14 @@ def free_port():
 
 
 def gate_for_few_episodes():
-    """The shipped first gate, with limits of rare failures that 200 episodes can show, and without the data jobs.
+    """The shipped first gate, with limits of rare failures that 100 episodes can show, and without the data jobs.
 
     Those take longer than such a run; tests/flows/test_data_jobs.py runs them.
     """
     gate = yaml.safe_load((repository_root() / "configs/gates/simulation.yaml").read_text(encoding="utf-8"))
     gate["criteria"] = [rule for rule in gate["criteria"] if rule["sample_metric"] != "checked_rows"]
     for rule in gate["criteria"]:
-        rule["minimum_sample"] = 200
+        rule["minimum_sample"] = 100
         if "at_most" in rule:
             rule["at_most"] = 0.05
         if rule["metric"] == "worst_group_lead":
@@ -185,6 +185,11 @@ class Pipeline:
         deployed = self.deployment("gaelp", self.pipeline_name)
         body = {"parameters": parameters, "state": {"type": "SCHEDULED"}}
         return self.post(f"/deployments/{deployed['id']}/create_flow_run", body)["id"]
+
+    def failed_run(self):
+        """A flow run that has failed; one is begun if there is none, which takes a process of its own."""
+        runs = self.post("/flow_runs/filter", {"flow_runs": {"state": {"type": {"any_": ["FAILED"]}}}, "limit": 1})
+        return runs[0] if runs else self.wait_for(self.begin(overrides=["no.such.key=1"]), "Failed")
 
     def what_would_run(self):
         """What an attacker wants to change: the steps of the pipeline's deployment, and the runs somebody started."""

@@ -115,8 +115,7 @@ def test_a_websocket_needs_the_password(pipeline, token):
 
 
 def test_the_password_is_in_its_own_private_file_and_nowhere_else(pipeline):
-    flow_run_id = pipeline.begin(overrides=["no.such.key=1"])
-    ended = pipeline.wait_for(flow_run_id, "Failed")
+    ended = pipeline.failed_run()
     path = pipeline.home / "prefect" / "password"
     assert path.stat().st_mode & 0o077 == 0
     spellings = [pipeline.password.encode(), base64.b64encode(pipeline.password.encode())]
