@@ -145,11 +145,18 @@ class SandboxHandle:
                 f" or another home's sandbox uses it. Remove {record_path(self.folder)} and start the sandbox again"
             )
         try:
-            said = str(answer.json()["detail"])
+            said = _described(answer.json()["detail"])
         except (ValueError, KeyError, TypeError):
             said = answer.text
         kinds = {409: Refused, 400: BadInput, 422: BadInput}
         return kinds.get(answer.status_code, GaelpError)(said)
+
+
+def _described(detail: Any) -> str:
+    """What the control says: a sentence, or which fields of a request are wrong and why."""
+    if not isinstance(detail, list):
+        return str(detail)
+    return "; ".join(f"{wrong['loc'][-1]}: saw {wrong['input']!r}. {wrong['msg']}" for wrong in detail)
 
 
 class SandboxClock:

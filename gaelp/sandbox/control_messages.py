@@ -42,7 +42,7 @@ class AdvanceRequest(Frozen):
     """Let time pass to an instant, or for so many seconds."""
 
     to: Instant | None = None
-    seconds: int | None = Field(default=None, ge=0)
+    seconds: int | None = Field(default=None, ge=0, le=10**9)  # more leads beyond the dates there are
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

@@ -1,8 +1,8 @@
 """What an advertiser may know at a tick: hours once reports have caught up, credits and conversions as they arrive."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, text
@@ -39,6 +39,7 @@ _CONVERSIONS = (
 )
 
 _Sums = Mapping[tuple[int, int, int, int], tuple[int, int]]
+_NONE = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +72,18 @@ def report_rows(connection: Connection, window: ReportWindow) -> list[ReportRow]
     """One row by hour, campaign, group and device, in this order; nothing for hours in which nothing was served."""
     credited = _by_hour(window.calendar, _select(connection, _CREDITS, window.reported))
     converted = _by_hour(window.calendar, _select(connection, _REPORTED, window.reported))
+    instant_of = cache(window.calendar.instant_of)
     rows = []
     for row in _select(connection, _HOURS, window.reported):
         key = (row.hour_tick, row.campaign, row.ad_group, row.device)
-        (credited_clicks, credit_micros), (conversions, value_micros) = credited[key], converted[key]
+        credited_clicks, credit_micros = credited.get(key, _NONE)
+        conversions, value_micros = converted.get(key, _NONE)
         rows.append(
             ReportRow(
                 campaign=row.campaign,
                 group=row.ad_group,
                 device=DEVICES[row.device],
-                start=window.calendar.instant_of(row.hour_tick),
+                start=instant_of(row.hour_tick),
                 eligible=row.eligible,
                 impressions=row.impressions,
                 clicks=row.clicks - credited_clicks,
@@ -131,11 +134,11 @@ def conversion_rows(connection: Connection, window: ReportWindow) -> list[Conver
 
 
 def _by_hour(calendar: WorldCalendar, rows: Iterable[Row[Any]]) -> _Sums:
-    """How many there are by hour, campaign, group and device, and the sum of their micros; (0, 0) where none is."""
-    sums: dict[tuple[int, int, int, int], tuple[int, int]] = defaultdict(lambda: (0, 0))
+    """How many there are by hour, campaign, group and device, and the sum of their micros."""
+    sums: dict[tuple[int, int, int, int], tuple[int, int]] = {}
     for tick, campaign, group, device, micros in rows:
         key = (calendar.hour_tick_of(tick), campaign, group, device)
-        count, total = sums[key]
+        count, total = sums.get(key, _NONE)
         sums[key] = (count + 1, total + micros)
     return sums
 

@@ -23,6 +23,7 @@ from gaelp.sandbox.faults import FaultInjector, FaultPlan
 from gaelp.sandbox.front import FRONTS, check_front, load_front
 from gaelp.sandbox.http_serving import listen_on, serving_app
 from gaelp.sandbox.process_record import SandboxRecord, forget_process, write_record
+from gaelp.sandbox.rehearsal import compile_auctions
 from gaelp.sandbox.simulated_clock import SimulatedClock, check_speed
 from gaelp.sandbox.spec import SandboxSpec
 from gaelp.sandbox.world import SandboxWorld, open_world
@@ -65,6 +66,7 @@ def serve_sandbox(
         certificate = folder_certificate(folder, SystemClock().now())
         world = open_world(folder, options.spec)
         open_parts.callback(world.close)
+        compile_auctions(world.spec)
         faults = FaultInjector(options.faults)
         fronts = {}
         for name in options.fronts:

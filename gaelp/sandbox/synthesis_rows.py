@@ -11,7 +11,8 @@ import pyarrow as pa
 from gaelp.arrays import Ints
 from gaelp.importing.segment_hours import SegmentHour, hour_report_table
 from gaelp.sandbox.exchange_events import NEVER
-from gaelp.sandbox.incumbent import POLICY, action_density, history_tag
+from gaelp.sandbox.incumbent import POLICY, SynthesisSpec, action_density, history_tag
+from gaelp.sandbox.spec import SandboxSpec
 from gaelp.sandbox.synthesis import SynthesizedHistory
 from gaelp.storage.schema import TABLES, TableName
 from gaelp.types import Phase
@@ -24,10 +25,9 @@ _SHARE_DELAY_TICKS = 12 * _HOUR_TICKS  # after the end of the day
 _PHASE = Phase.HISTORY
 
 
-def history_source(history: SynthesizedHistory) -> str:
+def history_source(spec: SynthesisSpec, world: SandboxSpec) -> str:
     """The name under which the rows are stored: the same for the same specs."""
-    spec = history.spec
-    tag = history_tag(spec, history.world)
+    tag = history_tag(spec, world)
     return f"synthesize-{spec.weeks}-weeks-{spec.campaigns}-campaigns-seed-{spec.seed}-{tag}"
 
 
@@ -38,7 +38,10 @@ def history_tables(history: SynthesizedHistory, *, floor_shares: bool = True) ->
         TableName.EPISODES: _table(history, TableName.EPISODES, _episodes(history, cells)),
         TableName.DECISIONS: _table(history, TableName.DECISIONS, _decisions(history, cells)),
         TableName.HOUR_REPORTS: hour_report_table(
-            _hour_reports(history, cells), phase=_PHASE, source=history_source(history), policy=POLICY
+            _hour_reports(history, cells),
+            phase=_PHASE,
+            source=history_source(history.spec, history.world),
+            policy=POLICY,
         ),
         TableName.IMPRESSION_SHARES: _table(
             history, TableName.IMPRESSION_SHARES, _shares(history, cells, floor_shares=floor_shares)
@@ -103,7 +106,7 @@ def _keys(cells: _Cells, rows: Any) -> Iterator[tuple[int, int, int]]:
 
 
 def _table(history: SynthesizedHistory, name: TableName, rows: Iterator[dict[str, Any]]) -> pa.Table:
-    same = {"phase": _PHASE.value, "source": history_source(history), "policy": POLICY}
+    same = {"phase": _PHASE.value, "source": history_source(history.spec, history.world), "policy": POLICY}
     account = {"account": history.world.customer_ids[0]} if "account" in TABLES[name].columns.names else {}
     return pa.Table.from_pylist([{**same, **account, **row} for row in rows], schema=TABLES[name].columns)
 
@@ -129,7 +132,7 @@ def _final(history: SynthesizedHistory, cells: _Cells, position: tuple[int, int,
 
 
 def _episode_name(history: SynthesizedHistory, number: int) -> str:
-    return f"{history_source(history)}/{history.campaigns[number].name}"
+    return f"{history_source(history.spec, history.world)}/{history.campaigns[number].name}"
 
 
 def _episodes(history: SynthesizedHistory, cells: _Cells) -> Iterator[dict[str, Any]]:
@@ -292,7 +295,7 @@ def _conversions(history: SynthesizedHistory) -> Iterator[dict[str, Any]]:
 
 
 def _spend_events(history: SynthesizedHistory, cells: _Cells) -> Iterator[dict[str, Any]]:
-    """A charge for each campaign hour with cost, and a credit for each invalid click, on the day of the click."""
+    """A charge for each campaign hour with cost, and a credit for each invalid click, at the click, reported later."""
     cost = cells.totals["cost_micros"].sum(axis=2)
     lag = history.world.reports.lag_hours * _HOUR_TICKS
     for hour, number in np.argwhere(cost > 0).tolist():
@@ -313,7 +316,7 @@ def _spend_events(history: SynthesizedHistory, cells: _Cells) -> Iterator[dict[s
             campaign = names[int(row["group"])][0]
             yield {
                 "id": f"{campaign}/{row['click']}/credit",
-                "at": history.instant(int(row["tick"])),
+                "at": history.instant(int(row["click_tick"])),
                 "campaign": campaign,
                 "account_day": history.account_day(int(row["click_tick"])),
                 "kind": "credit",

@@ -42,6 +42,7 @@ from gaelp.sandbox.world_schema import STORE, WORLD_NAME
 __all__ = ["SandboxWorld", "claimed_folder", "open_world"]
 
 _TICKS_PER_DAY = 24 * TICKS_PER_HOUR
+_MOST_DAYS_AT_ONCE = 366  # that one request may let pass: a mistyped year must not keep everybody else waiting
 _LOCK_NAME = "world.lock"
 
 
@@ -227,6 +228,11 @@ class SandboxWorld:
                 f"{what} {at.isoformat()}, but in the sandbox it is {self.now().isoformat()} already, and time does"
                 " not run backwards: stop its clock or set a barrier before you replay, or begin again"
                 " (`gaelp sandbox reset`)"
+            )
+        if tick > self._tick + _MOST_DAYS_AT_ONCE * _TICKS_PER_DAY:
+            raise BadInput(
+                f"{what} {at.isoformat()}, but in the sandbox it is {self.now().isoformat()}; allowed: at most"
+                f" {_MOST_DAYS_AT_ONCE} days at once. Check the year, or let time pass in several steps"
             )
         if self._barrier is not None and tick > self._barrier:
             raise Refused(

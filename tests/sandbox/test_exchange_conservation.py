@@ -1,4 +1,4 @@
-"""Conservation on the exchange: counts nest, money adds up, budgets hold to the micro, causes come before effects."""
+"""Conservation on the exchange: counts nest, money adds up, budgets hold, causes come first, reports end up true."""
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import create_engine
 
 from gaelp.sandbox.auctions.account_calendar import AccountCalendar
 from gaelp.sandbox.exchange import Exchange
 from gaelp.sandbox.exchange_events import MEASURES, NEVER, ExchangeEvents, join_events
+from gaelp.sandbox.report_view import ReportWindow, report_rows
 from gaelp.sandbox.serving import (
     BiddingStrategy,
     ManualBids,
@@ -21,6 +23,9 @@ from gaelp.sandbox.serving import (
     TargetRoas,
 )
 from gaelp.sandbox.spec import load_sandbox_spec
+from gaelp.sandbox.world_calendar import WorldCalendar
+from gaelp.sandbox.world_rows import add_serve_call, store_events
+from gaelp.sandbox.world_schema import STORE
 
 DEFAULT = load_sandbox_spec()
 # Few users, quickly tired, many late and invalid clicks: what is rare in the default world happens in days.
@@ -35,6 +40,8 @@ SPEC = DEFAULT.model_copy(
 )
 HOUR, DAY = 60, 1440
 START = date(2026, 9, 7)
+ACCOUNTS = ("1000000001", "2000000001")
+LATEST = 4 * DAY + 90 * DAY  # when every conversion has been reported and every credit made
 PRODUCTS = ("shop.example/shoes", "shop.example/hats")
 LEVELS = {product: Exchange(SPEC).price_levels(product) for product in PRODUCTS}
 SETTINGS = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], print_blob=True)
@@ -69,11 +76,11 @@ def campaigns(draw: st.DrawFn, number: int) -> ServedCampaign:
         for n in range(draw(st.integers(1, 3)))
     ]
     budget, daily = draw(st.integers(0, 40_000_000)), draw(st.booleans())
-    rule = draw(st.sampled_from([DEFAULT.overdelivery.google, DEFAULT.overdelivery.meta]))
+    rule = DEFAULT.overdelivery.google if number % 2 else DEFAULT.overdelivery.meta  # no campaign changes its platform
     first = draw(st.one_of(st.none(), st.integers(0, 2)))
     return ServedCampaign(
         id=number,
-        account=draw(st.sampled_from(["1000000001", "2000000001"])),
+        account=draw(st.sampled_from(ACCOUNTS)),
         product=product,
         enabled=draw(st.sampled_from([True, True, True, False])),
         groups=tuple(groups),
@@ -179,17 +186,52 @@ def check_day_limits(calls: list[Call], days: np.ndarray, cost: np.ndarray) -> N
         held_today = held[max(begun, default=0) :]
         most = max(served.daily_micros * served.overdelivery.day_percent // 100 for served in held_today)
         assert int(cost[days == day].sum()) <= most
-    if len({call.campaign.overdelivery for call in calls}) == 1:
-        rule, highest = calls[0].campaign.overdelivery, max(call.campaign.daily_micros for call in calls)
-        periods = days if rule.period == "month" else days - days % 7
-        for period in {0} if rule.period == "month" else set(periods):
-            inside = np.ones(len(days), bool) if rule.period == "month" else periods == period
-            assert int(cost[inside].sum()) <= highest * rule.period_percent // 100
+    rule, highest = calls[0].campaign.overdelivery, max(call.campaign.daily_micros for call in calls)
+    periods = days if rule.period == "month" else days - days % 7
+    for period in {0} if rule.period == "month" else set(periods):
+        inside = np.ones(len(days), bool) if rule.period == "month" else periods == period
+        assert int(cost[inside].sum()) <= highest * rule.period_percent // 100
+
+
+def reported(calls: list[Call], events: ExchangeEvents, now: int) -> dict[str, int]:
+    """The sums of the reports of both accounts over all days, as known at a tick."""
+    engine = create_engine("sqlite://")
+    calendar = WorldCalendar(SPEC.start, SPEC.zone)
+    with engine.begin() as connection:
+        STORE.schema.metadata.create_all(connection)
+        for call in calls:
+            add_serve_call(connection, call.tick, call.campaign)
+        store_events(connection, events)
+        rows = [
+            row
+            for account in ACCOUNTS
+            for row in report_rows(connection, ReportWindow(account, range(-HOUR, LATEST), now, 3 * HOUR, calendar))
+        ]
+    engine.dispose()
+    names = ("eligible", "impressions", "clicks", "cost_micros", "conversions", "value_micros")
+    return {name: sum(getattr(row, name) for row in rows) for name in names}
+
+
+def check_reports(calls: list[Call], events: ExchangeEvents) -> None:
+    """Once all revisions are in, reports are the events less the credits; before, they show no more sales."""
+    hours, clicks, sales, given_back = events.hours, events.clicks, events.conversions, events.credits
+    final = reported(calls, events, LATEST)
+    assert final == {
+        "eligible": hours["eligible"].sum(),
+        "impressions": hours["impressions"].sum(),
+        "clicks": len(clicks) - len(given_back),
+        "cost_micros": clicks["cost_micros"].sum() - given_back["cost_micros"].sum(),
+        "conversions": len(sales),
+        "value_micros": sales["value_micros"].sum(),
+    }
+    early = reported(calls, events, 2 * DAY)
+    assert all(early[name] <= final[name] for name in ("eligible", "impressions", "conversions", "value_micros"))
 
 
 def check(history: tuple[list[Call], list[int]]) -> None:
     calls, stops = history
     events = played(calls, stops)
+    check_reports(calls, events)
     check_counts(events)
     check_sums(events)
     check_causes(events)

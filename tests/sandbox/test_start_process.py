@@ -65,6 +65,10 @@ def test_wrong_requests_are_bad_input(handle, small_spec):
         handle.set_speed(-1)
     with pytest.raises(BadInput, match="seconds"):
         handle.advance_by(-60)
+    with pytest.raises(
+        BadInput, match=r"^seconds: saw 1000000000000\. Input should be less than or equal to 1000000000$"
+    ):
+        handle.advance_by(10**12)
 
 
 def test_faults_are_set_and_shown(handle):
@@ -171,6 +175,29 @@ if __name__ == "__main__":
         print(handle.record.pid, flush=True)
         sys.stdin.read()
 """
+
+
+_FOREGROUND = """
+import os, signal, sys
+from pathlib import Path
+from gaelp.sandbox.auctions.auction_loop import run_day
+from gaelp.sandbox.sandbox_process import StartOptions, serve_sandbox
+from gaelp.sandbox.spec import load_sandbox_spec
+
+
+def when_up(_record):
+    print(len(run_day.signatures))
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+serve_sandbox(Path(sys.argv[1]), StartOptions(spec=load_sandbox_spec(), fronts=()), when_up)
+"""
+
+
+def test_when_it_answers_its_auctions_are_compiled_so_that_no_call_waits_for_that(tmp_path):
+    command = [sys.executable, "-c", _FOREGROUND, str(tmp_path / "sandbox")]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    assert (run.returncode, run.stdout) == (0, "1\n"), run.stderr
 
 
 def test_it_ends_with_the_process_that_uses_it(tmp_path):

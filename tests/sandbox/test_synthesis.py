@@ -123,7 +123,7 @@ def test_every_id_and_the_source_tell_histories_of_other_specs_apart(world, hist
     tag = history_tag(SPEC, world)
     others = {history_tag(SPEC.model_copy(update={"seed": 4}), world), history_tag(SPEC, replace_seed(world, 9))}
     assert tag not in others
-    assert tag in history_source(history)
+    assert tag in history_source(history.spec, history.world)
     assert all(tag in each for table in tables.values() for each in table["id"].to_pylist())
 
 

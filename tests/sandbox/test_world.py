@@ -43,6 +43,16 @@ def test_what_a_call_changes_is_there_for_the_next_one(world):
         assert [each.name for each in call.resources("acc", "google/campaign")] == ["renamed"]
 
 
+def test_a_mistyped_year_is_refused_and_no_time_passes(world, small_spec):
+    year_9999 = small_spec.start.replace(year=9999)
+    with pytest.raises(BadInput, match="at most 366 days at once"), world.call(year_9999):
+        pass
+    with pytest.raises(BadInput, match="at most 366 days at once"):
+        world.advance(year_9999)
+    assert world.now() == small_spec.start
+    assert world.advance(small_spec.start + timedelta(days=366)) == small_spec.start + timedelta(days=366)
+
+
 def test_a_call_that_fails_leaves_nothing_but_the_time_that_passed(world, campaign, small_spec):
     def fail():
         with world.call(small_spec.start + HOUR) as call:

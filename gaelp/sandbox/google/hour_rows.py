@@ -35,26 +35,31 @@ class HourRows:
     ) -> None:
         self._store = store
         self._filters = [(item.field.steps[0], item.holds) for item in filters if item.field.resource == "segments"]
-        self._segments: dict[tuple[datetime, str], dict[str, Any]] = {}
+        self._hours: dict[tuple[datetime, str], tuple[dict[str, Any], bool] | None] = {}
         first, last = max(window.first, first_day), min(window.last, store.now.date())
         rows = store.call.report(store.account, first, last) if first <= last else ()
-        self._all = [row for row in map(self._hour_row, rows) if self._is_wanted(row)]
+        self._all = [row for row in map(self._hour_row, rows) if row is not None]
         self._by_campaign: dict[int, list[SegmentedHour]] = defaultdict(list)
         self._by_group: dict[int, list[SegmentedHour]] = defaultdict(list)
         for row in self._all:
             self._by_campaign[row.report.campaign].append(row)
             self._by_group[row.report.group].append(row)
 
-    def _hour_row(self, row: ReportRow) -> SegmentedHour:
-        hour = row.start.astimezone(self._store.zone)
+    def _hour_row(self, row: ReportRow) -> SegmentedHour | None:
+        """The row with its segments; None if these do not fulfil the conditions."""
         key = (row.start, row.device)
-        if key not in self._segments:
-            self._segments[key] = {name: value(hour, row.device) for name, value in SEGMENTS.items()}
-        end_of_day = datetime.combine(hour.date() + timedelta(days=1), time(), self._store.zone)
-        return SegmentedHour(row, self._segments[key], end_of_day + _SHARE_DELAY <= self._store.now)
+        if key not in self._hours:  # an hour has a row for every ad group
+            self._hours[key] = self._segmented(row)
+        segmented = self._hours[key]
+        return None if segmented is None else SegmentedHour(row, *segmented)
 
-    def _is_wanted(self, row: SegmentedHour) -> bool:
-        return all(holds(row.segments[name]) for name, holds in self._filters)
+    def _segmented(self, row: ReportRow) -> tuple[dict[str, Any], bool] | None:
+        hour = row.start.astimezone(self._store.zone)
+        segments = {name: value(hour, row.device) for name, value in SEGMENTS.items()}
+        if not all(holds(segments[name]) for name, holds in self._filters):
+            return None
+        end_of_day = datetime.combine(hour.date() + timedelta(days=1), time(), self._store.zone)
+        return segments, end_of_day + _SHARE_DELAY <= self._store.now
 
     def of(self, scope: EntityScope) -> Iterable[SegmentedHour]:
         """The rows that belong to a row of a view."""

@@ -75,6 +75,8 @@ class FigureTotals:
 
 
 def _part(total: int, part: int, parts: int) -> int:
+    if total == 0 or parts == 1:  # most rows
+        return total
     return total * (part + 1) // parts - total * part // parts
 
 
