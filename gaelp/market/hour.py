@@ -3,17 +3,14 @@
 from gaelp.arrays import Ints, Ints32
 from gaelp.market.auction import hold_auctions
 from gaelp.market.compiled import compiled
+from gaelp.market.price_tracking import SHORTEST_PRESENCE, hour_change_log, track_segment
 from gaelp.market.response import answer, remember
 from gaelp.market.state import MarketState, MarketTables
 from gaelp.market.world import DAY_HOURS, World
 
 __all__ = ["run_hour"]
 
-_PRICE_TRACKING = 0.35  # weight of the newest hour in the running price estimate
-_FEWEST_AUCTIONS = 8  # below this an hour's win rate says too little about the price
-_SHORTEST_PRESENCE = 0.05
 _SOME = 512  # campaigns whose state fits the processor's second cache
-_RATE_LOW, _RATE_HIGH = 0.01, 0.995  # win rates beyond these only bound the price
 
 
 @compiled
@@ -57,28 +54,10 @@ def _track_prices(hour: int, some: tuple[int, int], start: Ints32, tables: Marke
     level_log, signal_log, pace, in_market = state.price_level_log, state.price_signal_log, state.pace, state.in_market
     segments = impressions.shape[1]
     for n in range(some[0], some[1]):
-        hour_of_day = (start[n] + hour) % len(profile)
-        to_next_hour = profile[(hour_of_day + 1) % len(profile)] - profile[hour_of_day]
+        to_next_hour = hour_change_log(profile, (start[n] + hour) % len(profile))
         presence = pace[n] * in_market[n]
-        for s in range(segments if presence >= _SHORTEST_PRESENCE else 0):
+        for s in range(segments if presence >= SHORTEST_PRESENCE else 0):
             entered = opportunities[n, s] * presence if bid_log[n, s] > 0.0 else 0.0
-            if entered >= _FEWEST_AUCTIONS:
-                rate = min(max(impressions[n, s] / entered, _RATE_LOW), _RATE_HIGH)
-                position = rate * (len(price_at_rate) - 2)
-                index = int(position)
-                low = price_at_rate[index]
-                signal = bid_log[n, s] - low - (position - index) * (price_at_rate[index + 1] - low)
-                signal_log[n, s] = signal
-                level_log[n, s] = _updated_level(level_log[n, s], signal, rate)
+            track_segment(n, s, entered, impressions[n, s], price_at_rate, bid_log, level_log, signal_log)
         for s in range(segments):
             level_log[n, s] += to_next_hour
-
-
-@compiled
-def _updated_level(level: float, signal: float, rate: float) -> float:
-    """A win rate at either end only bounds the price; one in between measures it."""
-    if rate <= _RATE_LOW:
-        return max(level, signal)
-    if rate >= _RATE_HIGH:
-        return min(level, signal)
-    return level + _PRICE_TRACKING * (signal - level)

@@ -9,8 +9,9 @@ from gaelp.config.objective import VALUE, Objective
 from gaelp.errors import ActionError, DataError
 from gaelp.market.delay_families import delay_parts
 from gaelp.market.hour import run_hour
-from gaelp.market.landscape import GRID, Landscapes, build_landscapes
+from gaelp.market.landscape import Landscapes, build_landscapes
 from gaelp.market.personas import PersonaTable
+from gaelp.market.price_tracking import price_at_win_rate
 from gaelp.market.reports import Reports
 from gaelp.market.reward import RewardMeter
 from gaelp.market.spec import LandscapeSpec, MarketSpec
@@ -18,9 +19,8 @@ from gaelp.market.state import MarketState, MarketTables, empty_state
 from gaelp.market.view import Action, Brief, Observation, Outcome
 from gaelp.market.world import DAY_HOURS, World, draw_world, price_profile_log, week_activity
 
-__all__ = ["Market", "seeds_from"]
+__all__ = ["Market", "budget_share", "seeds_from"]
 
-_WIN_RATE_CELLS = 256
 _STATE_VERSION = 1
 _HIGHEST_BID_MICROS = 10**12
 _WAITING_HOURS = 72  # at least so many hours of late conversions are stored, as in states of earlier releases
@@ -84,13 +84,23 @@ class Market:
 
     def reset(self, seeds: Uints) -> Observation:
         """Draw one episode for each seed and return the first observation; the last world is written over."""
-        self._seeds = np.asarray(seeds, dtype=np.uint64)
+        seeds = np.asarray(seeds, dtype=np.uint64)
         last = getattr(self, "world", None)
-        self.world = draw_world(self.spec, self.personas, self.landscapes, self._seeds, self.objective, over=last)
+        world = draw_world(self.spec, self.personas, self.landscapes, seeds, self.objective, over=last)
+        first = self.launch(world, seeds)
+        self._drawn = True
+        return first
+
+    def launch(self, world: World, seeds: Uints) -> Observation:
+        """Start episodes on a world that was not drawn here, of the spec's hours and segments; else like `reset`.
+
+        Such episodes cannot be saved: `restore` draws the world again from its seeds.
+        """
+        _check_world(world, self.spec, seeds)
+        self.world, self._seeds, self._drawn = world, seeds, False
         self.state = self._launch_state()
         self._reports = self._first_reports()
         self.brief = self._make_brief()
-        world = self.world
         self.meter = RewardMeter(
             self.objective, world.optimum_micros, world.budget_micros, world.conversion_value_micros
         )
@@ -174,6 +184,11 @@ class Market:
 
     def save(self) -> dict[str, np.ndarray]:
         """Everything needed to continue bit for bit: seeds, hour and what has changed since launch."""
+        if not self._drawn:
+            raise DataError(
+                f"market {self.spec.name!r} was launched on a world that was given to it, which its seeds do not say:"
+                " only episodes that began with reset can be saved. Keep what built the world and play it again."
+            )
         header = {"version": np.array(_STATE_VERSION), "hour": np.array(self.hour), "seeds": self._seeds.copy()}
         won = {"won_value_micros": self.meter.value_micros.copy()}
         reported = {} if self._reports is None else self._reports.save()
@@ -228,7 +243,7 @@ class Market:
             price_profile_log=self._tables.price_profile_log,
             volume_forecast=world.volume_forecast,
             price_forecast_log=world.price_forecast_log,
-            budget_share=_budget_share(world, self.hours),
+            budget_share=budget_share(world.budget_micros, world.volume_forecast, world.price_forecast_log, self.hours),
             creatives=spec.creatives.count,
             values_known=spec.response.values_known,
             objective=self.objective,
@@ -236,9 +251,21 @@ class Market:
         )
 
 
-def _budget_share(world: World, hours: int) -> Floats32:
-    everything = (world.volume_forecast * np.exp(world.price_forecast_log)).sum(axis=1) * hours
-    return np.asarray(world.budget_micros / everything, dtype=np.float32)
+def _check_world(world: World, spec: MarketSpec, seeds: Uints) -> None:
+    wanted = (spec.hours, len(seeds), spec.segments)
+    if world.volume.shape != wanted:
+        raise DataError(
+            f"a world of hours x campaigns x segments = {world.volume.shape} was given to market {spec.name!r}, which"
+            f" needs {wanted}: build it for the market's days and segments, with one seed a campaign"
+        )
+
+
+def budget_share(
+    budget_micros: Ints, volume_forecast: Floats32, price_forecast_log: Floats32, hours: int | Ints
+) -> Floats32:
+    """Each campaign's budget over the forecast cost of winning everything in so many hours, (N,)."""
+    everything = (volume_forecast * np.exp(price_forecast_log)).sum(axis=1) * hours
+    return np.asarray(budget_micros / everything, dtype=np.float32)
 
 
 def _landscapes(spec: MarketSpec, built_in: tuple[LandscapeSpec, ...]) -> Landscapes:
@@ -247,13 +274,11 @@ def _landscapes(spec: MarketSpec, built_in: tuple[LandscapeSpec, ...]) -> Landsc
 
 
 def _tables(spec: MarketSpec, personas: PersonaTable, landscapes: Landscapes) -> MarketTables:
-    rates = np.arange(_WIN_RATE_CELLS + 2) / _WIN_RATE_CELLS
     delays = delay_parts(spec.delay)
-    pooled = np.maximum.accumulate(landscapes.win[landscapes.pooled] + 1e-9 * np.arange(len(GRID)))
     return MarketTables(
         win=landscapes.win,
         cost=landscapes.cost,
-        price_at_win_rate=np.interp(rates, pooled, GRID).astype(np.float32),
+        price_at_win_rate=price_at_win_rate(landscapes),
         price_profile_log=price_profile_log(spec),
         affinity=np.exp(personas.affinity_log[:, : spec.creatives.count]),
         delay_share=delays.share,

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from gaelp.arrays import Floats, Floats32, Ints, Ints8, Ints32, Uints
 from gaelp.market.auction import BLOCK, fill_hour_states
 from gaelp.market.compiled import compiled, inlined
+from gaelp.market.fading import fade, mature
 from gaelp.market.random import SEARCH_MEAN, advance, binomial, keyed, scramble, uniform, uniform_of
 from gaelp.market.random_rows import search_binomials
 from gaelp.market.state import MarketState, MarketTables
@@ -163,49 +164,13 @@ def remember(hour: int, some: tuple[int, int], world: World, tables: MarketTable
     clicks, open_share, maturing = state.clicks, world.open_share, state.maturing_clicks
     parts, kept, share = state.maturing_parts, world.maturing_kept, tables.delay_share
     for first in range(a, b, BLOCK):
-        _mature(first, min(first + BLOCK, b), clicks, open_share, share, kept, parts, maturing)
-    _fade(
+        mature(first, min(first + BLOCK, b), clicks, open_share, share, kept, parts, maturing)
+    fade(
         world.exposure_kept[a:b].reshape(-1),
         state.impressions[a:b].reshape(-1),
         world.audience[a:b].reshape(-1),
         state.exposure[a:b].reshape(-1),
     )
-
-
-@inlined
-def _mature(
-    first: int,
-    last: int,
-    clicks: Ints32,
-    open_share: Floats32,
-    shares: Floats,
-    kept: Floats32,
-    parts: Floats32,
-    maturing: Floats32,
-) -> None:
-    """Add a block's clicks to those that may still convert, part by part of the delay, and let an hour pass."""
-    new, open_now = clicks[first:last].reshape(-1), open_share[first:last].reshape(-1)
-    total = maturing[first:last].reshape(-1)
-    if len(parts) == 0:
-        left = kept[0, first:last].reshape(-1)
-        for i in range(len(new)):
-            opened = np.float32(total[i] + float(new[i]) * float(open_now[i]))
-            total[i] = opened * left[i]
-    else:
-        total[:] = 0.0
-    for k in range(len(parts)):
-        left, part, share = kept[k, first:last].reshape(-1), parts[k, first:last].reshape(-1), np.float32(shares[k])
-        for i in range(len(new)):
-            part[i] = (part[i] + open_now[i] * share * np.float32(new[i])) * left[i]
-            total[i] += part[i]
-
-
-@inlined
-def _fade(kept: Floats32, impressions: Ints32, audience: Floats32, exposure: Floats32) -> None:
-    """Forget some of the exposure and add the hour's; all rows are flat."""
-    for i in range(len(exposure)):
-        faded = exposure[i] * kept[i]
-        exposure[i] = float(faded) + float(impressions[i]) / float(audience[i])
 
 
 @inlined

@@ -334,3 +334,28 @@ def test_a_finished_episode_takes_no_step(make_market):
     path(market, seeds_from(1, 2))
     with pytest.raises(ActionError, match="ended after 24 hours"):
         market.step(steady(market))
+
+
+def test_world_that_is_given_runs_like_the_same_world_that_is_drawn(make_market):
+    drawn, given_world = make_market(days=1), make_market(days=1)
+    seeds = seeds_from(5, 3)
+    drawn.reset(seeds)
+    given_world.launch(drawn.world, seeds)
+    bids = Action(np.full((3, drawn.spec.segments), 2000, np.int64))
+    for _ in range(24):
+        drawn.step(bids)
+        given_world.step(bids)
+    assert (drawn.state.total_cost_micros == given_world.state.total_cost_micros).all()
+    assert (drawn.state.total_clicks == given_world.state.total_clicks).all()
+
+
+def test_world_of_another_length_is_refused_and_a_given_world_is_not_saved(make_market):
+    short, long = make_market(days=1), make_market(days=2)
+    short.reset(seeds_from(5, 3))
+    with pytest.raises(DataError, match="build it for the market's days"):
+        long.launch(short.world, seeds_from(5, 3))
+    short.launch(short.world, seeds_from(5, 3))
+    with pytest.raises(DataError, match="only episodes that began with reset"):
+        short.save()
+    short.reset(seeds_from(5, 3))
+    assert "seeds" in short.save()

@@ -293,10 +293,10 @@ class Rlb(KeptState):
         self._bidder = _Bidder(prices, aggression, auctions)
         self._source = values or PriorValues()
 
-    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
+    def begin(self, brief: Brief, belief: SegmentBelief | None = None, /) -> None:
         """Solve the table."""
         self._bidder.begin(brief)
-        self._source.begin(brief)
+        self._source.begin(brief, belief)
         self._average = AverageValue(brief, learned=not self._bidder.is_exact)
 
     def act(self, obs: Observation, /) -> Action:

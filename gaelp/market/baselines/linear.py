@@ -37,10 +37,10 @@ class Lin(KeptState):
         self._share_exponent = share_exponent
         self._values = values or PriorValues()
 
-    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
+    def begin(self, brief: Brief, belief: SegmentBelief | None = None, /) -> None:
         """Set every campaign's base bid."""
         self._brief = brief
-        self._values.begin(brief)
+        self._values.begin(brief, belief)
         self._average = AverageValue(brief, learned=self._base_bid_micros is None)
         self._base_micros = self._base(brief)
 
@@ -74,10 +74,10 @@ class Mcpc(KeptState):
         self._aggression = aggression
         self._values = values or PriorValues()
 
-    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
+    def begin(self, brief: Brief, belief: SegmentBelief | None = None, /) -> None:
         """Set what the average impression may cost every campaign."""
         self._brief = brief
-        self._values.begin(brief)
+        self._values.begin(brief, belief)
         self._average = AverageValue(brief, learned=False)
         self._average_bid_micros = self._average_bid(brief) * math.exp(self._aggression)
 

@@ -71,10 +71,10 @@ class ModelPredictive(KeptState):
         self._values = Values(parameters.values, signals)
         self._by_intent = signals is not None and signals.daypart != 0.0
 
-    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
+    def begin(self, brief: Brief, belief: SegmentBelief | None = None, /) -> None:
         """Lay out the calendar of the flight."""
         self._brief = brief
-        self._values.begin(brief)
+        self._values.begin(brief, belief)
         self._levels = PriceLevelForecast(brief)
         self._volumes = VolumeForecast(brief, self._parameters.volume_prior_hours)
         self._calendar = calendar_by_intent(brief) if self._by_intent else calendar_by_price(brief)

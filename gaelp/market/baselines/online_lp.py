@@ -47,10 +47,10 @@ class OnlineLp(KeptState):
         self._parameters = parameters
         self._values = Values(parameters.values, signals)
 
-    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
+    def begin(self, brief: Brief, belief: SegmentBelief | None = None, /) -> None:
         """Plan every campaign's spend."""
         self._brief = brief
-        self._values.begin(brief)
+        self._values.begin(brief, belief)
         self._plan = SpendPlan(brief, self._parameters.price_response)
         self._price_log = launch_price_log(brief, self._parameters.launch)
 

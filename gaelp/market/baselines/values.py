@@ -10,6 +10,7 @@ from gaelp.market.baselines.forecasts import PriceLevelForecast
 from gaelp.market.baselines.worth import prior_value_log
 from gaelp.market.policy_state import KeptState
 from gaelp.market.view import Brief, Observation
+from gaelp.types import SegmentBelief
 
 __all__ = ["SignalWeights", "ValueParameters", "Values", "shrunken_rate"]
 
@@ -40,22 +41,26 @@ class Values(KeptState):
 
     A campaign's rate is drawn towards the market's, a segment's towards its campaign's (gamma-Poisson, two levels).
     With signals, a segment dearer than its campaign's mean is expected to be clicked more, and value follows the hour.
-    Where values are known they are passed on.
+    Where values are known they are passed on. A belief from earlier campaigns is weighed with what this one shows, each
+    by its precision.
     """
 
-    _kept = ("levels", "known_sum", "known_weight")
+    _kept = ("levels", "known_sum", "known_weight", "belief_log", "belief_precision")
 
     def __init__(self, parameters: ValueParameters, signals: SignalWeights | None = None) -> None:
         self._parameters = parameters
         self._signals = signals or SignalWeights()
 
-    def begin(self, brief: Brief, /) -> None:
-        """Forget all campaigns but those of this brief."""
+    def begin(self, brief: Brief, belief: SegmentBelief | None = None, /) -> None:
+        """Forget all campaigns but those of this brief, and remember what is believed of their segments."""
         self._brief = brief
         self._levels = PriceLevelForecast(brief)
         self._worth_log = np.log(brief.conversion_value_micros.astype(np.float64))[:, None]
         self._known_weight = _KNOWN_PRIOR_SHARE * brief.hours[:, None]
         self._known_sum = np.repeat(self._known_weight * np.exp(prior_value_log(brief)), brief.segments, axis=1)
+        nothing = np.zeros(brief.persona.shape)
+        self._belief_log = nothing if belief is None else np.asarray(belief.value_log, np.float64)
+        self._belief_precision = nothing if belief is None else 1 / np.square(belief.value_log_sd, dtype=np.float64)
 
     def log_value(self, obs: Observation, /) -> tuple[Floats, Floats]:
         """Log micros an impression of the coming hour is worth and its standard deviation, (N, S); once an hour."""
@@ -66,7 +71,7 @@ class Values(KeptState):
         """The same for an hour of average intent: what to expect of the rest of the flight; once an hour."""
         if self._brief.values_known and obs.known_value_log is not None:
             return self._mean_known(obs.known_value_log), np.zeros(self._brief.persona.shape)
-        value_log, sd_log = self._estimate(obs)
+        value_log, sd_log = self._with_belief(*self._estimate(obs))
         return value_log + self._parameters.optimism * sd_log, sd_log
 
     def at_hour(self, obs: Observation, lasting_log: Floats) -> Floats:
@@ -86,6 +91,14 @@ class Values(KeptState):
         self._known_sum = self._known_sum + np.exp(known_log, dtype=np.float64)
         self._known_weight = self._known_weight + 1
         return np.asarray(np.log(self._known_sum / self._known_weight), dtype=np.float64)
+
+    def _with_belief(self, value_log: Floats, sd_log: Floats) -> tuple[Floats, Floats]:
+        """Weigh the estimate with the belief; without one it stays as it is, to the bit."""
+        if not self._belief_precision.any():
+            return value_log, sd_log
+        own = 1 / sd_log**2
+        precision = own + self._belief_precision
+        return (own * value_log + self._belief_precision * self._belief_log) / precision, 1 / np.sqrt(precision)
 
     def _estimate(self, obs: Observation) -> tuple[Floats, Floats]:
         brief, given = self._brief, self._parameters

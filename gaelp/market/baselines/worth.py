@@ -7,7 +7,7 @@ import numpy as np
 from gaelp.arrays import Floats, Floats32, Ints
 from gaelp.market.policy_state import KeptState
 from gaelp.market.view import Brief, Observation
-from gaelp.types import PolicyState
+from gaelp.types import PolicyState, SegmentBelief
 
 __all__ = ["AverageValue", "PriorValues", "ValueSource", "bid_for", "mean_price_micros", "prior_value_log"]
 
@@ -19,8 +19,8 @@ Real = Floats32 | Floats
 class ValueSource(Protocol):
     """Estimates what an impression is worth; it learns from the observations of the campaigns it was begun with."""
 
-    def begin(self, brief: Brief, /) -> None:
-        """Start afresh with what is known at launch."""
+    def begin(self, brief: Brief, belief: SegmentBelief | None = None, /) -> None:
+        """Start afresh with what is known at launch, and what is believed of the segments."""
         ...
 
     def log_value(self, obs: Observation, /) -> tuple[Real, Real]:
@@ -39,7 +39,7 @@ class ValueSource(Protocol):
 class PriorValues(KeptState):
     """Known values where the market gives them, else the market's average for every segment."""
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: SegmentBelief | None = None, /) -> None:
         """Remember the average."""
         self._prior_log = np.repeat(prior_value_log(brief), brief.segments, axis=1)
 

@@ -12,6 +12,7 @@ from gaelp.market.calibration.report_curves import ReportCurves, fit_rate_curves
 from gaelp.market.calibration.report_frame import BidPoints
 from gaelp.market.calibration.segment_effects import Evaluation, SegmentModel, fit_segment_effects
 from gaelp.market.calibration.win_curve import (
+    BID_GRID,
     LOGIT_MAX,
     USUAL_CURVE,
     USUAL_SPREAD,
@@ -113,14 +114,19 @@ def fit_point_curves(grid: PointGrid) -> WinCurves:
     mean = np.array([float(start[:, 0].mean()), *USUAL_CURVE])
     effects = fit_segment_effects(_step_model(grid, basis), start, USUAL_SPREAD, known_mean=mean)
     x = np.where(grid.used, basis[..., 1], np.nan)
+    lowest, highest = np.nanmin(x, axis=1), np.nanmax(x, axis=1)
+    # Each point is of all impressions of its period.
+    possible = (hours * (1 + grid.period.max(axis=1)) * np.exp(effects.coefficient[:, 0]))[:, None]
     return WinCurves(
         effects=effects,
         usual_bid_micros=usual,
-        lowest_log_bid=np.nanmin(x, axis=1),
-        highest_log_bid=np.nanmax(x, axis=1),
+        lowest_log_bid=lowest,
+        highest_log_bid=highest,
         misfit_log_sd=0.0,
         level_log_sd=_WEEK_LOG_SD / math.sqrt(1 + int(grid.period.max())),
         degrees=1_000,
+        tried_above=possible * (highest[:, None] >= BID_GRID),
+        tried_below=possible * (lowest[:, None] <= BID_GRID),
     )
 
 

@@ -1,11 +1,13 @@
 """Fit a market to hourly reports, or to bid simulator points alone; every number with its interval."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from gaelp.arrays import Floats
 from gaelp.errors import DataError
+from gaelp.market.calibration.delay import DelayFit
 from gaelp.market.calibration.fitted import Fitted, TooLittle
 from gaelp.market.calibration.market_evidence import (
     MarketEvidence,
@@ -37,18 +39,39 @@ from gaelp.market.calibration.volume import fit_overdispersion
 from gaelp.market.number_text import counted
 from gaelp.market.spec import MarketSpec
 
-__all__ = ["calibrate_points", "calibrate_reports"]
+__all__ = ["ReportFit", "calibrate_points", "calibrate_reports", "fit_reports"]
 
 SEGMENTS_MIN = 5
 _CURVE_FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)  # of the usual bid: where the report prints the win rate
 _Z = 1.959964
 
 
-def calibrate_reports(reports: HourReports, *, name: str, base: MarketSpec) -> Calibration:
-    """A market like the one that the reports come from; what they are too thin for stays as in `base`."""
+@dataclass(frozen=True, slots=True)
+class ReportFit:
+    """What is fitted for each segment, before a market is made of it; the slow part of a calibration."""
+
+    delay: DelayFit
+    curves: ReportCurves
+    prices: ImpressionPrices
+
+
+def fit_reports(reports: HourReports, base: MarketSpec) -> ReportFit:
+    """Fit delay, curves and prices an impression of every segment."""
     delay = report_delay(reports, base.delay)
     curves = fit_report_curves(reports, delay.used)
     prices = fit_impression_prices(curves, reports.segment_names, reports.impressions.sum(axis=1))
+    return ReportFit(delay, curves, prices)
+
+
+def calibrate_reports(
+    reports: HourReports, *, name: str, base: MarketSpec, fit: ReportFit | None = None
+) -> Calibration:
+    """A market like the one that the reports come from; what they are too thin for stays as in `base`.
+
+    `fit` is what `fit_reports` returned for the same reports and base, for callers that need both.
+    """
+    fit = fit_reports(reports, base) if fit is None else fit
+    delay, curves, prices = fit.delay, fit.curves, fit.prices
     moves = fit_price_moves(reports.covered_hours, hourly_prices(reports, curves, prices), base.rivals)
     responses = fit_report_responses(reports, delay.used, prices)
     statistics: Statistics = {

@@ -32,8 +32,8 @@ def point_notes(prices: ImpressionPrices, base: MarketSpec, spec: MarketSpec) ->
     ratio = float(np.median(prices.paid_over_implied))
     if abs(ratio - 1) > _PAID_APART:
         notes.append(
-            f"the platform takes {ratio:.2f} times what the market does: the market charges the highest rival bid that"
-            " the win-rate curve implies, the platform by its own rule"
+            f"the platform takes {ratio:.2f} times the highest rival bid that the win-rate curve implies; prices of the"
+            " market are as paid, so a bid in it wins as much as a bid on the platform that is lower by this factor"
         )
     return tuple(notes)
 

@@ -1,6 +1,8 @@
 """Prices an impression from curves of segments: landscapes, levels and their moves in time.
 
 A platform's bid is for a click, the market's for an impression: the bid for a click times the segment's click rate.
+Levels are as paid. A platform that ranks adverts takes more than the highest rival bid that the win-rate curve implies;
+in the market, which takes just that bid, the same win then needs a bid that is as many times higher.
 """
 
 import math
@@ -25,6 +27,7 @@ __all__ = ["ImpressionPrices", "fit_impression_prices", "hourly_prices", "level_
 GROUPS_MIN = 5
 _KNOTS = 128
 _LOWEST_LOG_BID = -2.5  # over the usual bid: the curve is read down to there
+_SLOPE_STEP = 0.2  # of the log bid, to both sides of the usual one
 _LEAST_MOVE = 0.2  # of the price of a click, where the level of prices moves by 1 and the bid stays
 _Z = 1.959964
 
@@ -34,7 +37,7 @@ class ImpressionPrices:
     """Landscapes, and the log level of each segment's prices an impression."""
 
     landscapes: LandscapeFit
-    level: Floats  # (S,) log micros: mean price within reach of the bids
+    level: Floats  # (S,) log micros: mean price within reach of the bids, as paid
     variance: Floats  # (S,) of the level's sampling error
     paid_over_implied: (
         Floats  # (S,) price paid an impression over what a second-price auction with this curve would take
@@ -56,7 +59,8 @@ def fit_impression_prices(curves: ReportCurves, names: tuple[str, ...], impressi
         specs.append(fit[0].landscape)
         reports.append(_report(*fit))
     landscapes = LandscapeFit(tuple(specs), tuple(reports), pooled[0])
-    return ImpressionPrices(landscapes, level, _level_variance(curves), _paid_over_implied(curves, fits))
+    paid_over_implied = _paid_over_implied(curves, fits)
+    return ImpressionPrices(landscapes, level + np.log(paid_over_implied), _level_variance(curves), paid_over_implied)
 
 
 def level_statistics(prices: ImpressionPrices, campaign: Ints, mean_log_rise: float) -> dict[str, Fitted | TooLittle]:
@@ -103,8 +107,9 @@ def nested_spread(level: Floats, variance: Floats, campaign: Ints) -> tuple[Fitt
 def hourly_prices(reports: HourReports, curves: ReportCurves, prices: ImpressionPrices) -> SegmentPrices:
     """Levels by hour, from what clicks cost against what the curve expects for the bid.
 
-    At the same bid, the price of a click follows the level of all prices only in part: c of it, where it rises by 1 - c
-    with the bid. So its moves are divided by c.
+    At the same bid, what a market charges follows the level of all prices only in part: c of it, where it rises by
+    1 - c with the bid. So moves are divided by c. It is the market's c, of a mean price below the bid, and not that of
+    the platform's own prices: the market has to move its level so far that what it charges moves as much as was seen.
     """
     coefficient = curves.price.coefficient
     terms = log_bid_terms(reports.bid_micros, curves.win.usual_bid_micros)[..., : coefficient.shape[1]]
@@ -113,7 +118,7 @@ def hourly_prices(reports: HourReports, curves: ReportCurves, prices: Impression
     left = np.where(
         clicked, reports.spend_micros / np.maximum(expected, 1e-9) - 1, 0.0
     )  # about the log, without its bias
-    follows = np.maximum(1 - coefficient[:, 1:2], _LEAST_MOVE)
+    follows = np.maximum(1 - _charged_slope(curves), _LEAST_MOVE)[:, None]
     variance = float((reports.clicks * left**2).sum() / max(int(clicked.sum()), 1))
     precision = np.where(clicked, reports.clicks * follows**2 / max(variance, 1e-9), 0.0)
     hourly = prices.level[:, None] + left / follows
@@ -121,12 +126,23 @@ def hourly_prices(reports: HourReports, curves: ReportCurves, prices: Impression
     return SegmentPrices(prices.level, 1 / np.maximum(prices.variance, 1e-12), hourly, precision, nothing)
 
 
+def _charged_slope(curves: ReportCurves) -> Floats:
+    """How the mean price below the bid rises with the bid, in logarithms, at the usual bid, (S,)."""
+    win = curves.win
+    log_bid = np.linspace(_LOWEST_LOG_BID, _SLOPE_STEP, _KNOTS)
+    share = win.share(win.usual_bid_micros[:, None] * np.exp(log_bid))
+    mass = np.diff(share, axis=1, prepend=0.0)
+    mean = np.cumsum(mass * np.exp(log_bid), axis=1) / np.maximum(np.cumsum(mass, axis=1), 1e-12)
+    around = np.array([np.interp([-_SLOPE_STEP, _SLOPE_STEP], log_bid, np.log(row)) for row in mean])
+    return np.asarray((around[:, 1] - around[:, 0]) / (2 * _SLOPE_STEP))
+
+
 def _segment_fit(curves: ReportCurves, index: int, name: str, impressions: float) -> tuple[KnotFit, PriceCurve]:
     win = curves.win
     log_bid = np.linspace(_LOWEST_LOG_BID, float(win.highest_log_bid[index]), _KNOTS)
     bids = np.zeros((len(win.usual_bid_micros), _KNOTS)) + win.usual_bid_micros[:, None] * np.exp(log_bid)
     low, high = win.interval(bids)
-    share = win.share(bids)[index]
+    share = win.cautious_share(bids)[index]
     price = bids[index] * math.exp(float(curves.click.coefficient[index, 0]))
     won_of = float(win.share(win.usual_bid_micros[:, None])[index, 0])
     curve = PriceCurve(
@@ -148,7 +164,7 @@ def _pooled(curves: ReportCurves, level: Floats, members: list[int], name: str) 
     bids = ratio * np.exp(level - curves.click.coefficient[:, 0])[:, None]
     weight = win.per_hour[members] / win.per_hour[members].sum()
     low, high = win.interval(bids)
-    share = weight @ win.share(bids)[members]
+    share = weight @ win.cautious_share(bids)[members]
     typical = math.exp(float(weight @ level[members]))
     curve = PriceCurve(
         price=ratio * typical,

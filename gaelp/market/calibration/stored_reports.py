@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from gaelp.errors import DataError
 from gaelp.storage.schema import TABLES, TableName
+from gaelp.storage.sealed_store import withheld_note
 from gaelp.storage.store import EpisodeStore, RowFilter
 
 __all__ = ["read_report_tables"]
@@ -34,14 +35,16 @@ def read_report_tables(
 ) -> dict[TableName, pa.Table]:
     """Hour reports, impression shares, conversions, bid simulator points, and the budgets of decisions.
 
-    DataError if there is no row of the table that is needed.
+    A store from `build_store` withholds sealed rows. DataError if there is no row of the table that is needed.
     """
     tables = {name: _read(store, name, rows, columns) for name, columns in _COLUMNS.items()}
     if tables[needed].num_rows == 0:
         wanted = ", ".join(rows.sources) or "any source"
+        note = withheld_note(store)
         raise DataError(
             f"the store has no row of {needed} from {wanted}; allowed: at least one. Import reports (`gaelp data"
             " import`), make some (`gaelp data synthesize`), or name another --source (`gaelp data describe`)."
+            + ("" if note is None else f" {note}")
         )
     return tables
 

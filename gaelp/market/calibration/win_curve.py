@@ -29,8 +29,12 @@ __all__ = [
 
 TERMS = 4  # 1, x, x^2, x^3 of the log bid over the segment's usual one; the cubic term is there to widen intervals
 LOGIT_MAX = 15.0
+BID_GRID = np.linspace(-2.5, 2.5, 101)  # log bids over the usual one, at which curves are tabulated
 _TINY = 1e-12
 _STEP = 0.1
+# If so many impressions are expected to be lost, none is in one case of forty (Clopper and Pearson, 1934, "The use of
+# confidence or fiducial limits illustrated in the case of the binomial"). The same holds for those won.
+_UNSEEN_MOST = -math.log((1 - CONFIDENCE) / 2)
 # Between segments, to start from: log volume, then the logit of the share at the usual bid, slope, bend and cubic term.
 _SPREAD_GUESS = np.array([1.0, 1.0, 0.7, 0.5, 0.3])
 _SLOPE_START = 1.5
@@ -61,6 +65,8 @@ class WinCurves:
     misfit_log_sd: float  # how far segments' shares are from their curves, in logits, beyond what chance explains
     level_log_sd: float  # how far the prices of the reported time may be from those of other times
     degrees: int  # of freedom behind the intervals
+    tried_above: Floats  # (S, grid) possible impressions for which as much as a bid of the grid was bid, or more
+    tried_below: Floats  # (S, grid) as much, or less
 
     @property
     def per_hour(self) -> Floats:
@@ -71,8 +77,21 @@ class WinCurves:
         """Share of possible impressions won with these bids, shape (S, n); it never falls as the bid rises."""
         return np.asarray(expit(self._rising_logit(bid_micros)))
 
+    def cautious_share(self, bid_micros: Floats) -> Floats:
+        """The share, below the lowest bids that were tried at most in proportion to the bid, shape (S, n).
+
+        A curve that is flat there would sell impressions for nothing to an agent that learns from it.
+        """
+        lowest = (self.usual_bid_micros * np.exp(self.lowest_log_bid))[:, None]
+        proportional = self.share(lowest) * bid_micros / lowest
+        share = self.share(bid_micros)
+        return np.where(bid_micros < lowest, np.minimum(share, proportional), share)
+
     def interval(self, bid_micros: Floats) -> tuple[Floats, Floats]:
-        """Both ends of the 95% interval of the share, shape (S, n) each."""
+        """Both ends of the 95% interval of the share, shape (S, n) each.
+
+        A logit never says 0 or 1. Where too few impressions were tried to tell the end from these, it is these.
+        """
         basis = log_bid_terms(bid_micros, self.usual_bid_micros)
         inside = self.effects.covariance[:, 1:, 1:]
         variance = np.einsum("snp,spq,snq->sn", basis, inside, basis) + self.misfit_log_sd**2
@@ -81,19 +100,24 @@ class WinCurves:
             around = [self._rising_logit(bid_micros * math.exp(step)) for step in (-_STEP, _STEP)]
             variance += (self.level_log_sd * (around[1] - around[0]) / (2 * _STEP)) ** 2
         half = float(student.ppf(0.5 + CONFIDENCE / 2, self.degrees)) * np.sqrt(np.maximum(variance, 0.0))
-        return np.asarray(expit(centre - half)), np.asarray(expit(centre + half))
+        low, high = expit(centre - half), expit(centre + half)
+        can_tell_low = low * self._at(bid_micros, self.tried_below) > _UNSEEN_MOST
+        can_tell_high = (1 - high) * self._at(bid_micros, self.tried_above) > _UNSEEN_MOST
+        return np.where(can_tell_low, low, 0.0), np.where(can_tell_high, high, 1.0)
 
     def _rising_logit(self, bid_micros: Floats) -> Floats:
         """A cubic may bend down where few bids were tried; there the share of the nearest bid that was tried holds."""
-        grid = np.linspace(-2.5, 2.5, 101)
-        bids = np.exp(grid) * self.usual_bid_micros[:, None]
+        bids = np.exp(BID_GRID) * self.usual_bid_micros[:, None]
         logit = np.einsum("snp,sp->sn", log_bid_terms(bids, self.usual_bid_micros), self.effects.coefficient[:, 1:])
-        middle = len(grid) // 2
+        middle = len(BID_GRID) // 2
         up = np.maximum.accumulate(logit[:, middle:], axis=1)
         down = np.minimum.accumulate(logit[:, middle::-1], axis=1)[:, ::-1]
-        rising = np.concatenate([down[:, :-1], up], axis=1)
+        return self._at(bid_micros, np.concatenate([down[:, :-1], up], axis=1))
+
+    def _at(self, bid_micros: Floats, tabulated: Floats) -> Floats:
+        """Values of the grid (S, grid) at these bids (S, n)."""
         x = np.log(bid_micros / self.usual_bid_micros[:, None])
-        return np.stack([np.interp(row, grid, values) for row, values in zip(x, rising, strict=True)])
+        return np.stack([np.interp(row, BID_GRID, values) for row, values in zip(x, tabulated, strict=True)])
 
 
 def log_bid_terms(bid_micros: Floats, usual_bid_micros: Floats, terms: int = TERMS) -> Floats:
@@ -147,6 +171,7 @@ def fit_win_curves(reports: HourReports, activity: Floats, entered: Floats | Non
         mean = np.array([float(start[:, 0].mean()), *USUAL_CURVE])
         effects = fit_segment_effects(model, start, USUAL_SPREAD, known_mean=mean)
     x = np.where(reports.has_row, basis[..., 1], np.nan)
+    possible = exposure * entered * np.exp(effects.coefficient[:, :1])
     return WinCurves(
         effects=effects,
         usual_bid_micros=usual,
@@ -155,6 +180,8 @@ def fit_win_curves(reports: HourReports, activity: Floats, entered: Floats | Non
         misfit_log_sd=_misfit(reports, basis, exposure * entered, effects),
         level_log_sd=0.0,
         degrees=max(reports.days - 1, 1),
+        tried_above=np.stack([(possible * (basis[..., 1] >= at)).sum(axis=1) for at in BID_GRID], axis=1),
+        tried_below=np.stack([(possible * (basis[..., 1] <= at)).sum(axis=1) for at in BID_GRID], axis=1),
     )
 
 

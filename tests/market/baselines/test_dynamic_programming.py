@@ -199,7 +199,7 @@ def test_in_the_hourly_market_rlb_spends_nearly_all_and_beats_one_value_for_all(
 class DoubledInTheFirstSegment:
     """A source that values the first segment twice the others."""
 
-    def begin(self, brief: Brief, /) -> None:
+    def begin(self, brief: Brief, _belief: object = None, /) -> None:
         self._value_log = np.zeros((brief.campaigns, brief.segments))
         self._value_log[:, 0] = np.log(2)
 

@@ -5,6 +5,7 @@ import pytest
 
 from gaelp.market.baselines.values import SignalWeights, ValueParameters, Values, shrunken_rate
 from gaelp.market.market import seeds_from
+from gaelp.types import SegmentBelief
 
 PLAIN = ValueParameters(click_prior=4, conversion_prior=3, campaign_prior=5, maturing_correction=1, optimism=0)
 
@@ -138,3 +139,32 @@ def test_what_lasts_of_known_values_is_their_mean(replay):
     prior = replay.brief.click_rate * replay.brief.conversion_value_micros[:, None]
     weight = 0.05 * replay.hours
     np.testing.assert_allclose(np.exp(lasting_log), (weight * prior + sum(observed)) / (weight + 3))
+
+
+def test_a_belief_counts_by_its_precision_and_fades_as_the_campaign_shows_more(make_market):
+    market = make_market(days=1)
+    obs = market.reset(seeds_from(5, 20))
+    shape = market.brief.persona.shape
+    plain, believing = Values(ValueParameters(optimism=0.0)), Values(ValueParameters(optimism=0.0))
+    plain.begin(market.brief)
+    without, sd_log = plain.log_value(obs)
+    believed = SegmentBelief(without + 1.0, np.full(shape, 0.5))
+    believing.begin(market.brief, believed)
+    weight = sd_log**2 / (sd_log**2 + 0.25)
+    assert believing.log_value(obs)[0] == pytest.approx(without + weight)
+    obs.total_clicks[:] = 4000
+    obs.total_impressions[:] = 400_000
+    obs.total_conversions[:] = 400
+    seen = plain.log_value(obs)[0]
+    assert np.abs(believing.log_value(obs)[0] - seen).max() < 0.1
+
+
+def test_a_belief_is_part_of_the_state(make_market):
+    market = make_market(days=1)
+    obs = market.reset(seeds_from(5, 4))
+    shape = market.brief.persona.shape
+    values, restored = Values(ValueParameters()), Values(ValueParameters())
+    values.begin(market.brief, SegmentBelief(np.full(shape, 8.0), np.full(shape, 0.3)))
+    restored.begin(market.brief)
+    restored.restore(values.state())
+    assert (restored.log_value(obs)[0] == values.log_value(obs)[0]).all()

@@ -84,3 +84,30 @@ def test_the_share_never_falls_as_the_bid_rises(all_reports, known_reports):
     curves = fit_win_curves(all_reports, known_reports.activity)
     bids = curves.usual_bid_micros[:, None] * np.exp(np.linspace(-3, 3, 60))
     assert (np.diff(curves.share(bids), axis=1) >= 0).all()
+
+
+def test_below_the_bids_that_were_tried_a_share_costs_at_least_its_part_of_the_bid(known_reports, all_reports):
+    curves = fit_win_curves(all_reports, known_reports.activity[:, : len(all_reports.covered_hours)])
+    lowest = (curves.usual_bid_micros * np.exp(curves.lowest_log_bid))[:, None]
+    factors = np.array([0.05, 0.3, 0.9])
+    shares = curves.cautious_share(lowest * factors)
+    assert (shares <= curves.share(lowest) * factors + 1e-12).all()
+    assert (curves.cautious_share(lowest * 1.5) == curves.share(lowest * 1.5)).all()
+
+
+@pytest.fixture(scope="module")
+def high_bids():
+    return draw_reports(ReportTruth(per_hour=3.0, within_log_sd=0.3, bid_log_offset=0.7), seed=4)
+
+
+def test_an_interval_ends_at_1_where_too_few_impressions_were_tried_to_tell(high_bids):
+    coverage, _, _, curves = judged(high_bids, hour_reports(high_bids.tables, source="high"))
+    bids = high_bids.usual_bid_micros[:, None] * FACTORS
+    truth, (_, high) = high_bids.share(bids), curves.interval(bids)
+    assert (truth > 0.999).mean() >= 0.2  # a logit never says so
+    assert coverage >= 0.9
+    assert (high[truth > 0.9999] == 1).all()
+    assert (high[truth < 0.9] < 1).mean() > 0.9
+    beyond = curves.usual_bid_micros[:, None] * np.exp(2.4)  # nobody has bid that
+    assert (curves.interval(beyond)[1] == 1).all()
+    assert (curves.interval(curves.usual_bid_micros[:, None] * np.exp(-2.4))[0] == 0).all()
