@@ -1,4 +1,4 @@
-"""Build the store that the settings name; BigQuery's client is imported only where it is used."""
+"""Build the store that the settings name, behind the wall of its seals; BigQuery's client is imported only if used."""
 
 from importlib import import_module
 from pathlib import Path
@@ -7,6 +7,8 @@ from gaelp.config.places import absolute
 from gaelp.config.settings import Settings
 from gaelp.errors import ComponentMissing
 from gaelp.storage.duckdb_store import DuckDbStore
+from gaelp.storage.sealed_store import SealedStore
+from gaelp.storage.seals import SealBook, seals_place
 from gaelp.storage.store import EpisodeStore
 
 __all__ = ["build_store", "episodes_folder"]
@@ -18,7 +20,11 @@ def episodes_folder(home: Path) -> Path:
 
 
 def build_store(settings: Settings) -> EpisodeStore:
-    """Open the store of these settings, made where it is missing; close it after use."""
+    """Open the store of these settings, made where it is missing; close it after use. Sealed rows are withheld."""
+    return SealedStore(_build(settings), SealBook(seals_place(settings)))
+
+
+def _build(settings: Settings) -> EpisodeStore:
     storage = settings.storage
     if storage.backend == "duckdb":
         return DuckDbStore(episodes_folder(settings.home))

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from gaelp.errors import BadInput
 from gaelp.storage.schema import EpisodeState, TableName, empty_table
+from gaelp.storage.sealed_store import withheld_note
 from gaelp.storage.store import EpisodeStore, RowFilter
 
 __all__ = ["HourSums", "StoredEpisode", "find_episode", "hour_sums", "list_episodes"]
@@ -74,8 +75,10 @@ def find_episode(store: EpisodeStore, name: str) -> StoredEpisode:
     if len(matches) != 1:
         listed = ", ".join(matches[:_LISTED]) or ", ".join(sorted(names)[:_LISTED]) or "none"
         number = f"{len(matches)} of {len(names)} stored episodes contain" if matches else "no stored episode contains"
+        note = withheld_note(store)
         raise BadInput(
             f"{number} {name!r}: give the name of one, as `gaelp data episodes list` prints it, such as {listed}"
+            f"{'' if note is None else '. ' + note}"
         )
     [row] = [row for row in list_episodes(store) if row["episode"] == matches[0]]
     return StoredEpisode(row, _decisions(store, row))
