@@ -1,4 +1,4 @@
-"""Back up a home: every store that decides about money, the trusted keys, and a stop in force."""
+"""Back up a home: every store that decides about money or models, the models, the trusted keys, a stop in force."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,11 +15,14 @@ from gaelp.database import Database, Store, has_store, open_database, place_of
 from gaelp.database.backup import Backup, write_backup
 from gaelp.errors import BadInput
 from gaelp.gates.decision_store import STORE as DECISIONS
+from gaelp.registry.records import STORE as REGISTRY
+from gaelp.registry.registry_key import key_place
+from gaelp.storage.seals import STORE as SEALS
 
 __all__ = ["STORES", "back_up"]
 
-# In the order in which their locks are taken: storing a gate's decision reads approvals.
-STORES: tuple[Store, ...] = (DECISIONS, APPROVALS, LEDGER, REVIEWS, VIOLATIONS)
+# In the order in which their locks are taken: a promotion reads decisions, and storing a decision reads approvals.
+STORES: tuple[Store, ...] = (REGISTRY, DECISIONS, APPROVALS, LEDGER, REVIEWS, VIOLATIONS, SEALS)
 
 
 def back_up(settings: Settings, target: Path) -> Backup:
@@ -30,14 +33,15 @@ def back_up(settings: Settings, target: Path) -> Backup:
             " `pg_dump --format=custom --file=FILE DATABASE` (docs/ledger.md, Backup)"
         )
     home = absolute(settings.home)
-    small = {path.name: path for path in (trust_place(settings), latch(settings).path, home / "alerts.json")}
+    small = (trust_place(settings), latch(settings).path, home / "alerts.json", key_place(settings))
+    has_models = has_store(place_of(settings, REGISTRY.file_name), REGISTRY)
     with ExitStack() as opened:
         databases: dict[str, Database] = {}
         for store in STORES:
             place = place_of(settings, store.file_name)
-            if store is LEDGER or has_store(place, store):
+            if (store is LEDGER and not has_models) or has_store(place, store):
                 database = open_database(place, store, create=False)
                 opened.callback(database.close)
                 databases[store.file_name] = database
-        others = {name: path for name, path in small.items() if path.exists()}
-        return write_backup(databases, others, absolute(target))
+        others = {path.name: path for path in small if path.exists()}
+        return write_backup(databases, others, absolute(target), folders={"models": home / "models"})

@@ -17,6 +17,8 @@ from gaelp.config import load_settings
 from gaelp.errors import BadInput, GaelpError
 from gaelp.home_backup import back_up
 from gaelp.money import Money
+from gaelp.registry.records import open_records
+from gaelp.registry.registry_key import make_key
 
 CAPS = tuple(Cap(kind, "all" if kind is CapKind.TOTAL else "acc") for kind in (CapKind.ACCOUNT, CapKind.TOTAL))
 
@@ -118,3 +120,23 @@ def test_everything_in_a_home_is_private_whichever_command_comes_first(tmp_path,
     paths = [home, *home.rglob("*")]
     assert len(paths) > 1
     assert {path: stat.S_IMODE(path.stat().st_mode) & 0o077 for path in paths} == dict.fromkeys(paths, 0)
+
+
+def test_the_models_and_the_key_that_signs_them_are_in_the_backup(home, tmp_path, settings_of):
+    for path in ("models/shop/1/manifest.json", "models/shop/1/files/policy.bin", "models/shop/.draft-x/policy.bin"):
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_bytes(path.encode())
+    make_key(home / "registry.key")
+    open_records(home / "registry.db", create=True).close()
+    written = set(back_up(settings_of(home), tmp_path / "b.tar").files)
+    models = {name for name in written if name.startswith("models/")}
+    assert models == {"models/shop/1/manifest.json", "models/shop/1/files/policy.bin"}  # a draft is no version
+    assert {"registry.db", "registry.db.head", "registry.key"} <= written
+    with tarfile.open(tmp_path / "b.tar") as archive:
+        archive.extractall(tmp_path / "restored", filter="data")
+    assert (tmp_path / "restored/models/shop/1/files/policy.bin").read_bytes() == b"models/shop/1/files/policy.bin"
+
+
+def test_a_home_with_models_and_without_a_ledger_can_be_backed_up(tmp_path, settings_of):
+    open_records(tmp_path / "home" / "registry.db", create=True).close()
+    assert set(back_up(settings_of(tmp_path / "home"), tmp_path / "b.tar").files) == {"registry.db", "registry.db.head"}

@@ -37,14 +37,24 @@ class Backup(Frozen):
     commits: dict[str, int]
 
 
-def write_backup(databases: Mapping[str, Database], others: Mapping[str, Path], target: Path) -> Backup:
-    """Write copies of open SQLite databases, and other small files, to a new tar archive; names are as in the home."""
+def write_backup(
+    databases: Mapping[str, Database],
+    others: Mapping[str, Path],
+    target: Path,
+    *,
+    folders: Mapping[str, Path] | None = None,
+) -> Backup:
+    """Write copies of open SQLite databases, and other small files, to a new tar archive; names are as in the home.
+
+    The files below `folders` are listed after that moment: what a record names is written before the record. Hidden
+    ones are left out.
+    """
     if target.exists():
         raise BadInput(f"{target} is there already, and a backup replaces nothing: name a new file")
     try:
         with tempfile.TemporaryDirectory(prefix=".gaelp-backup-", dir=target.parent) as folder:
             partial = Path(folder) / "archive.tar"
-            backup = _write_archive(databases, others, Path(folder), partial)
+            backup = _write_archive(databases, others, folders or {}, Path(folder), partial)
             _read_back(partial, backup)
             _publish(partial, target)
     except OSError as problem:
@@ -53,7 +63,11 @@ def write_backup(databases: Mapping[str, Database], others: Mapping[str, Path], 
 
 
 def _write_archive(
-    databases: Mapping[str, Database], others: Mapping[str, Path], folder: Path, partial: Path
+    databases: Mapping[str, Database],
+    others: Mapping[str, Path],
+    folders: Mapping[str, Path],
+    folder: Path,
+    partial: Path,
 ) -> Backup:
     contents: dict[str, bytes] = {}
     commits: dict[str, int] = {}
@@ -64,7 +78,7 @@ def _write_archive(
             contents[name] = copy.read_bytes()
             contents[f"{name}.head"] = CommitHead.text(commits[name])
             copy.unlink()
-        contents |= {name: path.read_bytes() for name, path in others.items()}
+        contents |= {name: path.read_bytes() for name, path in (*others.items(), *_files_below(folders))}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     backup = Backup(at=datetime.now(UTC), files=hashes, commits=commits)
     contents[MANIFEST] = json.dumps(backup.model_dump(mode="json"), indent=2).encode()
@@ -77,6 +91,14 @@ def _write_archive(
         file.flush()
         os.fsync(file.fileno())
     return backup
+
+
+def _files_below(folders: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
+    for name, folder in folders.items():
+        for path in sorted(folder.rglob("*")):
+            parts = path.relative_to(folder).parts
+            if path.is_file() and not any(part.startswith(".") for part in parts):
+                yield "/".join((name, *parts)), path
 
 
 @contextmanager

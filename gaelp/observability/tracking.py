@@ -5,21 +5,25 @@ Tracking is a window onto a run, not its record: the figures are in the run's ow
 starts, not before: the import takes about 2 s, its first database another 2 s, a step of 15 metrics 10 ms.
 """
 
-import fcntl
 import json
-import logging
 import math
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from gaelp.clock import Clock
-from gaelp.errors import BadInput, ComponentMissing, ConfigError
+from gaelp.errors import BadInput
 from gaelp.observability.logs import get_logger
+from gaelp.observability.mlflow_client import (
+    MLFLOW_ENVIRONMENT,
+    connect_client,
+    database_file,
+    import_mlflow,
+    local_uri,
+    locked,
+)
 from gaelp.observability.redact import Plain, mask
 from gaelp.types import RunId
 
@@ -31,24 +35,13 @@ __all__ = ["MLFLOW_ENVIRONMENT", "MlflowTracker", "NoTracker", "RunOutcome", "Tr
 
 RunOutcome = Literal["finished", "failed", "stopped"]
 
-MLFLOW_ENVIRONMENT: Mapping[str, str] = {
-    # Read while MLflow is imported: without it, the import writes an installation id to the user's folder.
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    # For the libraries below; MLflow itself hears only "true" here.
-    "DO_NOT_TRACK": "1",
-    # Its lines then take the way of all others: one format, no secrets.
-    "MLFLOW_CONFIGURE_LOGGING": "false",
-}
-
 _STATUSES: Mapping[RunOutcome, str] = {"finished": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
-_SQLITE = "sqlite:///"
 _RUN_ID = re.compile(r"[\w.:-]{1,200}")
 _NOT_IN_NAMES = re.compile(r"[^\w.\- :/]")
 _PARAM_LENGTH_MAX = 6000  # this limit and the next two are MLflow's
 _METRICS_PER_BATCH = 800
 _OTHERS_PER_BATCH = 100
 _SKIPPED_MAX = 63
-_LOCK_WAIT_S = 30.0
 _PROBLEM_LENGTH_MAX = 500
 
 
@@ -130,7 +123,7 @@ class MlflowTracker:
     def __init__(
         self, uri: str, experiment: str, run_id: RunId, *, clock: Clock, environ: MutableMapping[str, str]
     ) -> None:
-        self._database = _database(uri)
+        self._database = database_file(uri)
         self._experiment = experiment
         self._run_id = _require_run_id(run_id)
         self._clock = clock
@@ -148,7 +141,7 @@ class MlflowTracker:
 
     def start(self) -> None:
         """Import MLflow and open the run; a run that cannot be opened now is tried again by the calls that follow."""
-        _import_mlflow(self._environ)
+        import_mlflow(self._environ)
         self._started = True
         self._attempt("the start of the run", lambda _: None, patient=True)
 
@@ -205,11 +198,8 @@ class MlflowTracker:
             )
 
     def _open(self) -> _OpenRun:
-        from mlflow.tracking import MlflowClient  # noqa: PLC0415 - slow, see above
-
-        # Two runs that start together on a fresh home would both create the tables, and one would fail.
-        with _alone(self._database.with_suffix(".lock")):
-            client = MlflowClient(tracking_uri=f"{_SQLITE}{self._database}")
+        with locked(self._database):
+            client = connect_client(self._database)
             experiment_id = self._experiment_id(client)
             runs = client.search_runs([experiment_id], f"tags.`gaelp.run_id` = '{self._run_id}'", max_results=1)
             if runs:
@@ -232,11 +222,6 @@ class MlflowTracker:
         _write(run, tags=_tags(tags))
         end_ms = int(self._clock.now().timestamp() * 1000)
         run.client.set_terminated(run.mlflow_id, status=_STATUSES[outcome], end_time=end_ms)
-
-
-def local_uri(home: Path) -> str:
-    """The tracking address of a home folder: one SQLite file in it."""
-    return f"{_SQLITE}{home.expanduser().absolute() / 'mlflow.db'}"
 
 
 def flat_params(config: object) -> dict[str, str]:
@@ -344,50 +329,7 @@ def _reopened(client: "MlflowClient", run: "Run") -> _OpenRun:
     return _OpenRun(client, mlflow_id, dict(run.data.params), recorded, non_finite)
 
 
-def _import_mlflow(environ: MutableMapping[str, str]) -> None:
-    environ.update(MLFLOW_ENVIRONMENT)
-    try:
-        from mlflow.telemetry import get_telemetry_client, set_telemetry_client  # noqa: PLC0415
-    except ImportError as problem:
-        raise ComponentMissing(
-            f"MLflow cannot be imported: {problem}. Install `mlflow`, or switch tracking off."
-        ) from problem
-    # Again, in case something else imported MLflow before the environment was set.
-    set_telemetry_client()  # type: ignore[no-untyped-call] # MLflow types it not
-    if get_telemetry_client() is not None:
-        raise BadInput("MLflow's telemetry is still on: `environ` is not the environment of this process; give that")
-    # What fails in its database reaches us as an exception and is reported once; it would log each with a traceback.
-    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
-
-
-def _database(uri: str) -> Path:
-    path = uri.removeprefix(_SQLITE)
-    if path == uri or not path or "?" in path:
-        raise ConfigError(f"tracking address {uri!r}: allowed is {_SQLITE}<path of a file> without `?`, see local_uri")
-    return Path(path).absolute()
-
-
 def _require_run_id(run_id: RunId) -> RunId:
     if not _RUN_ID.fullmatch(run_id):
         raise BadInput(f"run id {run_id!r}: allowed are 1 to 200 letters, digits, `_`, `.`, `:` and `-`")
     return run_id
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Hold a lock between processes; it is free again when the process ends, however it ends."""
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as held:
-        _take(held.fileno(), lock)
-        yield
-
-
-def _take(descriptor: int, lock: Path) -> None:
-    deadline_s = time.monotonic() + _LOCK_WAIT_S
-    while True:
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline_s:
-                raise TimeoutError(f"{lock} is held by another process for {_LOCK_WAIT_S:g} s") from None
-            time.sleep(0.05)
