@@ -11,11 +11,13 @@ from pydantic import ConfigDict, Field, PositiveInt, SecretStr, field_validator,
 from gaelp.config.alert_settings import AlertSettings
 from gaelp.config.base import Frozen
 from gaelp.config.google_ads_settings import GoogleAdsSettings
+from gaelp.config.history_settings import HistorySettings
 from gaelp.config.loopback import is_loopback
 from gaelp.config.meta_ads_settings import MetaAdsSettings
 from gaelp.config.names import Name, Slug, Text
 from gaelp.config.objective import VALUE, Objective
 from gaelp.config.rating_service import RatingService
+from gaelp.types import Phase
 
 __all__ = [
     "ApiSettings",
@@ -39,10 +41,11 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 
 
 class RunSettings(Frozen):
-    """What a run is called and the seed that all its randomness comes from."""
+    """What a run is called, the seed that all its randomness comes from, and how far the pipeline goes."""
 
     name: Name  # of the run's folder, experiment and label
     seed: Seed
+    until: Phase | None = Field(default=None, description="the last phase of the pipeline; none: all there are")
 
 
 class LoggingSettings(Frozen):
@@ -209,6 +212,7 @@ class Settings(Frozen):
     evaluation: EvaluationSettings
     training: TrainingSettings
     storage: StorageSettings = StorageSettings()  # runs that began before there was a store recorded none
+    history: HistorySettings = HistorySettings()  # likewise
     gate: GateSettings
     approvals: ApprovalSettings
     budget: BudgetSettings

@@ -45,7 +45,7 @@ def test_a_wrong_value_is_told_with_the_layer_it_came_from(here):
     assert sorted(lines) == [
         "  --set: logging.level: saw 'loud'; allowed: 'debug', 'info', 'warning' or 'error'.",
         "  GAELP__LOGGING__FORM: logging.form: unknown key; allowed here: level, format. Did you mean logging.format?",
-        "  my.yaml:2: run.sede: unknown key; allowed here: name, seed. Did you mean run.seed?",
+        "  my.yaml:2: run.sede: unknown key; allowed here: name, seed, until. Did you mean run.seed?",
         "  my.yaml:4: evaluation.episodes: saw -3; allowed: from 2 to 1000000.",
     ]
 

@@ -87,7 +87,7 @@ def test_settings_cannot_be_changed(here):
 def test_every_leaf_is_known_to_the_schema(here):
     loaded = load_settings(environ={})
     channels = {f"alerts.{circle}.{kind}" for circle in ("first", "second") for kind in ("webhook", "email")}
-    unset = {"personas.llm", "platform.google_ads", "platform.meta_ads", *channels}
+    unset = {"personas.llm", "history.synthesize", "platform.google_ads", "platform.meta_ads", *channels}
     leaves = {".".join(path) for path in leaf_keys(Settings)}
     assert set(loaded.values) == {*unset, *(leaf for leaf in leaves if leaf.rpartition(".")[0] not in unset)}
 

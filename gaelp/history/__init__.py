@@ -1,0 +1,1 @@
+"""Phase 2: splits of logged campaigns, fidelity of the market, and off-policy estimates."""
