@@ -1,9 +1,10 @@
 """What different bidders earn on the local ad platform, as a table and as JSON.
 
-    .venv/bin/python bench/sandbox_economics.py --campaigns 40 --days 14
+    .venv/bin/python bench/sandbox_economics.py --seed 7 --campaigns 40 --days 14
 
 Each campaign has a product of its own, 28 days of an incumbent's history and then one of the bidders for 14 days, with
-the same searches and rivals for each. Takes about 20 s of processor time.
+the same searches and rivals for each. A seed is a world: other products, rivals and users. Takes about 20 s of
+processor time.
 """
 
 import argparse
@@ -18,12 +19,14 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spec", default="default", help="a name in configs/sandbox or a path")
+    parser.add_argument("--seed", type=int, help="of the world; without one, that of the spec")
     parser.add_argument("--campaigns", type=int, default=40)
     parser.add_argument("--days", type=int, default=14)
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     options = parser.parse_args()
+    spec = load_sandbox_spec(options.spec)
     rows = measure_economics(
-        load_sandbox_spec(options.spec),
+        spec if options.seed is None else spec.model_copy(update={"seed": options.seed}),
         options.campaigns,
         options.days,
         lambda row: None if options.json else _show(row),
