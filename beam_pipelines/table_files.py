@@ -17,6 +17,7 @@ from gaelp.errors import BadInput, DataError
 from gaelp.jobs.screening import conform_table
 from gaelp.jobs.shards import InputFile
 from gaelp.storage.schema import TableName
+from gaelp.storage.sealed_files import refuse_sealed_files
 
 __all__ = [
     "find_files",
@@ -40,6 +41,7 @@ def find_files(table: TableName, pattern: str, columns: Sequence[str] | None) ->
     matched = FileSystems.match([pattern])[0].metadata_list
     if not matched:
         raise BadInput(f"no file matches {pattern}: `FOLDER/**.parquet` matches files in a folder and all below it")
+    refuse_sealed_files(entry.path for entry in matched)
     files = [_described(table, entry, columns) for entry in sorted(matched, key=lambda entry: entry.path)]
     return tuple(file for file in files if file.rows)
 

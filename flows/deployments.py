@@ -1,4 +1,4 @@
-"""What `gaelp up` serves: the pipeline on its weekly schedule, phase 1 alone, and the safety watch.
+"""What `gaelp up` serves: the pipeline on its weekly schedule, phases 1 and 2 alone, and the safety watch.
 
 A runner executes the runs of the deployments it created. On a server that other homes use too, their names end with the
 home's id, so that no home replaces another's deployment and takes its runs.
@@ -19,6 +19,7 @@ from prefect.types.entrypoint import EntrypointType
 
 from flows.crash_watch import watching_for_crashes
 from flows.full_pipeline import gaelp
+from flows.history import history
 from flows.long_phases import DEPLOYMENT, long_phase
 from flows.safety_watch import safety_watch
 from flows.simulation import simulation
@@ -88,7 +89,9 @@ class QueuedOnce(logging.Filter):
 def deployments(
     config: str, overrides: list[str], *, cron: str = WEEKLY, shared_as: str | None = None
 ) -> list[RunnerDeployment]:
-    """The deployments gaelp/full-pipeline, simulation/alone, safety-watch/every-ten-minutes, each one run at a time.
+    """The deployments gaelp/full-pipeline, simulation/alone, history/alone and safety-watch/every-ten-minutes.
+
+    Each has one run at a time.
 
     long-phase/alone, which carries out phases that take weeks, works on several runs at once. `shared_as` is the home's
     id on a server that other homes use too.
@@ -98,6 +101,7 @@ def deployments(
     return [
         _deployed(gaelp, f"full-pipeline{suffix}", parameters, Cron(cron, timezone="UTC", slug="weekly")),
         _deployed(simulation, f"alone{suffix}", parameters),
+        _deployed(history, f"alone{suffix}", parameters),
         _deployed(long_phase, f"{DEPLOYMENT}{suffix}", parameters, at_once=None),
         _deployed(
             safety_watch,

@@ -27,7 +27,7 @@ def gaelp(
     run = begin(config, overrides or [], approval, run_id)
     try:
         with failure_on_record(run):
-            passed = pass_gates(run, declared.PHASES)
+            passed = pass_gates(run, declared.phases_until(run.settings.run.until))
     except GateClosed as closed:
         log_end(run.flow_run_id, closed.sentence(run.run_id))
         return closed.state()

@@ -42,6 +42,7 @@ def pass_gates(run: Run, phases: Sequence[PhaseDeclaration]) -> list[PhaseResult
     passed: list[PhaseResult] = []
     for declared in phases:
         passed.append(pass_gate(run, declared, passed[-1] if passed else None))
+        declared.on_passed(run.settings, tuple(passed), SystemClock())
     return passed
 
 

@@ -35,7 +35,7 @@ from gaelp.phases.phase_result import PhaseResult, read_result
 from gaelp.types import Phase
 from tasks.phases import do_phase
 
-__all__ = ["DEPLOYMENT", "in_own_deployment", "long_phase", "phase_runs", "wake_pipelines"]
+__all__ = ["DEPLOYMENT", "in_own_deployment", "long_phase", "phase_runs", "proven_before", "wake_pipelines"]
 
 DEPLOYMENT = "alone"
 _FLOW = "long-phase"
@@ -114,13 +114,13 @@ def long_phase(
             f"phase {phase} has at most {declared.attempts_max} attempts and {declared.extensions_max} extensions;"
             f" asked for: attempt {attempt}, extension {extension}"
         )
-    assign = run.assign(declared, attempt, _proven_before(run, declared, previous))
+    assign = run.assign(declared, attempt, proven_before(run, declared, previous))
     done = do_phase(phase, run_id, attempt, extension, declared=declared, assign=assign)
     _wake_when_suspended(waker)
     return {"run_id": run_id, "result": done}
 
 
-def _proven_before(run: Run, declared: PhaseDeclaration, previous: str | None) -> PhaseResult | None:
+def proven_before(run: Run, declared: PhaseDeclaration, previous: str | None) -> PhaseResult | None:
     """What the phase before proved; its gate is checked here too, as anyone on the server can start this flow."""
     position = pipeline.PHASES.index(declared)
     if position == 0:

@@ -19,6 +19,7 @@ from gaelp.errors import ConfigError, Refused
 from gaelp.gates.decision_store import DecisionStore
 from gaelp.phases.declaration import Assignment, PhaseDeclaration
 from gaelp.phases.gate_approval import gate_approvals
+from gaelp.phases.lazy_call import lazy_call
 from gaelp.phases.old_runs import move_old_files
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import RunFolder
@@ -27,6 +28,8 @@ from gaelp.phases.runs import RunRecord, note_end, note_run, read_record
 from gaelp.types import RunId, new_run_id
 
 __all__ = ["ApprovalMode", "GateClosed", "Run", "begin", "failure_on_record", "flow_run_name", "join", "run_name"]
+
+_check_history = lazy_call("history_source", "check_history")
 
 # person: suspend until someone decides; prompt: ask in this terminal; auto: approve what passes, in the sandbox only.
 ApprovalMode = Literal["person", "prompt", "auto"]
@@ -106,6 +109,7 @@ def begin(config: str, overrides: list[str], approval: ApprovalMode, run_id: str
         approvals = gate_approvals(loaded.settings)
         if approval == "auto":
             approvals.check_automatic()
+        _check_history(loaded.settings)
     _check_asked_the_same(folder, config, overrides)
     run = _opened(folder, loaded, unreadable, config, overrides, approval)
     record = RunRecord(

@@ -13,6 +13,7 @@ from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 from gaelp.cli import output
+from gaelp.observability.mlflow_client import MLFLOW_ENVIRONMENT
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("gaelp", settings(), deadline=None)
@@ -152,6 +153,21 @@ def gate_evidence():
     return _loaded("gate_evidence.py")
 
 
+@pytest.fixture(scope="session")
+def log_rows():
+    """tests/history/log_rows.py."""
+    return _loaded("history/log_rows.py")
+
+
+@pytest.fixture(scope="session")
+def registry_world():
+    """tests/registry_world.py; what MLflow is given through the environment is gone afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in MLFLOW_ENVIRONMENT.items():
+            patch.setenv(name, value)
+        yield _loaded("registry_world.py")
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_kind(request):
     """What holds on one database holds on the other."""
@@ -215,3 +231,9 @@ def installed_double(tmp_path_factory, monkeypatch):
     monkeypatch.chdir(here)
     yield here
     sys.modules.pop("double_connector", None)
+
+
+@pytest.fixture(scope="session")
+def history_home():
+    """tests/phases/history_home.py."""
+    return _loaded("phases/history_home.py")

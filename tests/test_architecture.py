@@ -28,12 +28,12 @@ LAYERS = (
     ("experience",),
     ("agents",),
     ("training",),
-    ("history",),
     ("gates",),
-    ("registry",),
     ("budget",),
     ("approvals",),
     ("authority",),
+    ("registry",),
+    ("history",),
     ("content",),
     ("platforms",),
     ("jobs",),
@@ -59,6 +59,11 @@ FRAMEWORKS = {"prefect", "prefect_ray", "apache_beam"}
 CONFIG_READERS = {"configparser", "dotenv", "pydantic_settings", "ruamel", "tomllib", "yaml"}
 DRIVERS = frozenset({"psycopg", "psycopg2", "sqlite3"})
 ANALYTICS_DRIVERS = ("duckdb", "google.cloud")
+KNOWN_TO_SANDBOX = {
+    f"gaelp.{name}"
+    for name in ("arrays", "clock", "config", "database", "errors", "importing", "market", "money", "observability")
+} | {"gaelp.sandbox", "gaelp.storage", "gaelp.types"}
+SHARED_WITH_MARKET = ("gaelp.market.compiled", "gaelp.market.random")  # how loops are compiled and draw numbers
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 VAGUE_NAMES = {"common", "core", "helpers", "utils"}
 
@@ -139,6 +144,16 @@ def upward_imports(root: Path) -> Iterator[str]:
             other = target.split(".")[1] if target.startswith("gaelp.") else None
             if other in LAYER_OF and other != own and LAYER_OF[other] >= max(LAYER_OF[own], 1):
                 yield f"{where}:{line}: gaelp/{own} imports {target}, which stands below it; see LAYERS for the order"
+
+
+def what_the_sandbox_knows(root: Path) -> Iterator[str]:
+    """Nothing in the sandbox knows of agents, nor of the market's rules: its own are others, on purpose."""
+    for path, where in modules(root, "gaelp/sandbox"):
+        for line, target in imports(path, where):
+            package = ".".join(target.split(".")[:2])
+            of_market = package == "gaelp.market" and not target.startswith(SHARED_WITH_MARKET)
+            if target.startswith("gaelp.") and (package not in KNOWN_TO_SANDBOX or of_market):
+                yield f"{where}:{line}: the sandbox imports {target}; it must not know of agents nor the market's rules"
 
 
 def environment_outside_config(root: Path) -> Iterator[str]:
@@ -264,6 +279,7 @@ RULES: tuple[Callable[[Path], Iterator[str]], ...] = (
     frameworks_inside_gaelp,
     arrows_between_trees,
     upward_imports,
+    what_the_sandbox_knows,
     environment_outside_config,
     drivers_outside_database,
     inner_imports,
@@ -368,6 +384,8 @@ def test_a_tree_that_keeps_the_rules_has_no_violations(tree: Path) -> None:
         ("gaelp/config/new.py", 2, "import gaelp.cli.main", "stands below it"),
         ("gaelp/types.py", 2, "from gaelp.config import base", "stands below it"),
         ("gaelp/__init__.py", 2, "from gaelp.market import step", "stands below it"),
+        ("gaelp/sandbox/new.py", 2, "from gaelp.agents import catalog", "must not know of agents"),
+        ("gaelp/sandbox/new.py", 2, "from gaelp.market.auction import clear", "must not know of agents"),
         ("gaelp/market/new.py", 2, "import tasks.train", "none of the other trees"),
         ("gaelp/market/new.py", 2, "from tests.market import cases", "none of the other trees"),
         ("tasks/new.py", 2, "from flows.simulation import simulate", "may import gaelp"),

@@ -18,7 +18,15 @@ from gaelp.market.calibration import calibrate, read_log
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "docs/sample/bids.parquet"
-WITH_COMMANDS = ("README.md", "docs/tutorial.md", "docs/agents.md", "docs/claims.md", "docs/glossary.md")
+WITH_COMMANDS = (
+    "README.md",
+    "docs/tutorial.md",
+    "docs/agents.md",
+    "docs/claims.md",
+    "docs/glossary.md",
+    "docs/sandbox.md",
+    "docs/synthesize.md",
+)
 GROUP = get_group(app)
 
 

@@ -71,8 +71,13 @@ def failed_line(problem: BaseException) -> str:
         return f"{shown(Path(problem.filename))}:{problem.lineno}"
     frames = traceback.extract_tb(problem.__traceback__)
     own = [frame for frame in frames if not frame.filename.startswith("<frozen ")]
-    own = [frame for frame in own if Path(frame.filename).resolve() not in _LOADERS]
+    own = [frame for frame in own if not _is_loader(Path(frame.filename).resolve())]
     return f"{shown(Path(own[-1].filename))}:{own[-1].lineno}" if own else ""
+
+
+def _is_loader(path: Path) -> bool:
+    """Python's own loaders, or the backport that takes over entry points once a package has imported it."""
+    return path in _LOADERS or path.parent.name == "importlib_metadata"
 
 
 def _files_of(module: str) -> tuple[Path, ...]:

@@ -17,6 +17,7 @@ from gaelp.quality.last_check import keep_check, last_checks, page_path
 from gaelp.quality.suite import load_suite, suite_names
 from gaelp.quality.window_check import QualityResult, check_window
 from gaelp.storage.schema import TableName
+from gaelp.storage.sealed_store import withheld_note
 from gaelp.storage.store import RowFilter
 from gaelp.types import Phase
 
@@ -69,6 +70,8 @@ def check_data(
             result, page = check_window(store, load_suite(table), window, now=now, reference=reference)
             keep_check(home, result, page)
             results.append(result)
+        if note := withheld_note(store):
+            say(note)
     finally:
         store.close()
     if as_json:

@@ -16,7 +16,8 @@ from gaelp.config.places import absolute, shown
 from gaelp.errors import Refused
 from gaelp.storage.episode_plot import plot_episodes
 from gaelp.storage.episode_reader import HourSums, StoredEpisode, find_episode, hour_sums, list_episodes
-from gaelp.storage.store import RowFilter
+from gaelp.storage.sealed_store import withheld_note
+from gaelp.storage.store import EpisodeStore, RowFilter
 
 __all__ = ["app", "compare_episodes", "list_stored", "replay_stored", "show_episode"]
 
@@ -49,6 +50,7 @@ def list_stored(
     settings = prepare_reading(config, overrides).settings
     with closing(open_store(settings)) as store:
         rows = list(list_episodes(store, RowFilter(sources=tuple(source or ()), policies=tuple(policy or ()))))
+        _say_withheld(store)
     listed = rows[:limit]
     if as_json:
         show_json({"episodes": [_plain(row) for row in listed], "total": len(rows)})
@@ -74,6 +76,7 @@ def show_episode(
     settings = prepare_reading(config, overrides).settings
     with closing(open_store(settings)) as store:
         stored = find_episode(store, episode)
+        _say_withheld(store)
     _plot([stored], plot)
     if as_json:
         decisions = [_plain(row) for row in stored.decisions.to_pylist()]
@@ -99,6 +102,7 @@ def compare_episodes(
     settings = prepare_reading(config, overrides).settings
     with closing(open_store(settings)) as store:
         pair = [find_episode(store, name) for name in (first, second)]
+        _say_withheld(store)
     _plot(pair, plot)
     hours = [{hour.step: hour for hour in hour_sums(stored.decisions)} for stored in pair]
     steps = sorted(hours[0].keys() | hours[1].keys())
@@ -141,6 +145,11 @@ def replay_stored(
         show_table(("hour", "segment", "figure", "stored", "replayed"), cells)
     if not report.matches:
         raise Refused(f"{report.episode} does not match: the code, the market or the policy is not what it was")
+
+
+def _say_withheld(store: EpisodeStore) -> None:
+    if note := withheld_note(store):
+        say(note)
 
 
 def _plot(episodes: Sequence[StoredEpisode], path: Path | None) -> None:

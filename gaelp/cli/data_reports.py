@@ -24,6 +24,7 @@ from gaelp.market.calibration import (
 from gaelp.market.calibration.report_frame import bid_points
 from gaelp.market.number_text import short_number
 from gaelp.storage.schema import TableName
+from gaelp.storage.sealed_store import withheld_note
 from gaelp.storage.store import RowFilter
 
 __all__ = ["CalibrationInput", "StoredReports", "calibrate_stored", "check_stored"]
@@ -52,7 +53,10 @@ class StoredReports:
         needed = TableName.HOUR_REPORTS if self.calibrated_from == "reports" else TableName.BID_SIMULATIONS
         say(f"Reading {needed} of {self.source_name} ...")
         try:
-            return read_report_tables(store, RowFilter(sources=self.sources), needed=needed)
+            tables = read_report_tables(store, RowFilter(sources=self.sources), needed=needed)
+            if note := withheld_note(store):
+                say(note)
+            return tables
         finally:
             store.close()
 

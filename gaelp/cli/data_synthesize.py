@@ -62,7 +62,7 @@ def synthesize_data(
         appended = store.append(tables)
     finally:
         store.close()
-    source = history_source(history)
+    source = history_source(history.spec, history.world)
     rows = {name.value: table.num_rows for name, table in tables.items()}
     if as_json:
         show_json(

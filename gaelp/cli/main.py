@@ -39,6 +39,11 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "Rows per second and memory of the Beam jobs `redact` and `episode_metrics`, with pandas in the same run.",
     ),
     (
+        "bench history",
+        "gaelp.cli.bench_history:history",
+        "CPU seconds and memory of all off-policy estimators and their bootstrap, with plain Python in the same run.",
+    ),
+    (
         "bench market",
         "gaelp.cli.bench_market:market",
         "Campaign-hours per CPU-second on one core, memory per campaign, and how both grow with the batch.",
@@ -51,7 +56,7 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
     (
         "bench sandbox",
         "gaelp.cli.bench_sandbox:sandbox",
-        "Auctions per CPU-second on one core with everything on, and the memory that simulated time takes.",
+        "Auctions per second, the memory that simulated time takes, a history of six weeks, and API calls.",
     ),
     (
         "bench train",
@@ -71,6 +76,7 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "gaelp.cli.doctor:doctor",
         "Say for every part whether it can be used, and if not, why and how to get it.",
     ),
+    ("history", "gaelp.cli.history:app", "Logged campaigns: what they can show."),
     (
         "init",
         "gaelp.cli.init:init",
@@ -89,6 +95,7 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "Mandates: what an agent may order and bid without a new signature each time.",
     ),
     ("market", "gaelp.cli.market:app", "Tune and compare rule-based bidders on markets."),
+    ("models", "gaelp.cli.models:app", "Models: signed versions, and which one is champion."),
     (
         "revive",
         "gaelp.cli.revive:revive",
@@ -106,6 +113,11 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "train",
         "gaelp.cli.train:train",
         "Train an agent on the market, choose its best checkpoint, and judge it on episodes it has not seen.",
+    ),
+    (
+        "validate",
+        "gaelp.cli.validate:validate",
+        "Judge a trained agent on logged campaigns: fidelity of the market, then what the agent would have been worth.",
     ),
     ("violations", "gaelp.cli.violations:app", "What went wrong with money, and how it was settled."),
 )

@@ -73,6 +73,7 @@ RANGES: dict[str, MetricRange] = {
     "success_rate": _share("share of the campaigns with at least 0.97 of the best rule's outcome"),
     "worst_group_lead": _relative("share of the best rule's reward in the worst of fifty groups; 0.01 is 1%"),
     # History
+    "harmed_groups": _count("campaigns and segments"),
     "correlation_with_actuals": MetricRange(-1, 1, unit="correlation"),
     "lift_over_incumbent": _relative("share of the incumbent's result; 0.01 is 1%"),
     "lift_over_logging": _relative("share of the logged result; 0.01 is 1%"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from gaelp.storage.schema import TableName
+from gaelp.storage.sealed_files import refuse_sealed_files
 from gaelp.storage.store import EpisodeStore, RowFilter
 
 __all__ = ["export_tables", "table_pattern"]
@@ -34,8 +35,12 @@ def export_tables(
 
 
 def table_pattern(folder: Path, table: TableName) -> str | None:
-    """The pattern of a table's Parquet files below a folder of tables or of a Parquet store; None if there are none."""
+    """The pattern of a table's Parquet files below a folder of tables or of a Parquet store; None if there are none.
+
+    Refused for a store that has a sealed window: `export_tables` writes what may be read of it.
+    """
     if (folder / _COMMITS).is_dir():
+        refuse_sealed_files([folder / _COMMITS])
         return (
             f"{folder}/{_COMMITS}/*/{table.value}/*.parquet"
             if _has_any(folder, f"{_COMMITS}/*/{table.value}/*")

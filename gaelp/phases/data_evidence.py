@@ -80,7 +80,8 @@ def check_stored_data(job: DataJob, run_job: RunJob = run_directly) -> DataEvide
     checked = [QualityResult.model_validate(each) for each in run_job("data-quality", job)["results"]]
     safety = BudgetSafetyReport.model_validate(run_job("budget-safety", job))
     metrics = EpisodeMetricsReport.model_validate(run_job("episode-metrics", job))
-    data = DataEvidence(source=source_of(job.folder), checked=tuple(checked), budget=safety, episodes=metrics)
+    source = ", ".join(job.sources) or source_of(job.folder)
+    data = DataEvidence(source=source, checked=tuple(checked), budget=safety, episodes=metrics)
     write_models({_file(job.folder): data})
     return data
 

@@ -6,10 +6,13 @@ The jobs themselves are imported when they run: whoever only lists phases starts
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gaelp.config.settings import Settings
 from gaelp.phases.run_folder import PhaseFolder
+
+if TYPE_CHECKING:
+    from gaelp.history.look_book import GateTicket
 
 __all__ = ["DataJob", "JobName", "RunJob", "run_directly"]
 
@@ -23,6 +26,8 @@ class DataJob:
     settings: Settings
     folder: PhaseFolder
     as_of: datetime
+    sources: tuple[str, ...] = ()  # whose rows are checked; empty: what the attempt itself stored
+    ticket: "GateTicket | None" = None  # of the look at a sealed window whose rows are checked too
     on_progress: Callable[[int, int], None] = lambda _done, _total: None  # parts done, all parts
 
 

@@ -1,7 +1,7 @@
 """The jobs on the rows that a phase stored, which run before its gate: data quality, budget safety, episode metrics."""
 
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,41 +10,51 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from gaelp.budget.platform_budget import load_platform_terms
 from gaelp.config.write import write_texts
+from gaelp.history.sealed_window import opened_store
+from gaelp.jobs.logged_spend import ACCOUNT_COLUMNS, BUDGET_COLUMNS, logged_limits
 from gaelp.jobs.run_jobs import BudgetSafetyReport, run_budget_safety, run_episode_metrics
 from gaelp.jobs.simulated_spend import DECISION_COLUMNS, episode_limits, simulated_spend
 from gaelp.jobs.stored_input import export_tables
 from gaelp.phases.data_job import DataJob, JobName
+from gaelp.phases.history_source import history_of
 from gaelp.phases.simulation_episodes import source_of
 from gaelp.quality.suite import load_suite
 from gaelp.quality.window_check import check_window
 from gaelp.storage.backends import build_store
-from gaelp.storage.schema import TableName
-from gaelp.storage.store import RowFilter
+from gaelp.storage.schema import TABLES, TableName
+from gaelp.storage.store import EpisodeStore, RowFilter
+from gaelp.types import Phase
 
 __all__ = ["JOBS"]
 
 _ALL_IS_FINAL = timedelta(days=30)
 _CHECKED = (TableName.EPISODES, TableName.DECISIONS)
+_CHECKED_HISTORY = (*_CHECKED, TableName.HOUR_REPORTS, TableName.CONVERSIONS, TableName.SPEND_EVENTS)
+_LOG_PLATFORM = "google-ads"  # whose terms logged budgets are held against: the most generous of those known
 
 
 def _check_quality(job: DataJob) -> dict[str, Any]:
     """Check each table against its suite; the pages are kept with the attempt."""
     results = []
-    with closing(build_store(job.settings)) as store:
-        for number, table in enumerate(_CHECKED):
-            job.on_progress(number, len(_CHECKED))
+    checked = _CHECKED_HISTORY if job.folder.phase is Phase.HISTORY else _CHECKED
+    with _store(job) as store:
+        for number, table in enumerate(checked):
+            job.on_progress(number, len(checked))
             result, page = check_window(store, load_suite(table), _rows(job), now=job.as_of)
             results.append(result.model_dump(mode="json"))
             if page:
                 write_texts({_place(job, "data-quality") / f"{table}.html": page})
-    job.on_progress(len(_CHECKED), len(_CHECKED))
+    job.on_progress(len(checked), len(checked))
     return {"results": results}
 
 
 def _check_budget(job: DataJob) -> dict[str, Any]:
     """Run the Beam job `budget_safety` on what the episodes spent."""
-    with closing(build_store(job.settings)) as store:
+    if job.folder.phase is Phase.HISTORY:
+        return _check_logged_budget(job)
+    with _store(job) as store:
         spend = simulated_spend(store.scan(TableName.DECISIONS, _rows(job), DECISION_COLUMNS))
         budgets = list(store.scan(TableName.EPISODES, _rows(job), ("episode", "budget_micros")))
     last_hour = pc.max(spend[TableName.HOUR_REPORTS]["at"]).as_py()
@@ -64,10 +74,30 @@ def _check_budget(job: DataJob) -> dict[str, Any]:
     return report.model_dump(mode="json")
 
 
+def _check_logged_budget(job: DataJob) -> dict[str, Any]:
+    """The same on what logged campaigns spent, against their own budgets."""
+    source = _place(job, "budget-safety/input")
+    with _store(job) as store:
+        export_tables(store, source, [TableName.SPEND_EVENTS, TableName.HOUR_REPORTS], _rows(job))
+        reports = _joined(store, TableName.HOUR_REPORTS, _rows(job), ACCOUNT_COLUMNS)
+        decisions = _joined(store, TableName.DECISIONS, _rows(job), BUDGET_COLUMNS)
+    limits = logged_limits(reports, decisions, load_platform_terms().of(_LOG_PLATFORM), history_of(job.settings).zone)
+    if limits is None:
+        return BudgetSafetyReport(breaches=0, was_run=False).model_dump(mode="json")
+    known = pc.max(reports["reported_at"]).as_py()  # what was not reported by then is no difference yet
+    report = run_budget_safety(source, limits, _place(job, "budget-safety"), as_of=known, on_progress=job.on_progress)
+    return report.model_dump(mode="json")
+
+
+def _joined(store: EpisodeStore, table: TableName, rows: RowFilter, columns: tuple[str, ...]) -> pa.Table:
+    schema = pa.schema([TABLES[table].columns.field(name) for name in columns])
+    return pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in store.scan(table, rows, columns))])
+
+
 def _compute_metrics(job: DataJob) -> dict[str, Any]:
     """Run the Beam job `episode_metrics` on the decisions."""
     source = _place(job, "episode-metrics/input")
-    with closing(build_store(job.settings)) as store:
+    with _store(job) as store:
         export_tables(store, source, [TableName.DECISIONS], _rows(job))
     return run_episode_metrics(source, _place(job, "episode-metrics"), on_progress=job.on_progress).model_dump(
         mode="json"
@@ -75,8 +105,19 @@ def _compute_metrics(job: DataJob) -> dict[str, Any]:
 
 
 def _rows(job: DataJob) -> RowFilter:
-    """The rows that the attempt stored."""
-    return RowFilter(sources=(source_of(job.folder),), phases=(job.folder.phase,))
+    """The rows that the attempt stored, or those of the sources it names."""
+    return RowFilter(sources=job.sources or (source_of(job.folder),), phases=(job.folder.phase,))
+
+
+@contextmanager
+def _store(job: DataJob) -> Iterator[EpisodeStore]:
+    """The store; once a look was taken, rows of the sealed window are checked like all others."""
+    if job.ticket is not None:
+        with opened_store(job.settings, job.ticket) as opened:
+            yield opened
+        return
+    with closing(build_store(job.settings)) as store:
+        yield store
 
 
 def _place(job: DataJob, name: str) -> Path:

@@ -1,7 +1,7 @@
 """The declaration of a phase: its gate, its work, and what a second attempt or an inconclusive verdict means."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -61,6 +61,10 @@ def _no_context(_result: PhaseResult, _home: Path) -> VerdictContext:
     return VerdictContext()
 
 
+def _nothing_follows(_settings: Settings, _passed: Sequence[PhaseResult], _clock: Clock) -> None:
+    """Nothing but the next phase follows from passing the gate."""
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseDeclaration:
     """One phase. `work` may be called again after an interruption and resumes from its folder."""
@@ -75,6 +79,8 @@ class PhaseDeclaration:
     gate: str | Path | None = None  # none: the file of configs/gates named after the phase
     hash_model: Callable[[Path], str] = file_hash
     context: Callable[[PhaseResult, Path], VerdictContext] = _no_context  # from a result and the home, for display
+    # Called once the gate was passed and approved, with the results of all phases so far; again after an interruption.
+    on_passed: Callable[[Settings, Sequence[PhaseResult], Clock], None] = _nothing_follows
 
     def __post_init__(self) -> None:
         """Raise BadInput for a declaration that contradicts itself."""

@@ -2,13 +2,15 @@
 
 from gaelp.errors import BadInput
 from gaelp.phases.declaration import PhaseDeclaration
+from gaelp.phases.history_declaration import HISTORY
 from gaelp.phases.simulation_declaration import SIMULATION
 from gaelp.types import Phase
 
-__all__ = ["PHASES", "declaration_of"]
+__all__ = ["PHASES", "declaration_of", "phases_until"]
 
 PHASES: tuple[PhaseDeclaration, ...] = (
     SIMULATION,
+    HISTORY,
 )  # fmt: skip
 
 
@@ -18,3 +20,8 @@ def declaration_of(phase: Phase) -> PhaseDeclaration:
         if declared.phase == phase:
             return declared
     raise BadInput(f"phase {phase} is not declared; there are {', '.join(declared.phase for declared in PHASES)}")
+
+
+def phases_until(last: Phase | None) -> tuple[PhaseDeclaration, ...]:
+    """Return the phases up to this one, or all of them."""
+    return PHASES if last is None else PHASES[: PHASES.index(declaration_of(last)) + 1]

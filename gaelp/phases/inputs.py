@@ -20,6 +20,7 @@ from gaelp.market.persona_spec import load_creatives, load_personas
 from gaelp.market.spec import MarketSpec
 from gaelp.phases.declared import PHASES
 from gaelp.platforms.catalog import find_platform
+from gaelp.sandbox.spec import load_sandbox_spec
 from gaelp.training.curriculum_spec import load_curriculum
 from gaelp.training.recipe import load_recipe
 from gaelp.types import Phase
@@ -30,6 +31,9 @@ __all__ = ["REFERENCES", "check_inputs"]
 REFERENCES: Mapping[str, Callable[[Settings], object]] = {
     "market.name": lambda settings: load_model(MarketSpec, settings.market.name, "markets"),
     "personas.set": lambda settings: load_personas(settings.personas.set, load_creatives()),
+    "history.synthesize.world": lambda settings: (
+        (made := settings.history.synthesize) and load_sandbox_spec(made.world)
+    ),
     "training.agent": lambda settings: load_recipe(settings.training.agent),
     "training.curriculum": lambda settings: (name := settings.training.curriculum) and load_curriculum(name),
     "approvals.policy": lambda settings: load_policy(settings.approvals.policy),

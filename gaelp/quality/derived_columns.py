@@ -26,6 +26,11 @@ def _price_over_bid(frame: pd.DataFrame) -> pd.Series:
     return over.where(frame["won"].astype(bool))
 
 
+def _reward_for_value(frame: pd.DataFrame) -> pd.Series:
+    """The reward where the objective is value or not recorded; null for other objectives."""
+    return frame["reward"].where(frame["objective"].isna() | (frame["objective"] == "value"))
+
+
 def _seconds(later: str, earlier: str) -> _Derive:
     def derive(frame: pd.DataFrame) -> pd.Series:
         return (frame[later] - frame[earlier]).dt.total_seconds()
@@ -41,7 +46,10 @@ def _seconds_since_last_step(frame: pd.DataFrame) -> pd.Series:
 
 DERIVED: Mapping[TableName, Mapping[str, _Derive]] = MappingProxyType(
     {
-        TableName.EPISODES: {"seconds_from_start_to_end": _seconds("ended_at", "started_at")},
+        TableName.EPISODES: {
+            "seconds_from_start_to_end": _seconds("ended_at", "started_at"),
+            "reward_for_value": _reward_for_value,
+        },
         TableName.DECISIONS: {
             "spend_over_bid_micros": _over_bid("impressions"),  # a bid is for an impression
             "seconds_since_last_step": _seconds_since_last_step,

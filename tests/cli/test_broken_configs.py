@@ -17,7 +17,10 @@ BROKEN = {
     "two-documents": ("run: {seed: 1}\n---\nrun: {seed: 2}\n", "my.yaml:2: a second document"),
     "too-deep": ("run: " + "[" * 500, "nested deeper"),
     "unknown-section": ("runn:\n  seed: 1\n", "my.yaml:1: runn: unknown key"),
-    "unknown-key": ("run:\n  sede: 1\n", "run.sede: unknown key; allowed here: name, seed. Did you mean run.seed?"),
+    "unknown-key": (
+        "run:\n  sede: 1\n",
+        "run.sede: unknown key; allowed here: name, seed, until. Did you mean run.seed?",
+    ),
     "key-in-the-wrong-section": ("seed: 1\n", "my.yaml:1: seed: unknown key"),
     "unknown-key-far-down": ("personas:\n  llm:\n    modle: x\n", "my.yaml:3: personas.llm.modle: unknown key"),
     "text-for-a-number": (

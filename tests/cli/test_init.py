@@ -71,11 +71,14 @@ def test_every_key_has_its_default_and_a_sentence(gaelp, here):
     text = (here / "shop/gaelp.yaml").read_text()
     base = dict(flat(yaml.safe_load((repository_root() / "configs/base.yaml").read_text())))
     written = dict(flat(yaml.safe_load(text)))
-    assert {key: value for key, value in written.items() if base[key] != value} == {"run.name": "shop"}
+    assert {key: value for key, value in written.items() if base[key] != value} == {
+        "run.name": "shop",
+        "run.until": "simulation",
+    }
     values = [line for line in text.splitlines() if re.match(r" *\w+: \S", line)]
     assert [line for line in values if not re.search(r" # \w.{10,}", line)] == []
     assert {key.split(".")[0] for key in base} - {key.split(".")[0] for key in written} == {
-        *("budget", "platform", "alerts", "api")  # phases 3 and 4
+        *("history", "budget", "platform", "alerts", "api")  # phases 2 to 4
     }
 
 

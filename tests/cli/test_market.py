@@ -42,7 +42,7 @@ def test_a_comparison_has_every_bidder_and_only_json_on_stdout(gaelp):
 
 
 def test_a_comparison_ends_with_what_it_means(gaelp):
-    result = gaelp("market", "compare", "--config", "quick-test", "--episodes", 2)
+    result = gaelp("market", "compare", "--market", "cal", "--episodes", 2)
     assert result.exit_code == 0
     assert "Market cal (calibrated), 2 held-out episodes" in result.stdout
     assert re.search(r"mpc \(informed\)\s+0\.\d{3} ± ", result.stdout)

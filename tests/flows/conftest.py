@@ -34,6 +34,7 @@ RECIPE = {
     "loop": {"rounds": 2, "validate_every": 2, "save_every": 1},
 }
 CONFIG = {
+    "run": {"until": "simulation"},  # later phases have tests of their own
     "evaluation": {"episodes": 100},
     "training": {"agent": "recipe.yaml", "tracking": False},
     "gate": {"files": {"simulation": "gate.yaml"}},

@@ -36,6 +36,7 @@ AGREED = {
         "correlation_with_actuals_lower_95": ("at_least", 0.8),
         "lift_over_logging_lower_95": ("above", 0),
         "lift_over_incumbent_lower_95": ("at_least", -0.05),
+        "harmed_groups": ("at_most", 0),
         **ON_STORED_DATA,
     },
     "pilot": {

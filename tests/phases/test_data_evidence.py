@@ -89,7 +89,7 @@ def test_a_planted_bad_batch_is_refused_and_its_rows_are_named_on_the_page_of_th
     verdict, folder = judged(batch(reward=7.0, spend_micros=BUDGET_MICROS + 1))
     assert (verdict.outcome, failed(verdict)) == ("fail", ["failed_expectations", "budget_breaches"])
     page = as_markdown(verdict, VerdictContext(stored_data=tuple(data_facts(folder).items()))).replace("\\", "")
-    assert "row bad: reward=7.0" in page
+    assert "row bad: reward_for_value=7.0" in page
     assert "campaign=r/bad, day=2026-03-01, rule=episode-limit, value=1000001.0, limit=1000000.0" in page
 
 

@@ -26,6 +26,7 @@ def check(*overrides):
 REFER_TO_NOTHING = {
     *("home", "run.name", "platform.account", "api.host"),
     *("storage.project", "storage.dataset"),
+    *("history.name", "history.zone", "history.splits.held_out_key"),
     *(f"platform.google_ads.{name}" for name in ("customer_id", "login_customer_id", "endpoint")),
     *(f"platform.meta_ads.{name}" for name in ("account_id", "page_id", "business_id", "endpoint")),
     # A certificate appears when its sandbox is started for the first time.

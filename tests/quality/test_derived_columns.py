@@ -26,3 +26,10 @@ def test_the_price_of_a_lost_auction_may_be_above_the_bid():
     assert derived["price_over_bid_micros"].tolist()[0] == 2.0
     assert derived["price_over_bid_micros"].isna().tolist() == [False, True]
     assert derived["seconds_to_conversion"].tolist() == [0.0, 0.0]
+
+
+def test_a_reward_above_the_optimum_is_wrong_for_value_and_possible_for_profit():
+    frame = pd.DataFrame({"reward": [1.2, 1.2, 1.2], "objective": ["value", "profit", None]})
+    times = pd.to_datetime(["2026-01-01"] * 3, utc=True)
+    derived = with_derived(TableName.EPISODES, frame.assign(started_at=times, ended_at=times))
+    assert derived["reward_for_value"].isna().tolist() == [False, True, False]
