@@ -38,6 +38,7 @@ LAYERS = (
     ("platforms",),
     ("jobs",),
     ("sandbox",),
+    ("pilot",),
     ("release",),
     ("feedback",),
     ("phases",),

@@ -16,6 +16,7 @@ from gaelp.config.loopback import is_loopback
 from gaelp.config.meta_ads_settings import MetaAdsSettings
 from gaelp.config.names import Name, Slug, Text
 from gaelp.config.objective import VALUE, Objective
+from gaelp.config.pilot_settings import PilotSettings
 from gaelp.config.rating_service import RatingService
 from gaelp.types import Phase
 
@@ -213,6 +214,7 @@ class Settings(Frozen):
     training: TrainingSettings
     storage: StorageSettings = StorageSettings()  # runs that began before there was a store recorded none
     history: HistorySettings = HistorySettings()  # likewise
+    pilot: PilotSettings = PilotSettings()  # likewise
     gate: GateSettings
     approvals: ApprovalSettings
     budget: BudgetSettings
