@@ -20,7 +20,7 @@ from gaelp.market.from_reports.driving import Driving, DrivingSpec
 from gaelp.market.from_reports.report_model import ObserverSpec, report_model
 from gaelp.market.market import Market
 from gaelp.market.policy_state import part_of, prefixed
-from gaelp.market.view import Action, Observation
+from gaelp.market.view import Action, Brief, Observation
 from gaelp.pilot.told_hours import HourFigures, ToldHours
 from gaelp.types import PolicyState, SegmentBelief
 
@@ -102,6 +102,11 @@ class Controller:
     def reported_hours(self) -> int:
         """How many hours, from the first on, were reported."""
         return self._told.until
+
+    @property
+    def brief(self) -> Brief:
+        """Of the flights that the campaigns are in."""
+        return self._driving.brief
 
     def decide(self) -> Decision:
         """Bids for the coming hour of the campaigns that run in it."""
