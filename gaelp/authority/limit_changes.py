@@ -31,12 +31,23 @@ from gaelp.authority.audit_records import (
 )
 from gaelp.authority.limit_audit import LIMIT_SET
 from gaelp.authority.signatures import Signer, describe_rejections, next_open_attempt, require_signed
-from gaelp.budget.ledger import Ledger, LimitSet, SignedChange, books_id, check_unsigned, signed_changes
+from gaelp.budget.ledger import (
+    Cap,
+    ExpectedLimit,
+    Ledger,
+    LimitSet,
+    SignedChange,
+    books_id,
+    check_limit,
+    check_unsigned,
+    set_limit,
+    signed_changes,
+)
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 from gaelp.money import Money
 
-__all__ = ["LimitChange", "change_with_authority", "lower"]
+__all__ = ["LimitChange", "change_limit", "change_with_authority", "lower"]
 
 Made = TypeVar("Made")
 _DIGITS = 12
@@ -66,6 +77,44 @@ class LimitChange:
         if self.kind != LIMIT_SET:
             return RequestFacts(change="reopen", cap=self.cap)
         return RequestFacts(change="limit", cap=self.cap, before_micros=self.before.micros if self.before else None)
+
+
+def change_limit(
+    settings: Settings,
+    world: Callable[[], LiveOrSandbox],
+    ledger: Ledger,
+    cap: Cap,
+    limit: Money,
+    signer: Callable[[], Signer],
+    *,
+    account_id: str,
+    options: str = "",
+) -> LimitSet:
+    """Set a limit; `account_id` is empty for a total. World and signer are asked for only if it rises."""
+    before = check_limit(ledger, cap, limit, account_id=account_id)
+    expected = ExpectedLimit(before)
+    change = LimitChange(
+        kind=LIMIT_SET,
+        subject=f"limit {cap.kind} {cap.subject}: {before or 'none'} -> {limit}",
+        account=account_id or "all",
+        most=limit,
+        cap=f"{cap.kind}:{cap.subject}",
+        before=before,
+        still_wanted=lambda: check_limit(ledger, cap, limit, account_id=account_id, expected=expected),
+        options=options,
+    )
+    if before is not None and limit <= before:
+        return lower(
+            settings, ledger, change, lambda: set_limit(ledger, cap, limit, account_id=account_id, expected=expected)
+        )
+    return change_with_authority(
+        settings,
+        world(),
+        ledger,
+        change,
+        signer,
+        lambda signed: set_limit(ledger, cap, limit, account_id=account_id, expected=expected, signed=signed),
+    )
 
 
 def lower(settings: Settings, ledger: Ledger, change: LimitChange, make: Callable[[], LimitSet]) -> LimitSet:

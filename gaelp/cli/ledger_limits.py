@@ -8,20 +8,17 @@ import typer
 from typer.core import TyperCommand
 
 from gaelp.authority.audit_records import record
-from gaelp.authority.limit_changes import LimitChange, change_with_authority, lower
+from gaelp.authority.limit_changes import LimitChange, change_limit, change_with_authority
 from gaelp.budget.ledger import (
     Bucket,
     Cap,
     CapKind,
-    ExpectedLimit,
     Ledger,
     LimitSet,
-    check_limit,
     check_reopen,
     known_account,
     overview,
     reopen_cap,
-    set_limit,
     signed_changes,
 )
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption, same_settings
@@ -97,31 +94,16 @@ def limit(
         cap = _cap(kind, subject)
         owner = _owner(cap, account, settings)
         given = _amount(ledger, amount, owner, currency)
-        before = check_limit(ledger, cap, given, account_id=owner)
-        expected = ExpectedLimit(before)
-        change = LimitChange(
-            kind="limit.set",
-            subject=f"limit {cap.kind} {cap.subject}: {before or 'none'} -> {given}",
-            account=owner or "all",
-            most=given,
-            cap=f"{cap.kind}:{cap.subject}",
-            before=before,
-            still_wanted=lambda: check_limit(ledger, cap, given, account_id=owner, expected=expected),
+        done = change_limit(
+            settings,
+            lambda: platform_world(settings),
+            ledger,
+            cap,
+            given,
+            lambda: signer_from(settings, key, reason, passphrase_file, trust_file, asks=request),
+            account_id=owner,
             options=same_settings(config, overrides),
         )
-        if before is not None and given <= before:
-            done = lower(
-                settings, ledger, change, lambda: set_limit(ledger, cap, given, account_id=owner, expected=expected)
-            )
-        else:
-            done = change_with_authority(
-                settings,
-                platform_world(settings),
-                ledger,
-                change,
-                lambda: signer_from(settings, key, reason, passphrase_file, trust_file, asks=request),
-                lambda signed: set_limit(ledger, cap, given, account_id=owner, expected=expected, signed=signed),
-            )
     _show_limit(cap, given, done, as_json=as_json)
 
 

@@ -5,9 +5,9 @@ from pydantic import Field, PositiveInt
 from gaelp.config.base import Frozen
 from gaelp.config.names import Text
 
-__all__ = ["PilotSettings"]
+__all__ = ["DAILY_LEAST_MICROS", "DAILY_MOST_MICROS", "PilotSettings"]
 
-_DAILY_LEAST_MICROS, _DAILY_MOST_MICROS = 10_000_000, 50_000_000  # a pilot is small: 10 to 50 a day for a campaign
+DAILY_LEAST_MICROS, DAILY_MOST_MICROS = 10_000_000, 50_000_000  # a pilot is small: 10 to 50 a day for a campaign
 
 
 class PilotSettings(Frozen):
@@ -22,8 +22,8 @@ class PilotSettings(Frozen):
     campaigns: PositiveInt = Field(default=20, le=500, description="how many of the logged campaigns take part")
     daily_micros: int = Field(
         default=25_000_000,
-        ge=_DAILY_LEAST_MICROS,
-        le=_DAILY_MOST_MICROS,
+        ge=DAILY_LEAST_MICROS,
+        le=DAILY_MOST_MICROS,
         description="budget of a campaign for a day; a pilot is small: 10 to 50 units of the currency",
     )
     days: PositiveInt = Field(default=14, ge=7, le=60, description="days on which the agent spends")

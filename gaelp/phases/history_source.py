@@ -2,13 +2,11 @@
 
 from contextlib import closing
 
-from gaelp.config.history_settings import SynthesizedHistorySettings
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 from gaelp.history.splits import HistoryRows, fixed_splits
 from gaelp.phases.stage_report import OnReport, StageReport
-from gaelp.sandbox.incumbent import SynthesisSpec
-from gaelp.sandbox.spec import SandboxSpec, load_sandbox_spec
+from gaelp.sandbox.history_specs import history_specs
 from gaelp.sandbox.synthesis import synthesize
 from gaelp.sandbox.synthesis_rows import history_source, history_tables
 from gaelp.storage.backends import build_store
@@ -29,7 +27,7 @@ def history_of(settings: Settings) -> HistoryRows:
             f"history.sources={list(given.sources)} and history.synthesize are both given; allowed: one. Name stored"
             " sources, or have a history made"
         )
-    spec, world = _specs(settings, given.synthesize)
+    spec, world = history_specs(given.synthesize, settings.run.seed)
     return HistoryRows(sources=(history_source(spec, world),), name=given.name, zone=given.zone or world.time_zone)
 
 
@@ -51,7 +49,7 @@ def provide_history(settings: Settings, on_report: OnReport) -> HistoryRows:
     rows = history_of(settings)
     if settings.history.synthesize is None or _is_stored(settings, rows):
         return rows
-    spec, world = _specs(settings, settings.history.synthesize)
+    spec, world = history_specs(settings.history.synthesize, settings.run.seed)
     stage = f"making {spec.weeks} weeks of history on the local ad platform"
     on_report(StageReport(stage, hint="a first run on a machine compiles the auctions: about a minute"))
     # Phase 2 reads no bid simulator points, and they take most of the time.
@@ -64,12 +62,6 @@ def provide_history(settings: Settings, on_report: OnReport) -> HistoryRows:
     with closing(build_store(settings)) as store:
         store.append(history_tables(history))
     return rows
-
-
-def _specs(settings: Settings, asked: SynthesizedHistorySettings) -> tuple[SynthesisSpec, SandboxSpec]:
-    seed = settings.run.seed if asked.seed is None else asked.seed
-    spec = SynthesisSpec(weeks=asked.weeks, campaigns=asked.campaigns, seed=seed, bid_log_sd=asked.bid_log_sd)
-    return spec, load_sandbox_spec(asked.world).model_copy(update={"seed": seed})
 
 
 def _is_stored(settings: Settings, rows: HistoryRows) -> bool:

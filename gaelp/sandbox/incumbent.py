@@ -23,6 +23,7 @@ __all__ = [
     "draw_actions",
     "history_tag",
     "incumbent_campaigns",
+    "incumbent_products",
 ]
 
 POLICY = "manual-bids"
@@ -76,6 +77,11 @@ def incumbent_campaigns(
     return tuple(_campaign(spec, number, world, price_levels) for number in range(spec.campaigns))
 
 
+def incumbent_products(spec: SynthesisSpec, world: SandboxSpec) -> dict[str, str]:
+    """What each campaign of the history sells, by the campaign's name."""
+    return {_name(spec, number, world): _product(number) for number in range(spec.campaigns)}
+
+
 def draw_actions(spec: SynthesisSpec, campaign: int, hour: int, groups: int) -> Floats:
     """Logs of the factors of one campaign's bids in one hour, shape (groups,); they depend on nothing else."""
     rng = np.random.default_rng([spec.seed, _ACTION_STREAM, campaign, hour])
@@ -91,7 +97,7 @@ def _campaign(
     spec: SynthesisSpec, number: int, world: SandboxSpec, price_levels: Callable[[str], Sequence[Micros]]
 ) -> IncumbentCampaign:
     rng = np.random.default_rng([spec.seed, _CAMPAIGN_STREAM, number])
-    product = f"shop-{number + 1:02d}.example/offers"
+    product = _product(number)
     view = np.exp(_VIEW_LOG_SD * rng.standard_normal(TOPICS))
     budget = math.exp(rng.uniform(math.log(_BUDGET_LOW), math.log(_BUDGET_HIGH)))
     levels = np.array(price_levels(product), float)
@@ -109,7 +115,15 @@ def _campaign(
         daily_micros=_whole_cents(budget),
     )
     segments = tuple(keywords_for(topic, 1)[0] for topic in range(TOPICS))
-    return IncumbentCampaign(f"shop-{number + 1:02d}-{history_tag(spec, world)}", served, segments)
+    return IncumbentCampaign(_name(spec, number, world), served, segments)
+
+
+def _name(spec: SynthesisSpec, number: int, world: SandboxSpec) -> str:
+    return f"shop-{number + 1:02d}-{history_tag(spec, world)}"
+
+
+def _product(number: int) -> str:
+    return f"shop-{number + 1:02d}.example/offers"
 
 
 def _whole_cents(micros: float) -> Micros:

@@ -12,7 +12,6 @@ from gaelp.approvals import ApprovalStore
 from gaelp.authority import limit_changes
 from gaelp.budget.latch import Latch
 from gaelp.budget.ledger import AdAccount, create_ledger, open_account
-from gaelp.cli import ledger_limits
 from gaelp.clock import SystemClock
 from gaelp.database.engine import connect_engine
 
@@ -154,7 +153,7 @@ def test_a_negative_amount_is_called_by_its_name(gaelp):
 def test_a_crash_after_the_signatures_were_used_is_repeated_without_new_ones(gaelp, sign, monkeypatch):
     assert sign("ann", *DAY, "50", *LIVE).exit_code == 4
     with monkeypatch.context() as power_cut:
-        power_cut.setattr(ledger_limits, "set_limit", lambda *_, **__: 1 / 0)
+        power_cut.setattr(limit_changes, "set_limit", lambda *_, **__: 1 / 0)
         assert sign("bob", *DAY, "50", *LIVE).exit_code == 1
     assert (day_limit(gaelp), text(gaelp), len(text(gaelp, "approval.used"))) == (None, [], 1)
     again = gaelp(*DAY, "50", *LIVE)
@@ -177,14 +176,14 @@ def test_a_crash_before_the_log_was_written_is_fixed_by_the_next_command(gaelp, 
 
 def test_a_limit_that_somebody_lowers_meanwhile_is_not_raised_back_by_one_that_seemed_equal(gaelp, monkeypatch):
     assert gaelp(*DAY, "7").exit_code == 0
-    real, before = ledger_limits.set_limit, []
+    real, before = limit_changes.set_limit, []
 
     def late(*given, **more):
         if not before:
             before.append(gaelp_in_between(gaelp, monkeypatch, real))
         return real(*given, **more)
 
-    monkeypatch.setattr(ledger_limits, "set_limit", late)
+    monkeypatch.setattr(limit_changes, "set_limit", late)
     result = gaelp(*DAY, "7")
     assert (result.exit_code, day_limit(gaelp)) == (3, 1)
     assert "the limit is $1.00 now and was $7.00" in result.stderr
@@ -192,7 +191,7 @@ def test_a_limit_that_somebody_lowers_meanwhile_is_not_raised_back_by_one_that_s
 
 
 def gaelp_in_between(gaelp, monkeypatch, real):
-    monkeypatch.setattr(ledger_limits, "set_limit", real)
+    monkeypatch.setattr(limit_changes, "set_limit", real)
     assert gaelp(*DAY, "1").exit_code == 0
 
 
@@ -422,7 +421,7 @@ def test_used_signatures_set_no_limit_of_other_books(gaelp, home, sign, which):
 def test_a_crash_after_the_signatures_were_used_is_not_fixed_in_other_books(gaelp, home, sign, monkeypatch):
     assert sign("ann", *DAY, "50", *LIVE).exit_code == 4
     with monkeypatch.context() as power_cut:
-        power_cut.setattr(ledger_limits, "set_limit", lambda *_, **__: 1 / 0)
+        power_cut.setattr(limit_changes, "set_limit", lambda *_, **__: 1 / 0)
         assert sign("bob", *DAY, "50", *LIVE).exit_code == 1
     by_hand(home, "UPDATE ledger_identity SET books = 'other'")  # as in books that were recreated
     result = gaelp(*DAY, "50", *LIVE)

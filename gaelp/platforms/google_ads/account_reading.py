@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from gaelp.errors import GaelpError
+from gaelp.errors import BadInput, GaelpError
 from gaelp.money import Micros
 from gaelp.platforms.google_ads.connection import AdsConnection
 from gaelp.platforms.google_ads.gaql import query, quoted
@@ -23,6 +23,7 @@ __all__ = [
     "read_ad_groups",
     "read_campaigns",
     "read_customer",
+    "read_named_campaigns",
 ]
 
 MARK_QUERY = query("label", "label.resource_name", where=[f"label.name = {quoted(MARK)}"])
@@ -117,6 +118,19 @@ def read_campaigns(connection: AdsConnection) -> list[CampaignRow]:
         _campaign(row)
         for row in (*ours.values(), *(each for each in treatments if each.campaign.base_campaign in ours))
     ]
+
+
+def read_named_campaigns(connection: AdsConnection, names: Iterable[str]) -> list[CampaignRow]:
+    """The campaigns of the account with these names, whoever created them; BadInput names one that there is not."""
+    wanted = set(names)
+    rows = [_campaign(row) for row in connection.search(_CAMPAIGNS) if row.campaign.name in wanted]
+    found = [row for row in rows if not row.is_removed and not row.base]
+    if missing := sorted(wanted - {row.name for row in found}):
+        raise BadInput(
+            f"the account {connection.customer_id} has no campaign {missing[0]!r}"
+            f"{f' and {len(missing) - 1} more of those asked for' if len(missing) > 1 else ''}: check the names"
+        )
+    return found
 
 
 def _is_ours(row: Any, marks: set[str]) -> bool:

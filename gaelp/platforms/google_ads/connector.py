@@ -5,7 +5,7 @@ A budget is a daily one, and the campaign ends with its last day: Google then st
 of a daily budget is reserved instead (configs/budget/platforms.yaml).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from threading import Lock
@@ -27,6 +27,7 @@ from gaelp.platforms.google_ads.account_reading import (
     read_ad_groups,
     read_campaigns,
     read_customer,
+    read_named_campaigns,
 )
 from gaelp.platforms.google_ads.call_errors import describe, is_refusal
 from gaelp.platforms.google_ads.connection import AdsConnection
@@ -35,6 +36,7 @@ from gaelp.platforms.google_ads.invoices import read_month_invoices
 from gaelp.platforms.google_ads.key_labels import change_once, find_trace
 from gaelp.platforms.google_ads.operations import MARK, Operations
 from gaelp.platforms.google_ads.report_reading import ReportedNames, read_day_costs, read_hour_rows
+from gaelp.platforms.google_ads.running_reading import read_running_campaigns
 from gaelp.platforms.google_ads.search_ads import fill_search_ad, hash_of_ad
 from gaelp.platforms.google_ads.trials import Trials
 from gaelp.platforms.platform import (
@@ -48,6 +50,7 @@ from gaelp.platforms.platform import (
     Rejected,
     Unknown,
 )
+from gaelp.platforms.running_campaigns import RunningReport
 from gaelp.platforms.server_identity import presents_sandbox_certificate
 
 __all__ = ["NAME", "GoogleAds", "connect"]
@@ -252,6 +255,12 @@ class GoogleAds:
         now, zone = self.now(), self._known_customer().zone
         names = ReportedNames(read_campaigns(self._connection))
         return HourReport(now - self._report_lag, read_hour_rows(self._connection, names, since, now, zone))
+
+    def read_running(self, campaigns: Sequence[str], since: datetime) -> RunningReport:
+        """Hours, bids and shares of campaigns that run in the account, whoever created them; nothing is changed."""
+        now, zone = self.now(), self._known_customer().zone
+        rows = read_named_campaigns(self._connection, campaigns)
+        return read_running_campaigns(self._connection, rows, since, now, zone, report_lag=self._report_lag)
 
     def read_edits(self, since: datetime) -> tuple[ForeignEdit, ...]:
         """What was changed in Google's own interfaces, or by rules and scripts in them."""

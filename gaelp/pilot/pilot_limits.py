@@ -1,0 +1,85 @@
+"""The ledger's limits that a plan needs: set where no real money can move, else asked for from people."""
+
+from collections.abc import Iterator
+
+from gaelp.approvals import load_policy
+from gaelp.approvals.action import LiveOrSandbox
+from gaelp.approvals.policy import policy_name
+from gaelp.approvals.trust import Trust
+from gaelp.authority.limit_changes import change_limit
+from gaelp.authority.signatures import Signer
+from gaelp.budget.ledger import Cap, CapKind, Ledger, known_limit, overview
+from gaelp.budget.platform_budget import Overdelivery, day_worst_micros
+from gaelp.config.settings import Settings
+from gaelp.errors import WaitingForPerson
+from gaelp.money import Money
+from gaelp.pilot.pilot_plan import PilotPlan
+
+__all__ = ["needed_limits", "provide_limits"]
+
+_TOTAL = Cap(CapKind.TOTAL, "all")
+
+
+def needed_limits(ledger: Ledger, plan: PilotPlan, terms: Overdelivery) -> dict[Cap, Money]:
+    """The least limits under which the whole plan can be carried out, the platform's overdelivery included."""
+    return dict(_needed(ledger, plan, terms))
+
+
+def provide_limits(
+    settings: Settings, world: LiveOrSandbox, ledger: Ledger, plan: PilotPlan, terms: Overdelivery, *, options: str = ""
+) -> None:
+    """Raise the limits that are too low for the plan; WaitingForPerson with the commands if that takes signatures.
+
+    `options` are what the commands need to have the same settings. Higher limits are kept: the mandate bounds the plan.
+    """
+    missing = {
+        cap: limit
+        for cap, limit in needed_limits(ledger, plan, terms).items()
+        if (known := known_limit(ledger, cap)) is None or known < limit
+    }
+    if not missing:
+        return
+    if not load_policy(policy_name(settings, world)).sandbox:
+        raise WaitingForPerson(
+            "the plan needs limits in the ledger that only signatures can set; those who approve run each of"
+            f" {'; '.join(_command(plan, cap, limit, options) for cap, limit in missing.items())}"
+        )
+    for cap, limit in missing.items():
+        owner = "" if cap.kind is CapKind.TOTAL else plan.account
+        change_limit(settings, lambda: world, ledger, cap, limit, _nobody, account_id=owner)
+
+
+def _needed(ledger: Ledger, plan: PilotPlan, terms: Overdelivery) -> Iterator[tuple[Cap, Money]]:
+    def money(micros: int) -> Money:
+        return Money(micros, plan.currency)
+
+    worst_day = plan.day_worst_micros(terms)
+    yield _TOTAL, money(_total_used_micros(ledger, plan) + worst_day * plan.days)
+    yield Cap(CapKind.ACCOUNT, plan.account), money(worst_day * plan.days)
+    yield Cap(CapKind.ACCOUNT_DAY, plan.account), money(worst_day)
+    for campaign in plan.campaigns:
+        own_day = day_worst_micros(campaign.daily_micros, terms)
+        yield Cap(CapKind.CAMPAIGN, campaign.name), money(own_day * plan.days)
+        yield Cap(CapKind.CAMPAIGN_DAY, campaign.name), money(own_day)
+
+
+def _total_used_micros(ledger: Ledger, plan: PilotPlan) -> int:
+    """What other accounts have reserved and spent of the total of all accounts; the plan's own is part of the plan."""
+    caps = overview(ledger).caps
+    used = sum(cap.reserved_micros + cap.posted_micros for cap in caps if cap.kind == CapKind.TOTAL)
+    own = sum(
+        cap.reserved_micros + cap.posted_micros
+        for cap in caps
+        if cap.kind == CapKind.ACCOUNT and cap.subject == plan.account
+    )
+    return max(used - own, 0)
+
+
+def _command(plan: PilotPlan, cap: Cap, limit: Money, options: str) -> str:
+    whose = f" --currency {plan.currency}" if cap.kind is CapKind.TOTAL else f" --account {plan.account}"
+    return f"`gaelp ledger limit {cap.kind} {cap.subject} '{limit}'{whose} --key FILE --reason WHY{options}`"
+
+
+def _nobody() -> Signer:
+    """No key: the policy of the sandbox asks for none."""
+    return Signer(Trust(), None, "")

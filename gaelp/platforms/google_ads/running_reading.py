@@ -1,0 +1,53 @@
+"""Read campaigns that somebody else runs in the account: hours by ad group, bids as they are now, shares by day."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from gaelp.platforms.google_ads.account_reading import CampaignRow, read_ad_groups
+from gaelp.platforms.google_ads.connection import AdsConnection
+from gaelp.platforms.google_ads.gaql import between, query
+from gaelp.platforms.google_ads.report_reading import ReportedNames, read_hour_rows
+from gaelp.platforms.running_campaigns import DayShare, RunningReport
+
+__all__ = ["read_running_campaigns"]
+
+_SHARE_FIELDS = ("campaign.id", "ad_group.name", "segments.date", "metrics.search_impression_share")
+
+
+def read_running_campaigns(
+    connection: AdsConnection,
+    campaigns: Sequence[CampaignRow],
+    since: datetime,
+    now: datetime,
+    zone: ZoneInfo,
+    *,
+    report_lag: timedelta,
+) -> RunningReport:
+    """One report of these campaigns; only searches are sent."""
+    names = ReportedNames(campaigns)
+    groups = read_ad_groups(connection, campaigns)
+    bids = {
+        (campaign.name, group.name): group.bid_micros for campaign in campaigns for group in groups.get(campaign.id, ())
+    }
+    hours = read_hour_rows(connection, names, since, now, zone)
+    return RunningReport(now - report_lag, hours, bids, _read_shares(connection, names, since, now, zone))
+
+
+def _read_shares(
+    connection: AdsConnection, names: ReportedNames, since: datetime, now: datetime, zone: ZoneInfo
+) -> tuple[DayShare, ...]:
+    """Of the days that are over; a day without impressions has none."""
+    first, last = since.astimezone(zone).date(), now.astimezone(zone).date() - timedelta(days=1)
+    if last < first:
+        return ()
+    return tuple(
+        DayShare(
+            campaign,
+            names.target(row.campaign.id, row.ad_group.name),
+            date.fromisoformat(row.segments.date),
+            row.metrics.search_impression_share,
+        )
+        for row in connection.search(query("ad_group", *_SHARE_FIELDS, where=[between(first, last)]))
+        if (campaign := names.campaign(row.campaign.id)) is not None and row.metrics.search_impression_share > 0
+    )
