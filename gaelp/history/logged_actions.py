@@ -5,21 +5,19 @@ Its bid is not carried out: the next hour is again the logged one. A policy that
 in consecutive flights of that length, each begun with a budget of its own.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from pydantic import Field, PositiveFloat
+from pydantic import Field
 
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.config.base import Frozen
-from gaelp.config.field_types import Share
 from gaelp.errors import DataError
 from gaelp.market.baselines.bids import Bidder
-from gaelp.market.from_reports.bids import BidRules, click_bids, impression_bid_log
-from gaelp.market.from_reports.click_rates import PRIOR_CLICKS, predicted_click_rate
-from gaelp.market.from_reports.flights import belief_from, flight_brief, flight_hours
-from gaelp.market.from_reports.observer import Observer
-from gaelp.market.from_reports.report_model import ObserverSpec, ReportModel
+from gaelp.market.from_reports.bids import click_bids
+from gaelp.market.from_reports.driving import Driving, DrivingSpec
+from gaelp.market.from_reports.flights import belief_from, flight_hours
+from gaelp.market.from_reports.report_model import ReportModel
 from gaelp.market.from_reports.reported_hours import LateChanges, ReportedHours
 from gaelp.market.view import Brief
 from gaelp.types import SegmentBelief
@@ -32,12 +30,7 @@ _DAY_HOURS = 24
 class LogDrivingSpec(Frozen):
     """How a policy is driven along a log."""
 
-    bids: BidRules = BidRules()
-    observer: ObserverSpec = ObserverSpec()
-    prior_clicks: PositiveFloat = Field(default=PRIOR_CLICKS, description="clicks that the first click rates are worth")
-    carried_share: Share = Field(
-        default=0.0, description="share of earlier flights' clicks and conversions that counts as evidence in the next"
-    )
+    driving: DrivingSpec = DrivingSpec()
     carry_belief: bool = Field(
         default=False, description="pass what the flight before showed to the policy as a belief"
     )
@@ -107,63 +100,43 @@ def policy_on_log(
     `paid_factor` (N, S) is by how much a bid for an impression, in the market's prices as paid, exceeds what the same
     bid for clicks offers. `belief` is what was known of the segments before the log; every flight begins with it.
     """
-    drive = _Drive(brief, hours, model, (click_rate, paid_factor), spec or LogDrivingSpec())
-    total = len(hours.bid_micros)
+    given = spec or LogDrivingSpec()
+    drive = _LogDrive(Driving(brief, model, (click_rate, paid_factor), given.driving), hours, given)
+    total, rules = len(hours.bid_micros), given.driving.bids
     reference = np.broadcast_to(np.asarray(reference_bid_micros, np.float64), hours.bid_micros.shape)
     asked = np.empty(hours.bid_micros.shape)
     clipped = np.zeros(hours.bid_micros.shape, np.bool_)
     for flight in flight_hours(total, int(brief.hours.max())):
         carried = drive.begin(flight)
-        policy.begin(drive.observer.brief, carried or belief)
+        policy.begin(drive.driving.brief, carried or belief)
         for hour in flight:
-            action = policy.act(drive.observer.observe())
-            bids = click_bids(action, drive.bid_scale(), drive.spec.bids, reference[hour])
+            action = policy.act(drive.driving.observer.observe())
+            bids = click_bids(action, drive.driving.bid_scale(), rules, reference[hour])
             asked[hour], clipped[hour] = bids.bid_micros, bids.clipped
             drive.pass_hour(hour)
-    most = np.log(drive.spec.bids.reference_factor)
+    most = np.log(rules.reference_factor)
     return LoggedActions(np.clip(np.log(asked / reference), -most, most), clipped)
 
 
-class _Drive:
-    """The observer of a log as it is read, hour by hour."""
+class _LogDrive:
+    """Campaigns driven along a log as it is read, hour by hour."""
 
-    def __init__(
-        self,
-        brief: Brief,
-        hours: LoggedHours,
-        model: ReportModel,
-        scale: tuple[Floats, Floats | float],
-        spec: LogDrivingSpec,
-    ) -> None:
-        self.spec = spec
-        self._brief, self._hours, self._model = brief, hours, model
-        self._first_rate, self._paid_factor = scale
-        self._lag, self._start, self._done = brief.report_lag_hours, 0, 0
-        pair = hours.bid_micros.shape[1:]
-        self._clicks, self._impressions = np.zeros(pair), np.zeros(pair)  # known so far, of the whole log
+    def __init__(self, driving: Driving, hours: LoggedHours, spec: LogDrivingSpec) -> None:
+        self.driving, self._hours, self._spec = driving, hours, spec
+        self._lag, self._done = driving.brief.report_lag_hours, 0
         self._changes, self._known = _in_order(hours, self._lag)
-        self.observer = Observer(brief, model, spec.observer)
 
     def begin(self, flight: range) -> SegmentBelief | None:
         """Begin a flight; returns the belief for it, if one is carried over."""
-        brief, before = flight_brief(self._brief, flight), self.observer
-        self._start = flight.start
-        if not flight.start:
-            self.observer = Observer(brief, self._model, self.spec.observer)
+        before = self.driving.observer
+        self.driving.begin(np.arange(before.brief.campaigns), flight.start, len(flight))
+        if not flight.start or not self._spec.carry_belief:
             return None
-        self.observer = before.next_flight(brief, self.spec.carried_share)
-        return belief_from(before.brief, before.observe()) if self.spec.carry_belief else None
-
-    def bid_scale(self) -> Floats:
-        """What a bid for an impression is to one for a click, by all that is known now, (N, S)."""
-        rate = predicted_click_rate(
-            self._first_rate, self._clicks, self._impressions, prior_clicks=self.spec.prior_clicks
-        )
-        return np.asarray(np.minimum(rate * self._paid_factor, 1.0))
+        return belief_from(before.brief, before.observe())
 
     def pass_hour(self, hour: int) -> None:
         """The logged bids are in force, the hour passes, and what is known by its end is reported."""
-        self.observer.bid(impression_bid_log(self._hours.bid_micros[hour], self.bid_scale()))
+        self.driving.bid(self._hours.bid_micros[hour])
         if hour >= self._lag:
             self._report(hour - self._lag)
         self._revise(hour + 1)
@@ -171,40 +144,30 @@ class _Drive:
 
     def _report(self, hour: int) -> None:
         log = self._hours
-        self._clicks += log.clicks[hour]
-        self._impressions += log.impressions[hour]
-        row = ReportedHours(
-            hour=np.full(log.clicks.shape[1], max(hour - self._start, -1)),
-            impressions=log.impressions[hour],
-            clicks=log.clicks[hour],
-            conversions=log.conversions[hour],
-            cost_micros=log.cost_micros[hour],
-            opportunities=None if log.opportunities is None else log.opportunities[hour],
+        self.driving.report(
+            ReportedHours(
+                hour=np.full(log.clicks.shape[1], hour),
+                impressions=log.impressions[hour],
+                clicks=log.clicks[hour],
+                conversions=log.conversions[hour],
+                cost_micros=log.cost_micros[hour],
+                opportunities=None if log.opportunities is None else log.opportunities[hour],
+            )
         )
-        if hour >= self._start:
-            self.observer.report(row)
-        else:
-            self.observer.revise(_before_launch(row, hour - self._start))
 
     def _revise(self, now: int) -> None:
         known = int(np.searchsorted(self._known, now, side="right"))
-        changes = self._changes.some(np.arange(self._done, known))
+        self.driving.revise(self._changes.some(np.arange(self._done, known)))
         self._done = known
-        np.add.at(self._clicks, (changes.campaign, changes.segment), changes.clicks)
-        np.add.at(self._impressions, (changes.campaign, changes.segment), changes.impressions)
-        self.observer.revise(replace(changes, hour=changes.hour - self._start))
 
     def _report_share(self, now: int) -> None:
         shares = self._hours.day_share
-        day, rest = divmod(now - self.spec.share_delay_hours, _DAY_HOURS)
+        day, rest = divmod(now - self._spec.share_delay_hours, _DAY_HOURS)
         if shares is None or rest or not 0 < day <= len(shares):
             return
         first, last = (day - 1) * _DAY_HOURS, day * _DAY_HOURS
-        everyone = np.zeros(shares.shape[1], np.int64)
         shown = self._hours.impressions[first:last].sum(axis=0)
-        self.observer.report_share(
-            everyone + first - self._start, everyone + last - self._start, shown, shares[day - 1]
-        )
+        self.driving.report_share(first, last, shown, shares[day - 1])
 
 
 def _in_order(hours: LoggedHours, lag: int) -> tuple[LateChanges, Ints]:
@@ -214,19 +177,3 @@ def _in_order(hours: LoggedHours, lag: int) -> tuple[LateChanges, Ints]:
     known = np.maximum(hours.changes_known, hours.changes.hour + 1 + lag)
     order = np.argsort(known, kind="stable")
     return hours.changes.some(order), known[order]
-
-
-def _before_launch(row: ReportedHours, hour: int) -> LateChanges:
-    """A row of the flight before, as changes for the totals that are carried over."""
-    campaign, segment = np.nonzero(row.impressions + row.clicks)
-    place = (campaign, segment)
-    return LateChanges(
-        campaign=campaign,
-        segment=segment,
-        hour=np.full(len(campaign), hour),
-        impressions=row.impressions[place],
-        clicks=row.clicks[place],
-        conversions=row.conversions[place],
-        cost_micros=row.cost_micros[place],
-        value_micros=np.zeros(len(campaign), np.int64),
-    )

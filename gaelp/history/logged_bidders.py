@@ -18,6 +18,7 @@ from gaelp.market.baselines.bids import Bidder
 from gaelp.market.calibration.segment_estimates import SegmentEstimates
 from gaelp.market.from_reports.bids import BidRules
 from gaelp.market.from_reports.brief import brief_from_estimates
+from gaelp.market.from_reports.driving import DrivingSpec
 from gaelp.market.from_reports.report_model import report_model
 from gaelp.market.from_reports.reported_hours import LateChanges
 from gaelp.market.market import Market
@@ -80,7 +81,7 @@ def bidders_on_log(
     known = known_segments(market, estimates, _start_hour_of_week(logged))
     usual = _usual_bids(logged, grid, estimates)
     hours = _hours(logged, grid, usual)
-    spec = LogDrivingSpec(bids=BidRules(reference_factor=reach), carried_share=1.0)
+    spec = LogDrivingSpec(driving=DrivingSpec(bids=BidRules(reference_factor=reach), carried_share=1.0))
     model = report_model(market.spec, market.landscapes)
     policies = {}
     for name, bidder in bidders.items():

@@ -12,7 +12,14 @@ from gaelp.errors import DataError
 from gaelp.history.logged_actions import LogDrivingSpec, LoggedHours, policy_on_log
 from gaelp.market.baselines.constant import Constant, ConstantParameters
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
-from gaelp.market.from_reports import BidRules, LateChanges, ObserverSpec, brief_from_estimates, report_model
+from gaelp.market.from_reports import (
+    BidRules,
+    DrivingSpec,
+    LateChanges,
+    ObserverSpec,
+    brief_from_estimates,
+    report_model,
+)
 from gaelp.market.market import seeds_from
 from tests.market.from_reports.market_reports import build_policy
 
@@ -76,7 +83,8 @@ def drawn_log(rng, hours=HOURS, changes=40):
 def drive(policy, brief, market, log, reference=600_000, **spec):
     rate = np.full((CAMPAIGNS, SEGMENTS), 0.04)
     model = report_model(market.spec, market.landscapes)
-    given = LogDrivingSpec(**spec)
+    carry = {"carry_belief": spec.pop("carry_belief", False)}
+    given = LogDrivingSpec(driving=DrivingSpec(**spec), **carry)
     reference = np.broadcast_to(reference, (CAMPAIGNS, SEGMENTS))
     return policy_on_log(policy, brief, log, reference, model=model, click_rate=rate, spec=given)
 
@@ -105,7 +113,7 @@ def test_on_its_own_log_a_policy_bids_what_was_logged(key, market):
         np.exp(np.log(log.bid_micros).mean(axis=0)),
         model=report_model(market.spec, market.landscapes),
         click_rate=rate,
-        spec=LogDrivingSpec(bids=rules, **CERTAIN),
+        spec=LogDrivingSpec(driving=DrivingSpec(bids=rules, **CERTAIN)),
     )
     wanted = np.log(log.bid_micros / np.exp(np.log(log.bid_micros).mean(axis=0)))
     assert actions.clipped_share == 0

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gaelp.arrays import Ints
 from gaelp.market.baselines.values import ValueParameters, shrunken_rate
 from gaelp.market.view import Brief, Observation
 from gaelp.types import SegmentBelief
@@ -18,14 +19,14 @@ def flight_hours(total_hours: int, hours: int) -> list[range]:
     return [range(first, min(first + hours, total_hours)) for first in range(0, total_hours, hours)]
 
 
-def flight_brief(brief: Brief, hours: range) -> Brief:
-    """The brief of a later flight of the same campaigns; its budget is in proportion to its length."""
-    lengths = np.full_like(brief.hours, len(hours))
+def flight_brief(brief: Brief, first_hour: Ints | int, hours: Ints | int) -> Brief:
+    """The brief of a later flight of the same campaigns, from an hour on; its budget is in proportion to its length."""
+    lengths = np.broadcast_to(np.asarray(hours, brief.hours.dtype), brief.hours.shape).copy()
     return replace(
         brief,
         hours=lengths,
         budget_micros=brief.budget_micros * lengths // brief.hours,
-        start_hour_of_week=((brief.start_hour_of_week + hours.start) % _WEEK_HOURS).astype(np.int32),
+        start_hour_of_week=((brief.start_hour_of_week + first_hour) % _WEEK_HOURS).astype(np.int32),
     )
 
 

@@ -79,19 +79,22 @@ class Observer:
             getattr(following._state, name)[:] = carried_share * getattr(self._state, name)
         return following
 
-    def bid(self, action: Action | Floats) -> None:
-        """Note the action of the coming hour, which then begins; an array is bids for an impression, log micros."""
-        state = self._state
-        place = (self._everyone, state.hour % self._spec.revised_hours)
+    def bid(self, action: Action | Floats, rows: Ints | None = None) -> None:
+        """Note the action of the coming hour, which then begins; an array is bids for an impression, log micros.
+
+        `rows` are the campaigns that bid; without them, all do. For the others no hour begins.
+        """
+        state, who = self._state, self._everyone if rows is None else rows
+        place = (who, state.hour[who] % self._spec.revised_hours)
         if isinstance(action, Action):
-            state.bid_log[place] = bid_logs(action.bid_micros.astype(np.float64))
-            state.pace[place] = 1.0 if action.pace is None else np.clip(action.pace, 0, 1)
-            before = (self._everyone, (state.hour - 1) % self._spec.revised_hours)
-            state.creative[place] = state.creative[before] if action.creative is None else action.creative
+            state.bid_log[place] = bid_logs(action.bid_micros.astype(np.float64))[who]
+            state.pace[place] = 1.0 if action.pace is None else np.clip(action.pace, 0, 1)[who]
+            before = (who, (state.hour[who] - 1) % self._spec.revised_hours)
+            state.creative[place] = state.creative[before] if action.creative is None else action.creative[who]
         else:
-            state.bid_log[place], state.pace[place], state.creative[place] = np.maximum(action, 0.0), 1.0, 0
-        state.hour += 1
-        state.new_conversions[:] = 0.0
+            state.bid_log[place], state.pace[place], state.creative[place] = np.maximum(action[who], 0.0), 1.0, 0
+        state.hour[who] += 1
+        state.new_conversions[who] = 0.0
 
     def report(self, rows: ReportedHours) -> None:
         """Take in one hour of each campaign that has a row; hours come in their order, a known hour is revised."""

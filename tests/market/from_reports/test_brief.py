@@ -122,7 +122,7 @@ def test_flights_cover_every_hour_once(total, hours):
 def test_a_later_flight_begins_at_its_own_hour_of_the_week_with_its_share_of_money(make_market):
     market = make_market()
     market.reset(seeds_from(1, 3))
-    later = flight_brief(market.brief, range(144, 180))
+    later = flight_brief(market.brief, 144, 36)
     assert np.array_equal(later.start_hour_of_week, (market.brief.start_hour_of_week + 144) % 168)
     assert np.array_equal(later.budget_micros, market.brief.budget_micros // 2)
     assert later.start_hour_of_week.dtype == np.int32
