@@ -75,9 +75,7 @@ def _gate_hash(gate: Gate) -> str:
     return gate.file.sha256
 
 
-def _window(
-    tables: Mapping[TableName, pa.Table], first: SplitWindow, last: SplitWindow, source: str
-) -> HourReports:
+def _window(tables: Mapping[TableName, pa.Table], first: SplitWindow, last: SplitWindow, source: str) -> HourReports:
     """The days from the beginning of one window to the end of another, as known when the later one was closed."""
     name = first.name if first is last else f"{first.name} and {last.name}"
     reports = hour_reports(tables, source=f"{source}, {name}", as_of=last.known_at)
