@@ -49,6 +49,11 @@ class HourFigures:
         """The first hour that is not reported."""
         return self.first + len(self.impressions)
 
+    def until_hour(self, hour: int) -> "HourFigures":
+        """Without the hours from this one on."""
+        count = max(hour - self.first, 0)
+        return HourFigures(self.first, **{name: getattr(self, name)[:count] for name in _KINDS})
+
 
 class ToldHours:
     """Remembers the figures of the newest hours, so that a revised report can be taken in as changes."""

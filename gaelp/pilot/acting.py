@@ -1,0 +1,138 @@
+"""Carry out a pilot's decisions through the guard: what a campaign needs to run, and the bids that are worth a call."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gaelp.arrays import Floats, Ints
+from gaelp.budget.ledger import SpendingStopped
+from gaelp.content import creative_hash
+from gaelp.errors import BadInput, Refused, WaitingForPerson
+from gaelp.pilot.bid_choice import BidChoice, CallQuota, SendingRules, choose_bids
+from gaelp.pilot.controller import Decision
+from gaelp.pilot.decision_book import CampaignDecision, DecisionBook, OrderNote, OrderWord
+from gaelp.pilot.looking import Look
+from gaelp.pilot.pilot_orders import PilotOrders
+from gaelp.pilot.pilot_plan import PilotCampaign
+from gaelp.pilot.report_arrays import PilotPlaces, target_bids
+from gaelp.pilot.stops import StopReason
+from gaelp.platforms import Guard, Order, guarded
+from gaelp.platforms.platform import CampaignState, Done, Rejected, Unknown
+
+__all__ = ["Actor"]
+
+_DAY_HOURS = 24
+_NOT_SENT = ("its reservation is", "it left no trace", "not sent:", "it never got its room")
+_SENT: tuple[OrderWord, ...] = ("sent", "unknown", "rejected")
+
+
+@dataclass(slots=True)
+class Actor:
+    """Sends the orders of one pilot; `spend_weight` (N, S) is the expected spend of an hour."""
+
+    guard: Guard
+    book: DecisionBook
+    orders: PilotOrders
+    places: PilotPlaces
+    rules: SendingRules
+    spend_weight: Floats
+    has_unknown: bool = False
+    _before: Ints | None = field(default=None)
+
+    # Choosing
+
+    def choose(self, look: Look, decision: Decision) -> BidChoice:
+        """Which bids to order in this hour."""
+        in_force = target_bids(look.states, self.places)
+        wanted = in_force.copy()
+        wanted[decision.rows] = decision.bids.bid_micros
+        wanted = np.where(self._present(), wanted, in_force)
+        running = np.zeros(len(wanted), np.bool_)
+        running[decision.rows] = True
+        for name in look.held:
+            running[self.places.campaigns[name]] = False
+        recent = (in_force,) if self._before is None else (in_force, self._before)
+        self._before = in_force
+        quota = CallQuota(
+            self.rules, len(wanted), self._used_today(decision.hour), _DAY_HOURS - decision.hour % _DAY_HOURS
+        )
+        return choose_bids(wanted, recent, self.spend_weight, running, self.rules, quota)
+
+    def _present(self) -> np.ndarray:
+        counts = np.array([len(targets) for targets in self.places.targets])
+        return np.arange(self.places.shape[1])[None, :] < counts[:, None]
+
+    def _used_today(self, hour: int) -> int:
+        first = hour - hour % _DAY_HOURS
+        sent = sum(note.word in _SENT for note in self.book.orders(first))
+        return sent * (self.places.shape[1] + 1)
+
+    # Acting
+
+    def act(self, decided: Sequence[CampaignDecision], hour: int) -> StopReason | None:
+        """Send the orders of an interval; a reason to stop if one was refused."""
+        states = {state.campaign: state for state in self.guard.platform.read_campaigns()}
+        held, notes = self.book.held(), list[OrderNote]()
+        plan = {campaign.name: campaign for campaign in self.orders.plan.campaigns}
+        try:
+            for decision in decided:
+                if decision.campaign in held:
+                    notes.append(OrderNote(decision.campaign, hour, "held", detail=held[decision.campaign]))
+                    continue
+                campaign = plan[decision.campaign]
+                notes.append(self._act_on(campaign, decision, states.get(campaign.name), hour))
+        except SpendingStopped as stopped:
+            return StopReason("kill-switch", str(stopped))
+        except (BadInput, Refused, WaitingForPerson) as refusal:
+            return StopReason("refused-action", str(refusal))
+        finally:
+            self.book.note_orders(notes)
+        return None
+
+    def _act_on(
+        self, campaign: PilotCampaign, decision: CampaignDecision, state: CampaignState | None, hour: int
+    ) -> OrderNote:
+        """All orders of one campaign, in the order in which they depend on each other."""
+        word: OrderWord = _word(decision.why_not)
+        key = detail = ""
+        for order in self._needed(campaign, decision, state, hour):
+            outcome = guarded(self.guard, order)
+            match outcome:
+                case Done():
+                    word = "sent"
+                case Unknown(what):
+                    self.has_unknown, word, key, detail = True, "unknown", order.key, what
+                case Rejected(why):
+                    if not why.startswith(_NOT_SENT):
+                        raise Refused(f"the platform refused {order.key}: {why}")
+                    word, key, detail = "rejected", order.key, why
+            key = order.key
+            if not isinstance(outcome, Done):
+                break  # what follows depends on it
+        return OrderNote(campaign.name, hour, word, key, detail)
+
+    def _needed(
+        self, campaign: PilotCampaign, decision: CampaignDecision, state: CampaignState | None, hour: int
+    ) -> Iterator[Order]:
+        """Budget and advert where they are missing, bids that are worth it, and last the campaign itself."""
+        orders = self.orders
+        is_new = state is None or not state.bids
+        if is_new and not decision.order:
+            return  # its turn comes when the quota has room
+        if state is None or state.through < self.guard.today():
+            yield orders.budget(campaign, hour)
+        if state is None or creative_hash(campaign.creative) not in state.creatives:
+            yield orders.publish(campaign, hour)
+        if decision.order:
+            yield orders.bid(campaign, hour, decision.order)
+        if state is None or state.status == "paused":
+            yield orders.enable(campaign, hour)
+
+    def note_late(self, decided: Sequence[CampaignDecision]) -> None:
+        """Decisions whose hour is over: what was not sent then is not sent any more."""
+        self.book.note_orders([OrderNote(each.campaign, each.interval, "late") for each in decided])
+
+
+def _word(why_not: str) -> OrderWord:
+    return "quota" if why_not == "quota" else "small" if why_not == "small" else "same"

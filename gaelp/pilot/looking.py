@@ -1,0 +1,129 @@
+"""Look at a pilot's account: campaigns, hours and edits by others; who must wait for a person."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gaelp.errors import BadInput
+from gaelp.observability import get_logger
+from gaelp.pilot.decision_book import DecisionBook
+from gaelp.pilot.pilot_plan import PilotPlan
+from gaelp.pilot.report_arrays import PilotPlaces, hour_figures
+from gaelp.pilot.seen_hours import SeenHours
+from gaelp.pilot.told_hours import HourFigures
+from gaelp.platforms import Guard
+from gaelp.platforms.findings import ReconcileFinding, pause_and_alert
+from gaelp.platforms.hour_keeping import with_retries
+from gaelp.platforms.order_book import orders_of_campaign
+from gaelp.platforms.platform import CampaignState, ForeignEdit
+from gaelp.platforms.remembered_reads import RememberedReads
+
+__all__ = ["Look", "Looker"]
+
+_log = get_logger(__name__)
+_DAY_HOURS = 24
+_EDITS_OF = timedelta(hours=3)  # read again, because a change may be listed late
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is known at one instant."""
+
+    at: datetime
+    states: tuple[CampaignState, ...]
+    figures: HourFigures
+    reported_until: datetime
+    held: dict[str, str]
+
+    def state_of(self, campaign: str) -> CampaignState | None:
+        """A campaign as the platform has it."""
+        return next((state for state in self.states if state.campaign == campaign), None)
+
+
+class Looker:
+    """Reads one account for one pilot."""
+
+    def __init__(self, plan: PilotPlan, places: PilotPlaces, guard: Guard, book: DecisionBook) -> None:
+        self._plan, self._places, self._guard, self._book = plan, places, guard, book
+        self._last: Look | None = None
+        self._names = {campaign.name for campaign in plan.campaigns}
+        self.seen = SeenHours(places.shape)
+
+    def forget(self) -> None:
+        """Time has passed: read everything again."""
+        if isinstance(self._guard.platform, RememberedReads):
+            self._guard.platform.forget()
+
+    forget_campaigns = forget
+
+    def look(self, hour: int) -> Look:
+        """Read the account at the start of an hour; campaigns that somebody else changed are held first."""
+        at = self._guard.ledger.clock.now()
+        first = self._first_hour(hour)
+        report = with_retries(lambda: self._guard.platform.read_hours(self._places.start(first)))
+        figures = hour_figures(report, self._places, first)
+        self.seen.take_in(figures)
+        self._hold_edited(at)
+        states = self._states()
+        self._hold_paused(states)
+        held = self._book.held()
+        look = Look(at, states, self._began(figures, hour), report.as_of, held)
+        self._last = look
+        return look
+
+    def look_again(self) -> Look:
+        """The campaigns after orders; hours are those of the last look."""
+        if self._last is None:
+            raise BadInput("the account was not looked at yet: call look first")
+        self._last = Look(self._last.at, self._states(), self._last.figures, self._last.reported_until, self._last.held)
+        return self._last
+
+    def _first_hour(self, hour: int) -> int:
+        """All hours once, afterwards those of the days that are open to revision."""
+        if self.seen.until == 0:
+            return 0
+        today = hour - hour % _DAY_HOURS
+        return max(min(today - _DAY_HOURS * self._guard.terms.revised_days, self.seen.until), 0)
+
+    def _began(self, figures: HourFigures, hour: int) -> HourFigures:
+        """Without hours that have not begun by the loop's count."""
+        return figures if figures.until <= hour else figures.until_hour(hour)
+
+    def _states(self) -> tuple[CampaignState, ...]:
+        states = with_retries(self._guard.platform.read_campaigns)
+        return tuple(state for state in states if state.campaign in self._names)
+
+    # Holding
+
+    def _hold_edited(self, at: datetime) -> None:
+        """A change by somebody else holds its campaign, until a person decides."""
+        edits = with_retries(lambda: self._guard.platform.read_edits(at - _EDITS_OF))
+        for edit in edits:
+            if edit.campaign in self._names and self._is_new(edit):
+                self._hold(edit.campaign, f"{edit.who} made an {edit.what} at {edit.at.isoformat()}")
+
+    def _is_new(self, edit: ForeignEdit) -> bool:
+        """Whether nobody was told of it yet."""
+        text = edit.at.isoformat()
+        return not any(event.campaign == edit.campaign and text in event.what for event in self._book.events())
+
+    def _hold_paused(self, states: tuple[CampaignState, ...]) -> None:
+        """A campaign that was enabled and is paused now was paused by rules, reconciliation or a person."""
+        held = self._book.held()
+        for state in states:
+            if state.status == "paused" and state.campaign not in held and self._was_running(state.campaign):
+                self._hold(state.campaign, "it was running and is paused now: by the money rules, or by a person")
+
+    def _was_running(self, campaign: str) -> bool:
+        """Whether it was enabled more often than a person has released it: each release allows one more time."""
+        rows = orders_of_campaign(self._guard.ledger, self._guard.account.id, campaign)
+        enabled = [row for row in rows if row.kind == "enable" and row.outcome == "done"]
+        mine = sum(row.key.startswith(f"{self._plan.name}/") for row in enabled)
+        released = [event for event in self._book.events() if (event.kind, event.campaign) == ("release", campaign)]
+        return mine > len(released)
+
+    def _hold(self, campaign: str, why: str) -> None:
+        finding = ReconcileFinding(campaign, "held-for-a-person", f"{campaign}: {why}", violation=None)
+        what = pause_and_alert(self._guard, finding)
+        self.forget()
+        self._book.add_event("hold", f"{why}. {what}", self._guard.wall_now(), campaign=campaign)
+        _log.warning("held", campaign=campaign, why=why)
