@@ -1,5 +1,7 @@
 """The campaigns of a pilot on the local ad platform: those of the synthesized history, with adverts for their pages."""
 
+from collections.abc import Sequence
+
 from gaelp.config.history_settings import SynthesizedHistorySettings
 from gaelp.config.pilot_settings import PilotSettings
 from gaelp.content import Audience, Creative
@@ -7,12 +9,15 @@ from gaelp.errors import BadInput
 from gaelp.market.calibration.segment_estimates import SegmentEstimates
 from gaelp.pilot.campaign_names import pilot_campaign_name
 from gaelp.pilot.logged_segments import by_evidence, logged_campaign
+from gaelp.pilot.own_campaigns import OwnCampaign
 from gaelp.pilot.pilot_plan import PilotCampaign
 from gaelp.sandbox.history_specs import history_specs
 from gaelp.sandbox.incumbent import incumbent_products
 
-__all__ = ["local_campaigns", "local_creative"]
+__all__ = ["local_campaigns", "local_creative", "own_campaigns"]
 
+_NO_BUDGET_MICROS = 10_000_000_000  # for a day, where the log names no budget: more than any of these campaigns spends
+_CENT_MICROS = 10_000
 _ADVERTISER = "local-shops"  # configs/content/brands/local-shops.yaml
 
 
@@ -50,6 +55,21 @@ def local_campaigns(
             )
         )
     return tuple(campaigns)
+
+
+def own_campaigns(campaigns: Sequence[PilotCampaign], estimates: SegmentEstimates) -> tuple[OwnCampaign, ...]:
+    """The advertiser's own counterparts, as logged: the same products and usual bids, with the budgets of the log."""
+    budgets = dict(zip(estimates.campaign_names, estimates.daily_budget_micros.tolist(), strict=True))
+    return tuple(
+        OwnCampaign(
+            name=campaign.logged_as,
+            daily_micros=round(min(budgets[campaign.logged_as], _NO_BUDGET_MICROS) / _CENT_MICROS) * _CENT_MICROS,
+            targets=campaign.targets,
+            bids_micros=campaign.reference_bids_micros,
+            creative=campaign.creative,
+        )
+        for campaign in campaigns
+    )
 
 
 def local_creative(product: str) -> Creative:

@@ -23,8 +23,9 @@ class DayShare:
 
 @dataclass(frozen=True, slots=True)
 class RunningReport:
-    """Hours as the platform knew them at `as_of`, one that is not listed was empty; bids as they were when read."""
+    """Hours that ended by `as_of`, one that is not listed was empty; bids as they were at `read_at`."""
 
+    read_at: datetime
     as_of: datetime
     hours: tuple[CampaignHour, ...]
     bids_micros: Mapping[tuple[str, str], Micros]  # by campaign and target

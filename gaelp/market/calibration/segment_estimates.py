@@ -6,7 +6,7 @@ them the same market can be run on a copy of the account (`gaelp.history.twin_ma
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -61,6 +61,17 @@ class SegmentEstimates:
     def present(self) -> Bools:
         """Where there is a segment, (N, S)."""
         return np.asarray(self.row >= 0)
+
+    def some(self, names: Sequence[str]) -> "SegmentEstimates":
+        """Those of some campaigns, in this order."""
+        rows = [self.campaign_names.index(name) for name in names]
+        per_campaign = {
+            field.name: getattr(self, field.name)[rows]
+            for field in fields(self)
+            if isinstance(getattr(self, field.name), np.ndarray)
+        }
+        segments = tuple(self.segment_names[row] for row in rows)
+        return replace(self, campaign_names=tuple(names), segment_names=segments, **per_campaign)
 
     def draw(self, rng: np.random.Generator) -> "SegmentEstimates":
         """One draw of what is unknown, as far as its errors say; budgets, bids and the week are known.

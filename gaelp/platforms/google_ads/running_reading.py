@@ -31,7 +31,7 @@ def read_running_campaigns(
         (campaign.name, group.name): group.bid_micros for campaign in campaigns for group in groups.get(campaign.id, ())
     }
     hours = read_hour_rows(connection, names, since, now, zone)
-    return RunningReport(now - report_lag, hours, bids, _read_shares(connection, names, since, now, zone))
+    return RunningReport(now, now - report_lag, hours, bids, _read_shares(connection, names, since, now, zone))
 
 
 def _read_shares(
