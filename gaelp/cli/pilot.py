@@ -1,15 +1,13 @@
 """`gaelp pilot`: phase 3 in this terminal, and the plan of it before anybody signs."""
 
-from contextlib import closing
 from typing import Annotated
 
 import typer
 
 from gaelp.cli.one_phase import passed_before, work_on_phase
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, show_json, show_paragraph, show_table
+from gaelp.cli.output import say
 from gaelp.cli.startup import prepare_run
-from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
 from gaelp.config import Settings
 from gaelp.phases.gate_approval import gate_approvals
