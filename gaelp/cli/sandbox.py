@@ -20,12 +20,13 @@ from gaelp.sandbox.control_client import SandboxHandle, connect_sandbox
 from gaelp.sandbox.control_messages import SandboxStatus
 from gaelp.sandbox.front import FRONTS
 from gaelp.sandbox.process_record import running_record
+from gaelp.sandbox.sales_csv import write_sales
 from gaelp.sandbox.sandbox_process import CONTROL, StartOptions, check_options, serve_sandbox
 from gaelp.sandbox.spec import SandboxSpec, load_sandbox_spec
 from gaelp.sandbox.start_process import LOG_NAME, start_sandbox
 from gaelp.sandbox.world_reset import begin_again, has_world
 
-__all__ = ["FOLDER_NAME", "advance", "app", "reset", "start", "status", "stop"]
+__all__ = ["FOLDER_NAME", "advance", "app", "reset", "sales", "start", "status", "stop"]
 
 app = typer.Typer(
     no_args_is_help=True, help="A local ad platform with simulated users, time and money, for real API clients."
@@ -34,6 +35,7 @@ app = typer.Typer(
 FOLDER_NAME = "sandbox"  # below the home
 _DURATION = re.compile(r"(\d{1,6})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_A_YEAR = timedelta(days=365)
 _SPEED_HELP = "Simulated seconds per second: 1 to 100000, or 0 for a clock that moves only with `advance`."
 
 
@@ -167,6 +169,38 @@ def advance(
         show_json(now.model_dump(mode="json"))
     else:
         show_text(f"It is {_clock_text(now)}.")
+
+
+@app.command()
+def sales(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The CSV file to write; it must not exist.")],
+    first: Annotated[
+        datetime | None,
+        typer.Option("--from", formats=["%Y-%m-%d"], help="First day of the clicks.", show_default="a year ago there"),
+    ] = None,
+    last: Annotated[
+        datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="Last day.", show_default="today there")
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", help="A customer or Meta account.", show_default="the first customer")
+    ] = None,
+    overrides: SetOption = None,
+) -> None:
+    """Write the sales of the shop behind the adverts, with refunds, as the shop's own system has them.
+
+    - `gaelp sandbox sales --out sales.csv`
+
+    - `gaelp data import sales.csv --mapping configs/pilot/sales.yaml --phase pilot` stores them as the sales feed of a
+      pilot. A sale that was sent back has a second row, of value 0.
+    """
+    folder = _folder(prepare_reading(None, overrides, in_home=True).settings.home)
+    with connect_sandbox(folder) as handle:
+        now = handle.status()
+        today = now.now.astimezone(ZoneInfo(now.time_zone)).date()
+        begin = first.date() if first else today - _A_YEAR
+        rows = handle.sales(begin, last.date() if last else today, account=account)
+    write_sales(absolute(out), rows)
+    show_text(f"{len(rows)} sales, {sum(sale.refunded_at is not None for sale in rows)} of them sent back: {out}")
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -11,7 +11,7 @@ import httpx
 import psutil
 
 from gaelp.errors import BadInput, ComponentMissing, GaelpError, Refused
-from gaelp.sandbox.control_messages import DumpAnswer, SandboxStatus
+from gaelp.sandbox.control_messages import DumpAnswer, SalesAnswer, SandboxSale, SandboxStatus
 from gaelp.sandbox.faults import Fault, FaultPlan
 from gaelp.sandbox.process_record import SandboxRecord, forget_process, record_path, running_record
 from gaelp.sandbox.spec import SandboxSpec
@@ -95,6 +95,12 @@ class SandboxHandle:
     def suspend(self, front: str, account: str, *, suspended: bool = True) -> None:
         """Suspend an account as the platform would, or reinstate it."""
         self._change("/suspend", {"front": front, "account": account, "suspended": suspended})
+
+    def sales(self, first: date, last: date, *, account: str | None = None) -> tuple[SandboxSale, ...]:
+        """The shop's own sales of clicks on these days of the account, refunds included; of the first customer."""
+        asked = {"first": first.isoformat(), "last": last.isoformat(), **({"account": account} if account else {})}
+        answer = self._ask("GET", f"/sales?{httpx.QueryParams(asked)}")
+        return SalesAnswer.model_validate_json(answer).sales
 
     def dump_sha256(self) -> str:
         """The hash of the canonical dump."""

@@ -13,6 +13,8 @@ __all__ = [
     "BarrierRequest",
     "DumpAnswer",
     "ResetRequest",
+    "SalesAnswer",
+    "SandboxSale",
     "SandboxStatus",
     "SpeedRequest",
     "SuspendRequest",
@@ -83,3 +85,23 @@ class DumpAnswer(Frozen):
 
     now: Instant
     sha256: Sha256
+
+
+class SandboxSale(Frozen):
+    """A sale of the shop behind the adverts, as its own system records it; the ad platform never learns of refunds."""
+
+    sale: int
+    click: int  # the ad platform's id of the click that led to it
+    campaign: str
+    segment: str  # the ad group
+    click_at: Instant
+    at: Instant
+    value_micros: int
+    refunded_at: Instant | None = None  # when the buyer sent the goods back
+
+
+class SalesAnswer(Frozen):
+    """The sales of clicks on some days, as they are known at an instant."""
+
+    now: Instant
+    sales: tuple[SandboxSale, ...]

@@ -3,7 +3,7 @@
 import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse
@@ -16,12 +16,14 @@ from gaelp.sandbox.control_messages import (
     BarrierRequest,
     DumpAnswer,
     ResetRequest,
+    SalesAnswer,
     SandboxStatus,
     SpeedRequest,
     SuspendRequest,
 )
 from gaelp.sandbox.faults import FaultInjector, FaultPlan
 from gaelp.sandbox.front import RunningFront
+from gaelp.sandbox.shop_sales import shop_sales
 from gaelp.sandbox.simulated_clock import SimulatedClock
 from gaelp.sandbox.world import SandboxWorld
 
@@ -121,6 +123,11 @@ def _other_routes(controlled: Controlled) -> APIRouter:
             )
         front.suspend(asked.account, asked.suspended)
         return controlled.describe()
+
+    @router.get("/sales")
+    def sales(first: date, last: date, account: str | None = None) -> SalesAnswer:
+        """Show the shop's own sales of clicks on these days."""
+        return SalesAnswer(now=world.now(), sales=shop_sales(world, controlled.fronts, account, first, last))
 
     @router.get("/dump")
     def dump() -> DumpAnswer:

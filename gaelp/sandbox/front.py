@@ -31,6 +31,8 @@ class RunningFront:
     port: int
     stop: Callable[[], None]  # returns when no call is under way any more
     suspend: Callable[[str, bool], None] | None = None  # an account, or with False reinstate it
+    # The names of campaign and ad group of an account, by the ad group's id; the shop has them in its links.
+    names: Callable[[str], Mapping[int, tuple[str, str]]] | None = None
 
 
 # The world, its certificate, faults and port (0 takes a free one).

@@ -38,7 +38,7 @@ def elsewhere(gaelp, here):
     return lambda *words: gaelp("sandbox", *words, "--set", f"home={here}")
 
 
-@pytest.mark.parametrize("command", ["start", "stop", "status", "advance", "reset"])
+@pytest.mark.parametrize("command", ["start", "stop", "status", "advance", "reset", "sales"])
 def test_every_command_teaches_with_an_example(gaelp, command):
     result = gaelp("sandbox", command, "--help", COLUMNS="200")
     assert result.exit_code == 0
@@ -54,6 +54,15 @@ def test_status_shows_time_clock_and_accounts(sandbox, started):
     shown = json.loads(sandbox("status", "--json").stdout)
     assert (shown["running"], shown["seed"], shown["ports"]) == (True, SPEC.seed, {})
     assert "token" not in said
+
+
+def test_the_shops_sales_are_written_to_a_file(sandbox, started, here):
+    assert started[1].sales(SPEC.start.date(), SPEC.start.date()) == ()
+    result = sandbox("sales", "--out", here / "sales.csv")
+    assert (result.exit_code, "0 sales, 0 of them sent back" in result.stdout) == (0, True), result.stderr
+    assert (here / "sales.csv").read_text().startswith("id,sale,revision,campaign")
+    again = sandbox("sales", "--out", here / "sales.csv")
+    assert (again.exit_code, "exists already" in again.stderr) == (2, True)
 
 
 def test_time_passes_for_a_duration_or_to_an_instant_of_the_account(sandbox, started):

@@ -1,12 +1,21 @@
-"""Suspend a Google account of the sandbox, as the platform does, or let it advertise again."""
+"""What the sandbox's control asks of a Google account: suspend it as the platform does, and name its ad groups."""
 
 from gaelp.errors import BadInput
+from gaelp.sandbox.google.account_store import AccountStore
 from gaelp.sandbox.google.accounts import AdsCaller, Customers
 from gaelp.sandbox.google.change_events import Editor
 from gaelp.sandbox.google.session import AdsSession
 from gaelp.sandbox.world import SandboxWorld
 
-__all__ = ["set_suspended"]
+__all__ = ["group_names", "set_suspended"]
+
+
+def group_names(world: SandboxWorld, customer: str) -> dict[int, tuple[str, str]]:
+    """Names of campaign and ad group by the ad group's id, removed ones included."""
+    with world.call() as call:
+        store = AccountStore(call, customer, world.spec.zone)
+        campaigns = {campaign.resource_name: campaign.name for campaign in store.all("campaign")}
+        return {group.id: (campaigns[group.campaign], group.name) for group in store.all("ad_group")}
 
 
 def set_suspended(world: SandboxWorld, customer: str, *, suspended: bool) -> None:

@@ -13,7 +13,7 @@ from gaelp.errors import BadInput
 from gaelp.sandbox.certificate import Certificate
 from gaelp.sandbox.faults import Fault, FaultInjector
 from gaelp.sandbox.front import TIME_HEADER, RunningFront
-from gaelp.sandbox.google.account_control import set_suspended
+from gaelp.sandbox.google.account_control import group_names, set_suspended
 from gaelp.sandbox.google.api import AdsFailed, AdsReply, GoogleAdsApi
 from gaelp.sandbox.google.client_settings import serving_tokens, write_client_settings
 from gaelp.sandbox.google.messages import VERSION
@@ -45,7 +45,12 @@ def start_google_front(world: SandboxWorld, certificate: Certificate, faults: Fa
     write_client_settings(world.folder, port=bound, token_port=token_port, manager=manager)
     server.start()
     running.callback(lambda: server.stop(_GRACE_SECONDS).wait())
-    return RunningFront(bound, running.close, lambda account, is_so: set_suspended(world, account, suspended=is_so))
+    return RunningFront(
+        bound,
+        running.close,
+        suspend=lambda account, is_so: set_suspended(world, account, suspended=is_so),
+        names=lambda account: group_names(world, account),
+    )
 
 
 class _Router(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
