@@ -37,8 +37,7 @@ class DrivenPilot:
     world: PilotWorld
     estimates: SegmentEstimates  # of the same campaigns, with the budgets of the pilot
     controller: Controller
-    hours: int
-    lag_hours: int
+    hour_ticks: Ints  # (T + 1,) when each hour begins, and when the last one ends
 
     @classmethod
     def of(
@@ -48,7 +47,7 @@ class DrivenPilot:
         policy: Bidder,
         market: Market,
         *,
-        hours: int,
+        hour_ticks: Ints,
         start_hour_of_week: int,
         reach: float,
     ) -> "DrivenPilot":
@@ -59,9 +58,9 @@ class DrivenPilot:
             np.rint(estimates.usual_bid_micros).astype(np.int64),
             market,
             BidRules(reference_factor=reach),
-            runs=CampaignHours.same(len(world.campaigns), hours),
+            runs=CampaignHours.same(len(world.campaigns), len(hour_ticks) - 1),
         )
-        return cls(world, estimates, controller, hours, world.spec.reports.lag_hours)
+        return cls(world, estimates, controller, hour_ticks)
 
     def __post_init__(self) -> None:
         self._groups = segment_groups(self.world, self.estimates)
@@ -70,20 +69,15 @@ class DrivenPilot:
             for n, campaign in enumerate(self.world.campaigns)
             for s, group in enumerate(self._groups[n])
         }
-        shape = (self.hours, *self._groups.shape)
+        shape = (len(self.hour_ticks) - 1, *self._groups.shape)
         self._counts = {name: np.zeros(shape, np.int64) for name in ("impressions", "clicks", "cost_micros")}
         self._sales: list[tuple[int, int, int, int, int]] = []  # when reported, hour, campaign, segment, value
         self._sold, self._value = np.zeros(shape), np.zeros(shape, np.int64)
-        self._starts: list[int] = []
-
-    def start_at(self, hour_ticks: Ints) -> None:
-        """When each hour begins, in ticks."""
-        self._starts = hour_ticks.tolist()
 
     def __call__(self, hour: int, events: ExchangeEvents) -> Sequence[ServedCampaign]:
         """Report what is known now, decide, and serve the decided bids."""
         self._take_in(events)
-        known = max(hour - self.lag_hours, 0)
+        known = max(hour - self.world.spec.reports.lag_hours, 0)
         if known:
             self._report(hour, known)
         bids = self.controller.decide().bids.bid_micros
@@ -107,7 +101,7 @@ class DrivenPilot:
         self._sales += zip(*(part.tolist() for part in rows), strict=True)
 
     def _report(self, hour: int, known: int) -> None:
-        now, waiting = self._starts[hour], []
+        now, waiting = int(self.hour_ticks[hour]), []
         for sale in self._sales:
             reported, *place, value = sale
             if reported <= now and place[0] < known:
@@ -125,9 +119,9 @@ class DrivenPilot:
         self.controller.report(figures)
 
     def _in_pilot(self, rows: Rows, tick: str) -> Rows:
-        return rows[(rows[tick] >= self._starts[0]) & np.isin(rows["group"], list(self._place))]
+        return rows[(rows[tick] >= self.hour_ticks[0]) & np.isin(rows["group"], list(self._place))]
 
     def _at(self, rows: Rows, tick: str) -> tuple[Ints, Ints, Ints]:
-        hour = np.minimum(np.searchsorted(self._starts, rows[tick], side="right") - 1, self.hours - 1)
+        hour = np.minimum(np.searchsorted(self.hour_ticks, rows[tick], side="right"), len(self._sold)) - 1
         places = np.array([self._place[int(group)] for group in rows["group"]], np.int64).reshape(-1, 2)
         return hour, places[:, 0], places[:, 1]

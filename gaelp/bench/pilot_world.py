@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 
 from gaelp.arrays import Floats, Ints
-from gaelp.sandbox.auctions.account_calendar import TICK_SECONDS
+from gaelp.sandbox.auctions.account_calendar import TICK_SECONDS, AccountCalendar
 from gaelp.sandbox.auctions.exchange_arrays import new_state
 from gaelp.sandbox.auctions.exchange_rules import exchange_rules
 from gaelp.sandbox.campaign_rows import row_of
@@ -22,7 +22,7 @@ from gaelp.sandbox.product_market import ProductMarket
 from gaelp.sandbox.serving import ServedCampaign
 from gaelp.sandbox.spec import SandboxSpec
 
-__all__ = ["Flight", "HourlyBids", "PilotOutcome", "PilotWorld", "fly"]
+__all__ = ["Flight", "HourlyBids", "PilotOutcome", "PilotWorld", "fly", "pilot_hours"]
 
 HourlyBids = Callable[
     [int, ExchangeEvents], Sequence[ServedCampaign]
@@ -97,6 +97,22 @@ def fly(
     return run.outcome(join_events(events), run.expected_value() - expected)
 
 
+def pilot_hours(world: PilotWorld, flight: Flight) -> Ints:
+    """When each hour of the pilot begins, in ticks, and when the last one ends."""
+    calendar = Exchange(world.spec).calendar
+    return _hour_ticks(calendar, _days(calendar, world, flight))
+
+
+def _days(calendar: AccountCalendar, world: PilotWorld, flight: Flight) -> tuple[date, ...]:
+    first = date.fromordinal(calendar.day_at(world.end_tick).ordinal)
+    return tuple(first + number * _DAY for number in range(flight.days))
+
+
+def _hour_ticks(calendar: AccountCalendar, days: tuple[date, ...]) -> Ints:
+    ticks = [calendar.day(day).ticks for day in days]
+    return np.concatenate([*(day[:-1] for day in ticks), ticks[-1][-1:]])
+
+
 class _Run:
     """One product market for each campaign, with random numbers of its own."""
 
@@ -110,11 +126,10 @@ class _Run:
             traits = exchange.traits(campaign.served.product)._replace(key=np.uint64(key))
             state = new_state(traits, world.spec.users.per_product)
             self.markets.append(ProductMarket(campaign.served.product, traits, state))
-        first = date.fromordinal(self._calendar.day_at(world.end_tick).ordinal)
-        self.days = tuple(first + number * _DAY for number in range(flight.days))
-        ticks = [self._calendar.day(day).ticks for day in self.days]
-        self.hour_ticks = np.concatenate([*(day[:-1] for day in ticks), ticks[-1][-1:]])
-        self._day_ticks = np.array([*(int(day[0]) for day in ticks), int(ticks[-1][-1])])
+        self.days = _days(self._calendar, world, flight)
+        self.hour_ticks = _hour_ticks(self._calendar, self.days)
+        starts = [int(self._calendar.day(day).ticks[0]) for day in self.days]
+        self._day_ticks = np.array([*starts, int(self.hour_ticks[-1])])
         self.tick = 0
 
     def serve(self, campaigns: Sequence[ServedCampaign], tick: int) -> None:
