@@ -47,7 +47,7 @@ class PilotRun:
     actor: Actor
     watch: StopWatch
     clock: HeldClock | None = None
-    reconcile_hours: int = 6  # beside the first hour of each day; unknown outcomes bring one forward
+    reconcile_hours: int = 24  # from the first hour of a day on; unknown outcomes bring one forward
     on_interval: Callable[[int], None] = lambda _: None
     interrupted: Callable[[], bool] = lambda: False
 
@@ -185,6 +185,7 @@ class PilotLoop:
     def _keep_books(self, hour: int) -> StopReason | None:
         """Reconcile after midnight and every few hours; judge the money rules every hour, before time may pass."""
         run = self._run
+        run.looker.read_hours(hour)
         if hour % _DAY_HOURS == 0 or hour >= self._next_reconcile or run.actor.has_unknown:
             report = reconcile(run.guard)
             run.looker.forget_campaigns()
