@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from gaelp.budget.platform_budget import load_platform_terms
 from gaelp.cli.one_phase import passed_before, work_on_phase
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say
@@ -16,6 +17,10 @@ from gaelp.phases.history_declaration import HISTORY
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.pilot_account import check_pilot
 from gaelp.phases.pilot_declaration import PILOT
+from gaelp.phases.pilot_preview import preview_plan
+from gaelp.pilot.local_account import LOCAL_PLATFORM
+from gaelp.pilot.plan_text import plan_json, plan_sections
+from gaelp.pilot.stops import STOPS
 from gaelp.types import Phase
 
 __all__ = ["app", "pilot", "plan"]
@@ -55,6 +60,32 @@ def pilot(
         check_passed(HISTORY, proven, gate_approvals(settings).decisions(), settings, clock.now())
     say(f"run {proven.run_id}: {proven.agent} with a small budget")
     work_on_phase(settings, PILOT, proven, as_json=as_json)
+
+
+@app.command()
+def plan(
+    config: ConfigOption = None, run: RunOption = None, overrides: SetOption = None, as_json: JsonOption = False
+) -> None:
+    """Show a pilot before anybody signs it: what it could cost, what it should earn, what ends it, what it can show.
+
+    - `gaelp pilot plan --config quick-test --set pilot.campaigns=12`
+
+    Nothing is stored or sent. The phase itself refuses a plan that cannot tell a worthless agent from a good one.
+    """
+    settings = prepare_run(config, overrides).settings
+    check_pilot(settings)
+    proven = _proven(settings, run)
+    with shown_progress() as screen:
+        planned = preview_plan(settings, proven, PILOT.load_gate(settings.gate), SystemClock(), screen.report)
+    terms = load_platform_terms().of(settings.platform.name or LOCAL_PLATFORM)
+    if as_json:
+        show_json(plan_json(planned.plan, terms, planned.expected, planned.power))
+        return
+    for section in plan_sections(planned.plan, terms, planned.expected, planned.power, stops=STOPS):
+        show_paragraph(section.title)
+        show_table(section.columns, section.rows)
+        for sentence in section.below:
+            show_paragraph(sentence)
 
 
 def _proven(settings: Settings, run: str | None) -> PhaseResult:

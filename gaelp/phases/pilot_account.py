@@ -1,8 +1,9 @@
 """The ad account of a pilot: the local ad platform that continues the history, or the one that the settings name."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import date
 
 from gaelp.approvals import trusted_approvers
 from gaelp.authority.audit_records import open_approvals
@@ -22,6 +23,7 @@ from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.timekeeper import SandboxTime, Timekeeper, WallTime
 from gaelp.platforms.catalog import connect_platform
 from gaelp.platforms.platform_clock import ledger_clock
+from gaelp.sandbox.control_messages import SandboxSale
 from gaelp.types import Phase
 
 __all__ = ["PilotAccount", "allow_spending", "check_pilot", "opened_account"]
@@ -36,6 +38,7 @@ class PilotAccount:
     settings: Settings
     account: AdAccount
     timekeeper: Timekeeper
+    feed: Callable[[date, date], Sequence[SandboxSale]] | None = None  # the shop's own sales; none: imported by people
 
 
 def check_pilot(settings: Settings) -> None:
@@ -72,7 +75,7 @@ def opened_account(settings: Settings, folder: PhaseFolder, clock: Clock) -> Ite
         return
     with running_local_account(settings, folder.path / "platform", pilot=folder.run_id) as local:
         create_books(local.settings, local.account, SandboxTime(local.platform)).close()
-        yield PilotAccount(local.settings, local.account, SandboxTime(local.platform))
+        yield PilotAccount(local.settings, local.account, SandboxTime(local.platform), local.platform.sales)
 
 
 def allow_spending(account: PilotAccount, plan: PilotPlan, options: str = "") -> tuple[Settings, str]:
