@@ -7,8 +7,9 @@ import typer
 from gaelp.budget.platform_budget import load_platform_terms
 from gaelp.cli.one_phase import passed_before, work_on_phase
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say
+from gaelp.cli.output import say, show_json, show_paragraph, show_table
 from gaelp.cli.startup import prepare_run
+from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
 from gaelp.config import Settings
 from gaelp.phases.gate_approval import gate_approvals
