@@ -22,6 +22,7 @@ from gaelp.pilot.acting import Actor
 from gaelp.pilot.bid_choice import SendingRules
 from gaelp.pilot.controller import CampaignHours, Controller, Decision
 from gaelp.pilot.decision_book import DecisionBook
+from gaelp.pilot.evidence_rows import EvidenceRows
 from gaelp.pilot.looking import Looker
 from gaelp.pilot.loop import PilotRun
 from gaelp.pilot.pilot_orders import PilotOrders
@@ -98,6 +99,7 @@ def prepare_run(
     settings: PilotSettings,
     wall_clock: Clock,
     stop_rules: StopRules | None = None,
+    evidence: Callable[[PilotPlaces], EvidenceRows] | None = None,
     on_interval: Callable[[int], None] = lambda _: None,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> PilotRun:
@@ -138,6 +140,7 @@ def prepare_run(
             outside=agent.outside,
         ),
         clock=clock,
+        evidence=None if evidence is None else evidence(places),
         on_interval=on_interval,
         interrupted=interrupted,
     )

@@ -15,10 +15,8 @@ from pathlib import Path
 import pytest
 
 from gaelp.budget.ledger import overview, verify
-from gaelp.config import load_settings
 from gaelp.guard_bootstrap import opened_guard
 from gaelp.pilot.decision_book import DecisionBook, book_place
-from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.platforms import reconcile
 from gaelp.platforms.order_book import orders_of_day
 from gaelp.platforms.unknown_outcomes import transfers_of
