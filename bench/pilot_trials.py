@@ -38,8 +38,9 @@ def main() -> None:
     parser.add_argument("--home", help="where the run is; without it, that of the configuration")
     parser.add_argument("--worlds", type=int, default=5)
     parser.add_argument("--seeds", help="seeds of the worlds, with commas, instead of fresh ones")
-    parser.add_argument("--pilots", type=int, default=10, help="of each bidder on each world")
-    parser.add_argument("--agent-pilots", type=int, help="of the agent on each world; without it, as of the others")
+    parser.add_argument("--pilots", type=int, default=10, help="of each bidder with a chosen return, on each world")
+    parser.add_argument("--agent-pilots", type=int, default=10, help="of the agent, on each world")
+    parser.add_argument("--other-pilots", type=int, default=5, help="of each other bidder, on each world")
     parser.add_argument("--campaigns", type=int, default=24)
     parser.add_argument("--days", type=int, default=14)
     parser.add_argument("--cpu-minutes", type=float, default=25.0, help="no world is begun after this")
@@ -59,19 +60,21 @@ def main() -> None:
             _show_power(world, gate, options)
         rows = _pilots(world, gate, options)
         results += rows
-        _show_world(world, rows, time.process_time() - started)
-    figures = {"size": size.model_dump(), "cpu_seconds": time.process_time() - started, "cases": summary(results)}
+        used = time.process_time() - started
+        _show_world(world, rows, used)
+        if options.json:
+            figures = {"size": size.model_dump(), "cpu_seconds": used, "cases": summary(results)}
+            pilots = [result.model_dump() for result in results]
+            options.json.write_text(json.dumps(figures | {"pilots": pilots}, indent=1), encoding="utf-8")
     for case, row in summary(results).items():
         sys.stdout.write(f"{case:42s} {json.dumps(row)}\n")
-    if options.json:
-        pilots = [result.model_dump() for result in results]
-        options.json.write_text(json.dumps(figures | {"pilots": pilots}, indent=1), encoding="utf-8")
 
 
 def _pilots(world: TrialWorld, gate: Gate, options: argparse.Namespace) -> list[TrialResult]:
     rows = []
     for case in CASES:
-        count = options.pilots if case != "agent" or options.agent_pilots is None else options.agent_pilots
+        count = options.pilots if case in world.factors else options.other_pilots
+        count = options.agent_pilots if case == "agent" else count
         rows += [run_case(world, case, key, gate) for key in range(count)]
     return rows
 
