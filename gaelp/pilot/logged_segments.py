@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaelp.arrays import Ints
 from gaelp.errors import BadInput
 from gaelp.market.calibration.segment_estimates import SegmentEstimates
 from gaelp.money import Micros
 
-__all__ = ["LoggedCampaign", "by_evidence", "logged_campaign"]
+__all__ = ["LoggedCampaign", "by_evidence", "logged_campaign", "usual_bids_micros"]
 
 _CENT_MICROS = 10_000  # bids are whole cents
 _SHOWN = 5
@@ -39,7 +40,7 @@ def logged_campaign(estimates: SegmentEstimates, name: str) -> LoggedCampaign:
     return LoggedCampaign(
         name=name,
         segments=tuple(estimates.segment_names[place][segment] for segment in there),
-        usual_bids_micros=tuple(_whole_cents(float(estimates.usual_bid_micros[place, segment])) for segment in there),
+        usual_bids_micros=tuple(usual_bids_micros(estimates)[place, there].tolist()),
         conversion_value_micros=max(round(float(estimates.conversion_value_micros[place])), 1),
     )
 
@@ -51,5 +52,7 @@ def by_evidence(estimates: SegmentEstimates) -> tuple[str, ...]:
     return tuple(estimates.campaign_names[place] for place in order.tolist())
 
 
-def _whole_cents(micros: float) -> Micros:
-    return max(round(micros / _CENT_MICROS), 1) * _CENT_MICROS
+def usual_bids_micros(estimates: SegmentEstimates) -> Ints:
+    """The usual bids for a click in whole cents, (N, S)."""
+    cents = np.maximum(np.rint(estimates.usual_bid_micros / _CENT_MICROS), 1)
+    return np.asarray(cents * _CENT_MICROS, np.int64)

@@ -17,6 +17,7 @@ from gaelp.market.from_reports.bids import BidRules
 from gaelp.market.market import Market
 from gaelp.market.personas import PersonaTable
 from gaelp.pilot.controller import CampaignHours, Controller
+from gaelp.pilot.logged_segments import usual_bids_micros
 from gaelp.pilot.policy_inputs import input_names
 from gaelp.pilot.report_gaps import figure_gaps
 from gaelp.pilot.shadow import ShadowPlan
@@ -113,7 +114,7 @@ def watched_campaigns(
         account=account,
         estimates=estimates,
         known=known_segments(market, estimates, start_hour_of_week),
-        reference_bid_micros=np.maximum(np.rint(estimates.usual_bid_micros), 1).astype(np.int64),
+        reference_bid_micros=usual_bids_micros(estimates),
         start_hour_of_week=start_hour_of_week,
         rules=rules,
     )

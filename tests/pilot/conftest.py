@@ -7,13 +7,21 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture(scope="session")
-def account_parts():
-    """The module account_parts.py beside this file."""
-    name = "pilot_account_parts"
+def _loaded(file):
+    """A module beside this file, loaded once."""
+    name = f"pilot_{file}"
     if name not in sys.modules:
-        path = Path(__file__).with_name("account_parts.py")
-        spec = importlib.util.spec_from_file_location(name, path)
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{file}.py"))
         sys.modules[name] = module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def account_parts():
+    return _loaded("account_parts")
+
+
+@pytest.fixture(scope="session")
+def watched():
+    return _loaded("watched")
