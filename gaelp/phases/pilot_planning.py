@@ -53,6 +53,7 @@ class KnownAccount:
             spec=self.agent.market.spec,
             personas=configured_personas(settings),
             estimates=self.fitted.estimates,
+            curves=self.fitted.curves,
             objective=self.agent.description.objective,
             chance=measure_chance(self.reports),
             refund_share=refunds.share if refunds is not None else 0.0,

@@ -20,7 +20,7 @@ STOPS = {  # what else ends a pilot, for people who read its plan
     "violation": "a cap is passed, or money moves without an order",
     "refused order": "the guard or the platform refuses what the agent wants",
     "stale reports": "reports are hours later than the platform's usual lag",
-    "unknown ground": "for hours, much of what the agent sees is outside of what training showed",
+    "unseen inputs": "for hours, much of what the agent sees is outside of what training showed",
     "decline": "far fewer sales than planned over one, three or seven days",
 }
 
