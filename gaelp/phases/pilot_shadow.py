@@ -14,7 +14,8 @@ from gaelp.phases.pilot_account import PilotAccount
 from gaelp.phases.pilot_planning import KnownAccount
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.stage_report import OnReport, StageReport
-from gaelp.pilot.own_campaigns import OwnCampaign, pause_own_campaigns, provide_own_campaigns
+from gaelp.pilot.local_campaigns import own_campaigns
+from gaelp.pilot.own_campaigns import pause_own_campaigns, provide_own_campaigns
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.shadow import run_shadow_days
 from gaelp.pilot.shadow_check import watched_campaigns
@@ -49,7 +50,7 @@ def watch_before_spending(
         names, agent.market, known.fitted, rules, begins=begins, days=days, time_zone=plan.time_zone
     )
     on_report(StageReport("shadow days", 0, watched.plan.hours, "hours"))
-    with _running_campaigns(account, plan):
+    with _running_campaigns(account, known, plan):
         record = run_shadow_days(
             platform,
             watched.controller(agent.policy),
@@ -72,23 +73,14 @@ def _never() -> bool:
 
 
 @contextmanager
-def _running_campaigns(account: PilotAccount, plan: PilotPlan) -> Iterator[None]:
+def _running_campaigns(account: PilotAccount, known: KnownAccount, plan: PilotPlan) -> Iterator[None]:
     """On the local platform the advertiser's own campaigns run meanwhile; on a real one they run anyway."""
     settings = account.settings
     if not settings.pilot.local or settings.platform.google_ads is None:
         yield
         return
     connection = AdsConnection(settings.platform.google_ads)
-    own = [
-        OwnCampaign(
-            campaign.logged_as,
-            campaign.daily_micros,
-            campaign.targets,
-            campaign.reference_bids_micros,
-            campaign.creative,
-        )
-        for campaign in plan.campaigns
-    ]
+    own = own_campaigns(plan.campaigns, known.fitted.estimates)
     provide_own_campaigns(connection, own)
     yield
     pause_own_campaigns(connection, own)
