@@ -1,7 +1,7 @@
 """A mark beside a world's file that it was made, so that an emptied or lost file is not replaced by a new world.
 
 SQLite opens an empty file as a new database, and drops the -wal beside it. A start that was killed leaves an empty file
-as well; the mark, which is written after the first row, tells the two apart.
+as well; it has no mark, which is written after the first row.
 """
 
 from pathlib import Path
