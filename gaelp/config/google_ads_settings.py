@@ -1,11 +1,17 @@
 """The settings of the Google Ads connector: which account, at which server, how patiently, and its secrets."""
 
-from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field, PositiveFloat, SecretStr, model_validator
+from pydantic import ConfigDict, Field, SecretStr, model_validator
 
 from gaelp.config.base import Frozen
+from gaelp.config.connection_fields import (
+    CallsPerSecond,
+    DeadlineSeconds,
+    Endpoint,
+    SandboxCertificate,
+    check_secrets,
+)
 
 __all__ = ["GoogleAdsSettings"]
 
@@ -23,14 +29,10 @@ class GoogleAdsSettings(Frozen):
 
     customer_id: CustomerId
     login_customer_id: CustomerId | None = Field(default=None, description="the manager account that grants access")
-    endpoint: str = Field(
-        default="googleads.googleapis.com", pattern=r"^[A-Za-z0-9.\-]+(:\d{1,5})?$", description="host, or host:port"
-    )
-    certificate: Path | None = Field(default=None, description="of the sandbox (certificate.pem in its folder)")
-    deadline_seconds: PositiveFloat = Field(
-        default=15.0, le=300, description="for one call; a retried one takes longer"
-    )
-    calls_per_second: PositiveFloat = Field(default=10.0, le=1000, description="pauses are never held back")
+    endpoint: Endpoint = "googleads.googleapis.com"
+    certificate: SandboxCertificate = None
+    deadline_seconds: DeadlineSeconds = 15.0
+    calls_per_second: CallsPerSecond = 10.0
     developer_token: SecretStr | None = None
     client_id: SecretStr | None = None
     client_secret: SecretStr | None = None
@@ -38,8 +40,5 @@ class GoogleAdsSettings(Frozen):
 
     @model_validator(mode="after")
     def _has_credentials(self) -> Self:
-        missing = [name for name in _SECRETS if getattr(self, name) is None]
-        if self.certificate is None and missing:
-            names = ", ".join(f"GAELP__PLATFORM__GOOGLE_ADS__{name.upper()}" for name in missing)
-            raise ValueError(f"without a certificate of the sandbox, Google's own servers are asked: set {names}")
+        check_secrets(self, _SECRETS, owner="Google", section="google_ads")
         return self

@@ -1,11 +1,17 @@
 """The settings of the Meta Ads connector: which ad account, at which server, how patiently, and its secrets."""
 
-from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field, PositiveFloat, SecretStr, model_validator
+from pydantic import ConfigDict, Field, SecretStr, model_validator
 
 from gaelp.config.base import Frozen
+from gaelp.config.connection_fields import (
+    CallsPerSecond,
+    DeadlineSeconds,
+    Endpoint,
+    SandboxCertificate,
+    check_secrets,
+)
 
 __all__ = ["MetaAdsSettings"]
 
@@ -26,21 +32,14 @@ class MetaAdsSettings(Frozen):
     page_id: Digits = Field(description="the Facebook page that advertises")
     countries: tuple[Country, ...] = Field(default=("US",), min_length=1, description="where new ad sets are shown")
     business_id: Digits | None = Field(default=None, description="whose invoices are read; none: there are none")
-    endpoint: str = Field(
-        default="graph.facebook.com", pattern=r"^[A-Za-z0-9.\-]+(:\d{1,5})?$", description="host, or host:port"
-    )
-    certificate: Path | None = Field(default=None, description="of the sandbox (certificate.pem in its folder)")
-    deadline_seconds: PositiveFloat = Field(
-        default=15.0, le=300, description="for one call; a retried one takes longer"
-    )
-    calls_per_second: PositiveFloat = Field(default=10.0, le=1000, description="pauses are never held back")
+    endpoint: Endpoint = "graph.facebook.com"
+    certificate: SandboxCertificate = None
+    deadline_seconds: DeadlineSeconds = 15.0
+    calls_per_second: CallsPerSecond = 10.0
     access_token: SecretStr | None = None
     app_secret: SecretStr | None = None
 
     @model_validator(mode="after")
     def _has_credentials(self) -> Self:
-        missing = [name for name in _SECRETS if getattr(self, name) is None]
-        if self.certificate is None and missing:
-            names = ", ".join(f"GAELP__PLATFORM__META_ADS__{name.upper()}" for name in missing)
-            raise ValueError(f"without a certificate of the sandbox, Meta's own servers are asked: set {names}")
+        check_secrets(self, _SECRETS, owner="Meta", section="meta_ads")
         return self

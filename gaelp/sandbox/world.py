@@ -20,6 +20,7 @@ from gaelp.database.errors import translated
 from gaelp.errors import BadInput, GaelpError, Refused
 from gaelp.sandbox.exchange import Exchange
 from gaelp.sandbox.fair_lock import FairLock
+from gaelp.sandbox.made_mark import check_not_lost, is_marked, lost_world, mark_made
 from gaelp.sandbox.open_call import OpenCall
 from gaelp.sandbox.spec import SandboxSpec
 from gaelp.sandbox.world_calendar import TICKS_PER_HOUR, WorldCalendar
@@ -250,9 +251,11 @@ def open_world(folder: Path, spec: SandboxSpec | None = None) -> SandboxWorld:
     make_private_folder(folder)
     with ExitStack() as undo:
         claim = undo.enter_context(claimed_folder(folder))
+        check_not_lost(folder)
         database = open_database(folder / WORLD_NAME, STORE, create=spec is not None)
         undo.callback(database.close)
         world = SandboxWorld(folder, _agreed_spec(database, folder, spec), database, claim)
+        mark_made(folder)
         undo.pop_all()
     return world
 
@@ -282,6 +285,8 @@ def _agreed_spec(database: Database, folder: Path, spec: SandboxSpec | None) -> 
     with database.reading() as connection:
         state = read_world(connection)
     if state is None:
+        if is_marked(folder):
+            raise lost_world(folder, "its one row is gone")
         if spec is None:
             raise BadInput(f"{folder} holds no world yet: give the configuration of a new one")
         with database.writing() as connection:

@@ -4,6 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from gaelp.database import DatabaseDamaged, has_store, open_database
+from gaelp.sandbox.made_mark import is_marked, unmark
 from gaelp.sandbox.spec import SandboxSpec, load_sandbox_spec
 from gaelp.sandbox.world import claimed_folder, open_world
 from gaelp.sandbox.world_rows import read_world
@@ -15,7 +16,9 @@ _FILES = (WORLD_NAME, f"{WORLD_NAME}-wal", f"{WORLD_NAME}-shm")
 
 
 def has_world(folder: Path) -> bool:
-    """Whether there is a world in a folder; a damaged one counts, one whose making was interrupted does not."""
+    """Whether there is a world in a folder; a damaged or lost one counts, one whose making was interrupted does not."""
+    if is_marked(folder):
+        return True
     path = folder / WORLD_NAME
     try:
         if not has_store(path, STORE):
@@ -30,6 +33,7 @@ def begin_again(folder: Path, *, spec: SandboxSpec | None = None, seed: int | No
     """Replace the world by a new one: from this spec, else from its own, else from the default if it cannot be read."""
     fresh = spec or _stored_spec(folder) or load_sandbox_spec()
     with claimed_folder(folder):
+        unmark(folder)
         for name in _FILES:
             (folder / name).unlink(missing_ok=True)
     open_world(folder, fresh if seed is None else fresh.model_copy(update={"seed": seed})).close()

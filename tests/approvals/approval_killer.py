@@ -1,7 +1,8 @@
 """Forks processes that use approvals up and write audit rows, kills them (-9), and looks at what they leave behind.
 
 Run as `python approval_killer.py FOLDER KILLS`. Half of the kills hit at a random line of the code that writes, the
-others at a random time. It prints one JSON object, and ends with an error as soon as something is half done.
+others at a random time, both within what all the work takes on this machine. It prints one JSON object, and ends with
+an error as soon as something is half done.
 """
 
 import hashlib
@@ -94,19 +95,48 @@ def work(path, numbers, pipe):
         log.append("test", {"number": number}, NOW)
 
 
-def killed(path, numbers, rng, *, by_line):
+def measured(path):
+    """How many lines of the code that writes the work of one round takes; and, of another, how many seconds."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        lines = 0
+
+        def trace(frame, event, _argument):
+            nonlocal lines
+            if frame.f_code.co_filename not in WRITING_CODE:
+                return None
+            lines += event == "line"
+            return trace
+
+        sink = os.open(os.devnull, os.O_WRONLY)
+        began = time.monotonic()
+        work(path, range(PER_ROUND), sink)
+        seconds = time.monotonic() - began
+        sys.settrace(trace)
+        work(path, range(PER_ROUND, 2 * PER_ROUND), sink)
+        sys.settrace(None)
+        os.write(writer, json.dumps([lines, seconds]).encode())
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader, "rb") as pipe:
+        return json.loads(pipe.read())
+
+
+def killed(path, numbers, rng, whole, *, by_line):
     """The numbers whose use the process reported before it died, and whether it was killed."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
         if by_line:
-            die_at_line(rng.randrange(1, 400))
+            die_at_line(rng.randrange(1, whole[0]))
         work(path, numbers, writer)
         os._exit(0)
     os.close(writer)
     if not by_line:
-        time.sleep(rng.uniform(0.001, 0.05))
+        time.sleep(rng.uniform(0.001, whole[1]))
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     with os.fdopen(reader, "rb") as pipe:
@@ -143,11 +173,13 @@ def finish(path, numbers, done):
 def main(folder, kills):
     rng = random.Random(7)  # noqa: S311 - when to kill is no secret
     report = {"kills": 0, "rounds": 0, "used_at_kill": []}
+    prepare(folder / "measured.db", range(2 * PER_ROUND))
+    whole = measured(folder / "measured.db")
     while report["kills"] < kills:
         path = folder / f"{report['rounds']}.db"
         numbers = range(PER_ROUND)
         prepare(path, numbers)
-        reported, was_killed = killed(path, numbers, rng, by_line=report["rounds"] % 2 == 0)
+        reported, was_killed = killed(path, numbers, rng, whole, by_line=report["rounds"] % 2 == 0)
         done = used(path, numbers)
         assert reported <= done, f"reported {sorted(reported)}, but only {sorted(done)} are on disk"
         assert done == set(range(len(done))), "a later one was used before an earlier one"

@@ -123,10 +123,12 @@ def test_reset_of_a_stopped_sandbox_keeps_its_configuration(elsewhere, here):
     world.close()
 
 
-def test_reset_replaces_a_damaged_file(elsewhere, here):
+@pytest.mark.parametrize("words", [(), ("--seed", "5")])
+@pytest.mark.parametrize("damaged", [b"nothing" * 1000, b""])
+def test_reset_replaces_a_damaged_file(elsewhere, here, damaged, words):
     open_world(here / "sandbox", SPEC).close()
-    (here / "sandbox" / WORLD_NAME).write_bytes(b"nothing" * 1000)
-    result = elsewhere("start", "--front", "google")
+    (here / "sandbox" / WORLD_NAME).write_bytes(damaged)
+    result = elsewhere("start", "--front", "google", *words)
     assert result.exit_code == 1
     assert "gaelp sandbox reset" in result.stderr
     assert elsewhere("reset", "--yes", "--seed", "4").exit_code == 0

@@ -1,4 +1,4 @@
-"""A door to a platform that is a double; everything else is real."""
+"""A door to a platform that is a double, or a connector to a front of the sandbox; everything else is real."""
 
 import importlib.util
 import sys
@@ -6,6 +6,8 @@ import uuid
 from pathlib import Path
 
 import pytest
+
+from gaelp.sandbox.faults import FaultPlan
 
 
 def _loaded(name, folder):
@@ -55,3 +57,21 @@ def make_door(double, tmp_path):
 @pytest.fixture
 def door(make_door):
     return make_door()
+
+
+@pytest.fixture(scope="session")
+def served_front():
+    return _loaded("served_front", "platforms")
+
+
+@pytest.fixture
+def sandbox(served):
+    """The front of the folder, without faults."""
+    served.faults.replace(FaultPlan())
+    yield served
+    served.faults.replace(FaultPlan())
+
+
+@pytest.fixture
+def platform(sandbox):
+    return sandbox.connect()

@@ -212,7 +212,11 @@ def _replace(path):
     path.write_bytes(b"this is not a database" * 500)
 
 
-@pytest.mark.parametrize("damage", [_overwrite_middle, _cut, _replace])
+def _empty(path):
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("damage", [_overwrite_middle, _cut, _replace, _empty])
 def test_a_damaged_file_is_refused_with_the_way_out_and_not_touched(worlds, small_spec, campaign, tmp_path, damage):
     world = worlds("damaged", small_spec)
     with world.call() as call:

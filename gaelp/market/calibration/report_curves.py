@@ -92,18 +92,19 @@ def _fit_wins(reports: HourReports, week: Floats, limited: Bools) -> tuple[WinCu
     chance = first.share(reports.bid_micros) * entered
     week = np.stack([_week(reports, index, chance) for index in range(len(reports.campaign_names))])
     served = fit_win_curves(reports, activity(week), entered)
-    own = np.asarray(free.any(axis=1))[reports.campaign]
-    return _unlimited(first, served, own), served, week, entered
+    return _unlimited(first, served, np.asarray(free.any(axis=1)), reports.campaign), served, week, entered
 
 
-def _unlimited(first: WinCurves, served: WinCurves, own: Bools) -> WinCurves:
+def _unlimited(first: WinCurves, served: WinCurves, had_money: Bools, campaign: Ints) -> WinCurves:
     """The curves of segments whose campaign had money left; of the others, what these say about any segment.
 
     A campaign that is held back shows how many impressions were possible, not how many its bids could have won.
+    Segments of one campaign are alike, so the mean of n campaigns is itself off by an n-th of the variance.
     """
+    own = had_money[campaign]
     coefficient, covariance = served.effects.coefficient.copy(), served.effects.covariance.copy()
     coefficient[~own, 1:] = first.effects.coefficient[~own, 1:]
-    covariance[~own] = first.effects.covariance[~own]
+    covariance[~own] = first.effects.covariance[~own] * (1 + 1 / max(int(had_money.sum()), 1))
     covariance[~own, 0, :] = covariance[~own, :, 0] = 0.0
     covariance[~own, 0, 0] = served.effects.covariance[~own, 0, 0]
     return replace(served, effects=replace(served.effects, coefficient=coefficient, covariance=covariance))

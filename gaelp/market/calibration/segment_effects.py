@@ -112,7 +112,8 @@ def _newton_step(
         if not falls.any():
             return coefficient + step, there
         step = np.where(falls[:, None], step / 4, step)
-    return coefficient, here
+    step = np.where(falls[:, None], 0.0, step)  # a segment that finds no way up must not stop the others
+    return coefficient + step, model(coefficient + step)
 
 
 def _covariance(at: Evaluation, precision: Floats) -> Floats:

@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from threading import Lock, local
@@ -14,12 +14,12 @@ from google.ads.googleads.client import GoogleAdsClient
 from google.ads.googleads.interceptors import ExceptionInterceptor, MetadataInterceptor
 from google.oauth2.credentials import Credentials
 
+from gaelp.config.connection_fields import secret_text
 from gaelp.config.google_ads_settings import GoogleAdsSettings
 from gaelp.errors import ConfigError
 from gaelp.platforms.google_ads.call_errors import ERRORS
 from gaelp.platforms.google_ads.gaql import query
-from gaelp.platforms.rate_limit import RateLimit
-from gaelp.platforms.retrying import read_with_retries, wait_seconds
+from gaelp.platforms.paced_calls import PacedCalls
 from gaelp.platforms.sandbox_identity import SANDBOX_TIME_HEADER
 
 __all__ = ["AdsConnection"]
@@ -42,13 +42,12 @@ class AdsConnection:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.settings = settings
-        self._sleep, self._jitter = sleep, jitter
-        self._rate = RateLimit(settings.calls_per_second, sleep=sleep)
+        self._calls = PacedCalls(settings, ERRORS, sleep=sleep, jitter=jitter)
         self._lock, self._services = Lock(), dict[str, Any]()
         self._times = _TimeReader()
         self.client = GoogleAdsClient(
             credentials=None,
-            developer_token=_secret(settings.developer_token) if settings.certificate is None else "sandbox",
+            developer_token=secret_text(settings.developer_token) if settings.certificate is None else "sandbox",
             version=_VERSION,
             use_proto_plus=True,
         )
@@ -106,18 +105,15 @@ class AdsConnection:
 
     def call(self, make: Callable[[float], Answer], *, urgent: bool = False) -> Answer:
         """Make a call once with the deadline; an urgent one is not held back by the rate limit."""
-        if not urgent:
-            self._rate.wait()
-        return make(self.settings.deadline_seconds)
+        return self._calls.once(lambda: make(self.settings.deadline_seconds), urgent=urgent)
 
     def with_retries(self, read: Callable[[], Answer]) -> Answer:
         """Make a call that changes nothing; a few attempts at growing intervals, for two deadlines at most."""
-        once = partial(self.call, lambda _timeout: read())
-        return read_with_retries(once, ERRORS, self.wait, seconds=self.settings.deadline_seconds)
+        return self._calls.with_retries(read)
 
     def wait(self, attempt: int) -> None:
         """Wait before the next attempt: longer each time, and not in step with other clients."""
-        self._sleep(wait_seconds(attempt, self._jitter()))
+        self._calls.wait(attempt)
 
     # Services
 
@@ -177,9 +173,9 @@ def _credentials(settings: GoogleAdsSettings) -> Credentials:
         return Credentials(token="sandbox")  # noqa: S106 - not a secret
     return Credentials(
         token=None,
-        refresh_token=_secret(settings.refresh_token),
-        client_id=_secret(settings.client_id),
-        client_secret=_secret(settings.client_secret),
+        refresh_token=secret_text(settings.refresh_token),
+        client_id=secret_text(settings.client_id),
+        client_secret=secret_text(settings.client_secret),
         token_uri=_TOKEN_URI,
     )
 
@@ -193,7 +189,3 @@ def _only(certificate: Path) -> grpc.ChannelCredentials:
             f"platform.google_ads.certificate: {certificate} cannot be read ({problem.strerror}): start the sandbox"
             " (`gaelp sandbox start`), or name its certificate.pem"
         ) from problem
-
-
-def _secret(value: Any) -> str:
-    return str(value.get_secret_value()) if value is not None else ""

@@ -6,9 +6,8 @@ of a daily budget is reserved instead (configs/budget/platforms.yaml).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
-from threading import Lock
 from typing import Any, Literal
 
 from gaelp.budget.platform_budget import load_platform_terms
@@ -51,7 +50,7 @@ from gaelp.platforms.platform import (
     Unknown,
 )
 from gaelp.platforms.running_campaigns import RunningReport
-from gaelp.platforms.server_identity import presents_sandbox_certificate
+from gaelp.platforms.server_world import ServerWorld
 
 __all__ = ["NAME", "GoogleAds", "connect"]
 
@@ -74,8 +73,7 @@ class GoogleAds:
     def __init__(self, connection: AdsConnection, *, report_lag: timedelta) -> None:
         self._connection, self._report_lag = connection, report_lag
         self._trials = Trials(connection)
-        self._lock = Lock()
-        self._is_sandbox_server = False  # True once it has proven it
+        self._server = ServerWorld(connection)
         self._customer: CustomerRow | None = None
         self._known_groups: dict[str, dict[str, str]] = {}  # resource names by target, of campaigns that were read
 
@@ -85,28 +83,13 @@ class GoogleAds:
     def world(self) -> Literal["live", "sandbox"]:
         """Sandbox only if the server has the sandbox's certificate or the account is a test account; else live."""
         try:
-            return "sandbox" if self._is_sandbox() or self._known_customer().is_test else "live"
+            return "sandbox" if self._server.is_sandbox() or self._known_customer().is_test else "live"
         except Exception:  # noqa: BLE001 - no answer is never a reason to believe that no money can move
             return "live"
 
     def now(self) -> datetime:
         """Simulated time if the server is the sandbox, wall time otherwise."""
-        if not self._is_sandbox():
-            return datetime.now(UTC)
-        text = self._connection.sandbox_time()
-        if text is None:
-            raise GaelpError("the sandbox did not say its time: use the sandbox and the connector of one version")
-        return datetime.fromisoformat(text).astimezone(UTC)
-
-    def _is_sandbox(self) -> bool:
-        """Whether the server has presented the sandbox's certificate; a failed connection is tried again next time."""
-        settings = self._connection.settings
-        with self._lock:
-            if not self._is_sandbox_server and settings.certificate is not None:
-                self._is_sandbox_server = presents_sandbox_certificate(
-                    settings.endpoint, settings.certificate, settings.deadline_seconds
-                )
-            return self._is_sandbox_server
+        return self._server.now()
 
     def _known_customer(self) -> CustomerRow:
         if self._customer is None:

@@ -8,12 +8,12 @@ from typing import Any
 from facebook_business.api import FacebookAdsApi, FacebookResponse
 from facebook_business.session import FacebookSession
 
+from gaelp.config.connection_fields import secret_text
 from gaelp.config.meta_ads_settings import MetaAdsSettings
 from gaelp.errors import ConfigError
 from gaelp.observability.redact import register_secrets
 from gaelp.platforms.meta_ads.call_errors import ERRORS, BadAnswer
-from gaelp.platforms.rate_limit import RateLimit
-from gaelp.platforms.retrying import read_with_retries, wait_seconds
+from gaelp.platforms.paced_calls import PacedCalls
 from gaelp.platforms.sandbox_identity import SANDBOX_TIME_HEADER
 
 __all__ = ["GraphConnection"]
@@ -34,8 +34,7 @@ class GraphConnection:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.settings = settings
-        self._sleep, self._jitter = sleep, jitter
-        self._rate = RateLimit(settings.calls_per_second, sleep=sleep)
+        self._calls = PacedCalls(settings, ERRORS, sleep=sleep, jitter=jitter)
         self._api = FacebookAdsApi(_session(settings), api_version=_VERSION)
 
     @property
@@ -76,18 +75,19 @@ class GraphConnection:
 
     def wait(self, attempt: int) -> None:
         """Wait before the next attempt: longer each time, and not in step with other clients."""
-        self._sleep(wait_seconds(attempt, self._jitter()))
+        self._calls.wait(attempt)
 
     def _read(self, path: tuple[str, ...], parameters: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str]]:
-        return read_with_retries(
-            lambda: self._call("GET", path, parameters), ERRORS, self.wait, seconds=self.settings.deadline_seconds
-        )
+        return self._calls.with_retries(lambda: self._request("GET", path, parameters))
 
     def _call(
         self, method: str, path: tuple[str, ...], parameters: Mapping[str, Any], *, urgent: bool = False
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
-        if not urgent:
-            self._rate.wait()
+        return self._calls.once(lambda: self._request(method, path, parameters), urgent=urgent)
+
+    def _request(
+        self, method: str, path: tuple[str, ...], parameters: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], Mapping[str, str]]:
         answer: FacebookResponse = self._api.call(method, path, params=dict(parameters))
         body = answer.json()
         if not isinstance(body, dict):
@@ -100,8 +100,8 @@ class GraphConnection:
 def _session(settings: MetaAdsSettings) -> FacebookSession:
     """A session with the account's own token; a server that must present the sandbox's certificate gets none."""
     is_sandbox = settings.certificate is not None
-    token = "sandbox" if is_sandbox else _secret(settings.access_token)
-    secret = None if is_sandbox else _secret(settings.app_secret)
+    token = "sandbox" if is_sandbox else secret_text(settings.access_token)
+    secret = None if is_sandbox else secret_text(settings.app_secret)
     kind = type("GraphSession", (FacebookSession,), {"GRAPH": f"https://{settings.endpoint}"})
     session: FacebookSession = kind(None, secret, token, timeout=settings.deadline_seconds)
     if secret:
@@ -115,7 +115,3 @@ def _session(settings: MetaAdsSettings) -> FacebookSession:
         session.requests.verify = str(settings.certificate)
         session.requests.trust_env = False  # otherwise REQUESTS_CA_BUNDLE would replace the certificate
     return session
-
-
-def _secret(value: Any) -> str:
-    return str(value.get_secret_value()) if value is not None else ""

@@ -5,7 +5,7 @@ A budget is a daily one, and the campaign stops at the end of its last day: Meta
 """
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from threading import Lock
 from typing import Literal
@@ -13,7 +13,7 @@ from typing import Literal
 from gaelp.budget.platform_budget import load_platform_terms
 from gaelp.config.settings import Settings
 from gaelp.content import Creative
-from gaelp.errors import ConfigError, GaelpError
+from gaelp.errors import ConfigError
 from gaelp.money import Micros
 from gaelp.platforms.calling import attempt
 from gaelp.platforms.meta_ads.account_reading import (
@@ -43,7 +43,7 @@ from gaelp.platforms.platform import (
     Unknown,
 )
 from gaelp.platforms.retrying import make_once
-from gaelp.platforms.server_identity import presents_sandbox_certificate
+from gaelp.platforms.server_world import ServerWorld
 
 __all__ = ["NAME", "MetaAds", "connect"]
 
@@ -65,8 +65,8 @@ class MetaAds:
 
     def __init__(self, connection: GraphConnection, *, report_lag: timedelta) -> None:
         self._connection, self._report_lag = connection, report_lag
-        self._lock, self._one_change = Lock(), Lock()
-        self._is_sandbox_server = False  # True once it has proven it
+        self._server = ServerWorld(connection)
+        self._one_change = Lock()
         self._account: AdAccountRow | None = None
 
     # Which world, which time
@@ -74,26 +74,11 @@ class MetaAds:
     @property
     def world(self) -> Literal["live", "sandbox"]:
         """Sandbox only if the server has presented the sandbox's own certificate; else live."""
-        return "sandbox" if self._is_sandbox() else "live"
+        return "sandbox" if self._server.is_sandbox() else "live"
 
     def now(self) -> datetime:
         """Simulated time if the server is the sandbox, wall time otherwise."""
-        if not self._is_sandbox():
-            return datetime.now(UTC)
-        text = self._connection.sandbox_time()
-        if text is None:
-            raise GaelpError("the sandbox did not say its time: use the sandbox and the connector of one version")
-        return datetime.fromisoformat(text).astimezone(UTC)
-
-    def _is_sandbox(self) -> bool:
-        """Whether the server has presented the sandbox's certificate; a failed connection is tried again next time."""
-        settings = self._connection.settings
-        with self._lock:
-            if not self._is_sandbox_server and settings.certificate is not None:
-                self._is_sandbox_server = presents_sandbox_certificate(
-                    settings.endpoint, settings.certificate, settings.deadline_seconds
-                )
-            return self._is_sandbox_server
+        return self._server.now()
 
     def _known_account(self) -> AdAccountRow:
         if self._account is None:

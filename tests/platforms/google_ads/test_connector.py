@@ -94,7 +94,7 @@ def test_a_test_account_is_a_sandbox_whatever_the_server(sandbox, tmp_path, monk
 
 @pytest.mark.parametrize("status", ["UNAVAILABLE", "PERMISSION_DENIED", "UNIMPLEMENTED"])
 def test_without_an_answer_about_the_account_it_is_live(sandbox, monkeypatch, status):
-    monkeypatch.setattr("gaelp.platforms.google_ads.connector.presents_sandbox_certificate", lambda *_: False)
+    monkeypatch.setattr("gaelp.platforms.server_world.presents_sandbox_certificate", lambda *_: False)
     platform = sandbox.connect()
     sandbox.fail("error", method="*.Search*", status=status, times=None)
     assert platform.world == "live"
@@ -159,12 +159,12 @@ def test_a_wrong_endpoint_is_refused_without_signatures(settings):
 def test_a_live_account_with_the_settings_of_the_sandbox_is_refused_without_signatures(
     settings, monkeypatch, live_account
 ):
-    monkeypatch.setattr("gaelp.platforms.google_ads.connector.presents_sandbox_certificate", lambda *_: False)
+    monkeypatch.setattr("gaelp.platforms.server_world.presents_sandbox_certificate", lambda *_: False)
     refuse_without_signatures(settings())
 
 
 def test_a_missing_answer_about_the_test_account_is_refused_without_signatures(settings, sandbox, monkeypatch):
-    monkeypatch.setattr("gaelp.platforms.google_ads.connector.presents_sandbox_certificate", lambda *_: False)
+    monkeypatch.setattr("gaelp.platforms.server_world.presents_sandbox_certificate", lambda *_: False)
     sandbox.fail("error", method="*.Search*", status="UNAVAILABLE", times=None)
     refuse_without_signatures(settings("platform.google_ads.deadline_seconds=0.5"))
 
