@@ -4,11 +4,11 @@
 
 Each history is another world of the local ad platform, its seed drawn from the root seed (random, and printed, unless
 given). On all of them the incumbent's bids times a factor are judged as phase 2 judges: a policy that is truly better
-by 15%, one worse by 10%, an identical one, one that bids otherwise and gains nothing, and with --cases some more at the
-ends of the reach, which are what `gaelp history plan` is about. Realised value and the estimate with a model of a
+by 15%, one worse by 10%, an identical one, and with --cases one that bids otherwise and gains nothing and some at the
+ends of the reach, which is what `gaelp history plan` is about. Realised value and the estimate with a model of a
 click's value stand side by side. Exits 1 if the worse one passes in more than 5%, the better one in fewer than 80%
 after all days, or the identical one passes the rule "better than the log" in more than 5%. A history of 12 campaigns
-and six weeks takes 1 s of processor time, its judgement another 4; both are kept in --cache.
+and six weeks takes 1 s of processor time, its judgement another 3; both are kept in --cache.
 """
 
 import argparse
@@ -38,14 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=None, help="of the histories, instead of a root seed")
     parser.add_argument("--campaigns", type=int, default=12)
     parser.add_argument("--weeks", type=int, default=6)
-    parser.add_argument("--days", type=int, nargs="+", default=[7, 42], help="after which a history is judged")
-    parser.add_argument("--cases", nargs="+", choices=tuple(CASES), default=(*BARRED, "other bids, no lift"))
+    parser.add_argument("--days", type=int, nargs="+", default=[42], help="after which a history is judged")
+    parser.add_argument("--cases", nargs="+", choices=tuple(CASES), default=BARRED)
+    parser.add_argument("--true-weeks", type=int, default=None, help="that the truth is measured in; all unless given")
+    parser.add_argument("--plan", action="store_true", help="compare with what `gaelp history plan` predicts")
     parser.add_argument("--cache", type=Path, default=None, help="folder of histories and results made before")
     given = parser.parse_args(arguments)
     root = secrets.randbelow(2**31) if given.root_seed is None else given.root_seed
     drawn = np.random.default_rng(root).integers(FIRST_FRESH_SEED, 2**31, given.histories).tolist()
     seeds = given.seeds or drawn
-    size = PowerSize(given.campaigns, given.weeks, tuple(given.days))
+    true_weeks = given.weeks if given.true_weeks is None else given.true_weeks
+    size = PowerSize(given.campaigns, given.weeks, tuple(given.days), true_weeks, given.plan)
     began, world, gate, results = time.process_time(), load_sandbox_spec(), lift_gate(), []
     for number, seed in enumerate(seeds, 1):
         results.append(world_result(world, seed, size, gate, given.cache, given.cases))
@@ -56,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "root_seed": None if given.seeds else root,
         "campaigns": given.campaigns,
         "weeks": given.weeks,
+        "true_weeks": true_weeks,
         "factors": {name: [round(each, 4) for each in np.exp(shift).tolist()] for name, shift in CASES.items()},
         **summary,
         "missed": missed,

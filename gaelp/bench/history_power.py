@@ -59,11 +59,13 @@ CASES: Mapping[str, Floats] = {
 
 @dataclass(frozen=True, slots=True)
 class PowerSize:
-    """How much history there is, and after how many of its days it is judged."""
+    """How much history there is, after how many of its days it is judged, and in how many weeks the truth is seen."""
 
     campaigns: int
     weeks: int
     judged_days: tuple[int, ...]
+    true_weeks: int
+    with_plan: bool = True  # whether to ask what `gaelp history plan` would say of the whole history
     bid_log_sd: float = 0.4
 
 
@@ -76,6 +78,14 @@ class JudgedVersion(Frozen):
     failed: tuple[str, ...]  # rules about the lift that do not hold
 
 
+class StatedPlan(Frozen):
+    """What `gaelp history plan` says of a history."""
+
+    error: float  # of log(1 + lift) by realised value, on the whole history
+    days: int
+    weeks: float  # for a lift of 15%, with the log's own spread
+
+
 class JudgedCase(Frozen):
     """One policy on the first days of one history."""
 
@@ -83,7 +93,7 @@ class JudgedCase(Frozen):
     days: int
     true_lift: float
     versions: dict[str, JudgedVersion]
-    predicted: float  # chance of a pass by realised value, by the plan
+    predicted: float | None  # chance of a pass by realised value, by the plan
 
 
 class WorldResult(Frozen):
@@ -91,8 +101,7 @@ class WorldResult(Frozen):
 
     seed: int
     campaigns: int
-    planned_error: float  # of log(1 + lift) on the whole history
-    planned_weeks: float  # for a lift of 15%, with the log's own spread
+    plan: StatedPlan | None
     judged: tuple[JudgedCase, ...]
 
 
@@ -114,27 +123,24 @@ def world_result(
     own = world.model_copy(update={"seed": seed})
     logged = cached_log(spec, own, cache)
     moved = {name: CASES[name] for name in cases if CASES[name].any()}
-    lifts = dict.fromkeys(cases, 0.0) | true_lifts(spec, own, moved)
+    lifts = dict.fromkeys(cases, 0.0) | true_lifts(spec, own, moved, weeks=size.true_weeks)
     rng = np.random.default_rng([seed, 29])
-    plan = plan_log(logged, rng, reach=REACH, confidence=look_options(_REPLICATES).confidence, lifts=(0.15,))
-    nearest = min(plan.spreads, key=lambda each: abs(each.bid_log_sd - size.bid_log_sd))
+    plan = _plan(logged, size, rng) if size.with_plan else None
     judged = [
-        _judged_case(
-            first_days(logged, days), name, lifts[name], plan.standard_error * math.sqrt(plan.days / days), gate, rng
-        )
+        _judged_case(first_days(logged, days), name, lifts[name], plan, gate, rng)
         for days in size.judged_days
         for name in cases
     ]
-    result = WorldResult(
-        seed=seed,
-        campaigns=size.campaigns,
-        planned_error=plan.standard_error,
-        planned_weeks=nearest.weeks[0],
-        judged=tuple(judged),
-    )
+    result = WorldResult(seed=seed, campaigns=size.campaigns, plan=plan, judged=tuple(judged))
     if path is not None:
         path.write_text(result.model_dump_json(), encoding="utf-8")
     return result
+
+
+def _plan(logged: LoggedDecisions, size: PowerSize, rng: np.random.Generator) -> StatedPlan:
+    plan = plan_log(logged, rng, reach=REACH, confidence=look_options(_REPLICATES).confidence, lifts=(0.15,))
+    nearest = min(plan.spreads, key=lambda each: abs(each.bid_log_sd - size.bid_log_sd))
+    return StatedPlan(error=plan.standard_error, days=plan.days, weeks=nearest.weeks[0])
 
 
 def _name(seed: int, size: PowerSize, cases: Sequence[str]) -> str:
@@ -144,7 +150,12 @@ def _name(seed: int, size: PowerSize, cases: Sequence[str]) -> str:
 
 
 def _judged_case(
-    logged: LoggedDecisions, name: str, true_lift: float, error: float, gate: Gate, rng: np.random.Generator
+    logged: LoggedDecisions,
+    name: str,
+    true_lift: float,
+    plan: StatedPlan | None,
+    gate: Gate,
+    rng: np.random.Generator,
 ) -> JudgedCase:
     options = look_options(_REPLICATES)
     policy = LoggedPolicy(name, _shift(logged, CASES[name]), np.ones(len(logged), bool))
@@ -162,10 +173,14 @@ def _judged_case(
         )
         for version, report in reports.items()
     }
-    wanted = float(stats.norm.ppf(0.5 + options.confidence / 2))
-    predicted = float(stats.norm.cdf(math.log1p(true_lift) / error - wanted)) if CASES[name].any() else 0.0
     days = len(np.unique(logged.account_day))
+    predicted = None if plan is None else _predicted(plan, days, true_lift, options.confidence)
     return JudgedCase(case=name, days=days, true_lift=true_lift, versions=versions, predicted=predicted)
+
+
+def _predicted(plan: StatedPlan, days: int, true_lift: float, confidence: float) -> float:
+    error = plan.error * math.sqrt(plan.days / days)
+    return float(stats.norm.cdf(math.log1p(true_lift) / error - stats.norm.ppf(0.5 + confidence / 2)))
 
 
 def _shift(logged: LoggedDecisions, by_topic: Floats) -> Floats:

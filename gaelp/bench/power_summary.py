@@ -23,8 +23,8 @@ def summarise_worlds(worlds: Sequence[WorldResult]) -> dict[str, object]:
             groups[each.case, each.days].append(each)
     return {
         "histories": len(worlds),
-        "planned_weeks_for_15_percent": _spread([world.planned_weeks for world in worlds]),
-        "planned_error_of_log_lift": _spread([world.planned_error for world in worlds]),
+        "planned_weeks_for_15_percent": _spread([world.plan.weeks for world in worlds if world.plan]),
+        "planned_error_of_log_lift": _spread([world.plan.error for world in worlds if world.plan]),
         "cases": {f"{case}, {days} days": _case(judged) for (case, days), judged in groups.items()},
     }
 
@@ -34,7 +34,9 @@ def _case(judged: Sequence[JudgedCase]) -> dict[str, object]:
     return {
         "true_lift": _spread(truth),
         "worlds_truly_no_better": sum(each <= 0 for each in truth),
-        "predicted_passes_by_realised_value": round(float(np.mean([each.predicted for each in judged])), 4),
+        "predicted_passes_by_realised_value": _spread(
+            [each.predicted for each in judged if each.predicted is not None]
+        ),
         **{version: _version(judged, version) for version in VERSIONS},
     }
 
