@@ -40,6 +40,7 @@ class ReportTruth:
     within_log_sd: float = 0.6  # of the prices of one hour
     drift_sd: float = 0.08  # of a campaign's price level, from day to day
     diurnal: float = 0.15
+    week: tuple[float, float] = (1.1, 0.75)  # demand of a working day and of one at the weekend
     bid_log_sd: float = 0.4
     bid_log_offset: float = 0.1  # of the usual bid over the usual price
     click_rate: float = 0.06
@@ -88,7 +89,7 @@ def draw_reports(truth: ReportTruth, seed: int) -> KnownReports:
     level = level + np.repeat(_drift(truth, rng), 24, axis=1)[campaign]
     click_rate = truth.click_rate * np.exp(truth.click_log_sd * rng.normal(size=segments))
     per_hour = truth.per_hour * np.exp(truth.volume_log_sd * rng.normal(size=segments))
-    activity = np.tile(_week(hours), (segments, 1))
+    activity = np.tile(_week(truth, hours), (segments, 1))
     demand = np.exp(truth.day_log_sd * rng.normal(size=(truth.campaigns, truth.days)))
     mean = per_hour[:, None] * activity * np.repeat(demand, 24, axis=1)[campaign]
     count = rng.poisson(mean * rng.gamma(1 / truth.overdispersion, truth.overdispersion, mean.shape))
@@ -141,9 +142,9 @@ def _drift(truth: ReportTruth, rng: np.random.Generator) -> Floats:
     return path
 
 
-def _week(hours: int) -> Floats:
+def _week(truth: ReportTruth, hours: int) -> Floats:
     hour = np.arange(hours)
-    shape = (1 + 0.5 * np.sin(2 * np.pi * (hour - 9) / 24)) * np.where(hour // 24 % 7 < 5, 1.1, 0.75)
+    shape = (1 + 0.5 * np.sin(2 * np.pi * (hour - 9) / 24)) * np.where(hour // 24 % 7 < 5, *truth.week)
     return np.asarray(shape / shape[:168].mean())
 
 

@@ -102,7 +102,8 @@ class LoggedDecisions:
     @property
     def campaign_day(self) -> Ints:
         """A number for each campaign and account day, the unit that budgets couple, shape (R,)."""
-        return np.unique(np.stack([self.campaign, self.account_day]), axis=1, return_inverse=True)[1].reshape(-1)
+        first, last = (int(self.account_day.min()), int(self.account_day.max())) if len(self) else (0, 0)
+        return np.unique(self.campaign * (last - first + 1) + self.account_day - first, return_inverse=True)[1]
 
 
 _BY_ROW = tuple(

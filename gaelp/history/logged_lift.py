@@ -121,8 +121,10 @@ def policy_lift(
     if reference is None:
         plain = recalibrated = logged_dollars(value, spend)
     else:
-        plain, recalibrated = _columns(logged, shifted_normal_weights(logged.action, reference.shift, sd=scale))
-    own_plain, own_recalibrated = _columns(logged, weight)
+        plain, recalibrated = _columns(
+            logged, shifted_normal_weights(logged.action, reference.shift, sd=scale), predicted
+        )
+    own_plain, own_recalibrated = _columns(logged, weight, predicted)
     reports = [
         report_lift(
             target,
@@ -153,17 +155,18 @@ def policy_lift(
 def group_lifts(logged: LoggedDecisions, policy: LoggedPolicy, *, confidence: float) -> tuple[GroupLift, ...]:
     """Lift over the logging policy by campaign and by segment, each with enough clicks; intervals by Bonferroni."""
     weight = shifted_normal_weights(logged.action, policy.shift, sd=logging_sd(logged))
-    _, target = _columns(logged, weight)
+    _, target = _columns(logged, weight, _value_per_click(logged))
     value, spend = _dollars(logged)
     reference = logged_dollars(value, spend)
     groups = [group for group in _groups(logged) if logged.clicks[group[2]].sum() >= _GROUP_CLICKS_MIN]
     each = 1 - (1 - confidence) / max(len(groups), 1)
+    days = logged.campaign_day
     lifts = []
     for kind, name, rows in groups:
         part = lift_of(_part(target, rows), _part(reference, rows))
         if reference.value[rows].sum() <= 0 or part.value <= -1:
             continue
-        interval = student_interval(part, logged.campaign_day[rows], confidence=each, log_offset=1.0)
+        interval = student_interval(part, days[rows], confidence=each, log_offset=1.0)
         lifts.append(
             GroupLift(
                 kind=kind,
@@ -190,15 +193,15 @@ def _part(columns: DollarColumns, rows: Ints) -> DollarColumns:
     return DollarColumns(columns.name, columns.value[rows], columns.spend[rows])
 
 
-def _columns(logged: LoggedDecisions, weight: Floats) -> tuple[DollarColumns, DollarColumns]:
-    """By realised value, and recalibrated."""
+def _columns(logged: LoggedDecisions, weight: Floats, predicted: Floats) -> tuple[DollarColumns, DollarColumns]:
+    """By realised value, and recalibrated with a predicted value per click."""
     value, spend = _dollars(logged)
     recalibrated = recalibrated_dollars(
         value,
         spend,
         weight,
         clicks=logged.clicks,
-        predicted_value_per_click=_value_per_click(logged),
+        predicted_value_per_click=predicted,
         cells=logged.campaign * len(logged.segment_names) + logged.segment,
     )
     return realised_dollars(value, spend, weight), recalibrated

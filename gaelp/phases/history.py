@@ -1,9 +1,7 @@
 """Phase 2: does the market reproduce logged campaigns, and would this agent have done better than whoever made them?"""
 
 import time
-from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,10 +12,9 @@ from gaelp.errors import BadInput
 from gaelp.gates import Evidence, judge
 from gaelp.history.fidelity import FittedAccount, fit_account, measure_fidelity
 from gaelp.history.fidelity_report import FidelityReport
-from gaelp.history.log_checks import LogCheck, check_log
+from gaelp.history.log_checks import check_log
 from gaelp.history.logged_bidders import bidders_on_log
-from gaelp.history.logged_lift import GroupLift, LiftOptions, PolicyLift, group_lifts, policy_lift
-from gaelp.history.sealed_window import OpenedWindow, alpha_of_look
+from gaelp.history.sealed_window import OpenedWindow
 from gaelp.history.split_windows import Splits
 from gaelp.history.splits import read_window
 from gaelp.market.build import configured_personas
@@ -27,17 +24,16 @@ from gaelp.phases.champion_policy import champion_of
 from gaelp.phases.data_evidence import asks_for_data, judge_with_data
 from gaelp.phases.data_job import DataJob
 from gaelp.phases.declaration import Assignment
-from gaelp.phases.history_result import HARM_SHARE, HistoryResult, as_phase_result
+from gaelp.phases.history_result import HistoryResult, as_phase_result
 from gaelp.phases.history_source import provide_history
 from gaelp.phases.history_windows import ReportWindows, fix_windows, open_sealed_window, read_windows
+from gaelp.phases.log_judgement import AGENT, CHAMPION, JudgedLog, judge_on_log, look_options
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.stage_report import StageReport
 from gaelp.storage.backends import build_store
 
 __all__ = ["validate_on_history"]
 
-ALPHA = 0.05  # of all looks at a sealed window together
-_NOTHING_KNOWN = (0.0, -1.0, 100.0)  # a lift that the log cannot tell: anything is possible
 _RIVALS = ("constant", "mpc")
 
 
@@ -78,7 +74,7 @@ def validate_on_history(given: Assignment) -> PhaseResult:
         model=model.relative_to(given.folder.path).as_posix(),
         splits=splits,
         look=opened.ticket.look,
-        confidence=1 - alpha_of_look(ALPHA),
+        confidence=look_options(settings.history.replicates).confidence,
         fidelity=fidelity,
         log_problems=tuple(str(problem) for problem in judged.check.problems),
         lift=judged.lift,
@@ -90,40 +86,6 @@ def validate_on_history(given: Assignment) -> PhaseResult:
     )
     write_models({given.folder.details: result})
     return as_phase_result(result, given.folder)
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """What the sealed window says of the agent."""
-
-    check: LogCheck
-    lift: PolicyLift | None = None
-    incumbent_lift: PolicyLift | None = None
-    rivals: tuple[PolicyLift, ...] = ()
-    groups: tuple[GroupLift, ...] = ()
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """The figures of gate 2 about the agent; without propensities there are none."""
-        if self.lift is None:
-            return {}
-        conclusive = not self.check.problems and self.lift.judged.lift is not None
-        sample = self.lift.judged.diagnostics.effective_decisions if conclusive else 0.0
-        return {
-            "effective_sample": sample,
-            **_lift_metrics("lift_over_logging", self.lift, conclusive=conclusive),
-            **_lift_metrics("lift_over_incumbent", self.incumbent_lift or self.lift, conclusive=conclusive),
-            "harmed_groups": float(sum(group.upper < -HARM_SHARE for group in self.groups)),
-        }
-
-
-def _lift_metrics(name: str, lift: PolicyLift, *, conclusive: bool) -> Mapping[str, float]:
-    report = lift.judged
-    if conclusive and report.lift is not None and report.lift_lower is not None and report.lift_upper is not None:
-        value, lower, upper = report.lift, report.lift_lower, report.lift_upper
-    else:
-        value, lower, upper = _NOTHING_KNOWN
-    return {name: value, f"{name}_lower_95": lower, f"{name}_upper_95": min(upper, _NOTHING_KNOWN[2])}
 
 
 def _check_readable(settings: Settings, splits: Splits) -> None:
@@ -152,28 +114,17 @@ def _measure_fidelity(given: Assignment, agent: Agent, windows: ReportWindows) -
 
 def _judge_agent(
     given: Assignment, agent: Agent, account: FittedAccount, opened: OpenedWindow, splits: Splits
-) -> _Judged:
+) -> JudgedLog:
     settings = given.settings
     check = check_log(opened.logged, window=opened.window, others=(splits.calibration, splits.validation))
     check.require_usable()
     if check.needs_model:
-        return _Judged(check)
+        return JudgedLog(check)
     champion = champion_of(settings, given.folder.run_id)
-    bidders = {"agent": agent.policy, **{key: agent.tuned.build(key) for key in _RIVALS if key in agent.tuned.bidders}}
+    bidders = {AGENT: agent.policy, **{key: agent.tuned.build(key) for key in _RIVALS if key in agent.tuned.bidders}}
     if champion is not None:
-        bidders["champion"] = champion.policy
+        bidders[CHAMPION] = champion.policy
     given.on_report(StageReport("asking what the agent would have bid"))
     policies = bidders_on_log(bidders, agent.market, account.estimates, opened.logged, reach=settings.history.reach)
     rng = np.random.default_rng([settings.evaluation.seed, 23])
-    options = LiftOptions(confidence=1 - alpha_of_look(ALPHA), replicates=settings.history.replicates)
-    lifts = {name: policy_lift(opened.logged, policy, rng, options) for name, policy in policies.items()}
-    against = policies.get("champion")
-    return _Judged(
-        check,
-        lift=lifts["agent"],
-        incumbent_lift=None
-        if against is None
-        else policy_lift(opened.logged, policies["agent"], rng, options, against),
-        rivals=tuple(lift for name, lift in lifts.items() if name != "agent"),
-        groups=group_lifts(opened.logged, policies["agent"], confidence=options.confidence),
-    )
+    return judge_on_log(opened.logged, check, policies, rng, look_options(settings.history.replicates))

@@ -10,13 +10,13 @@ from gaelp.history.fidelity_report import FidelityReport, FidelityScore, FigureS
 from gaelp.history.lift_report import LiftReport
 from gaelp.history.logged_lift import GroupLift, PolicyLift
 from gaelp.history.split_windows import Splits
+from gaelp.phases.log_judgement import HARM_SHARE
 from gaelp.phases.phase_result import PhaseResult, ResultTable
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.types import Phase
 
-__all__ = ["HARM_SHARE", "HistoryResult", "as_phase_result"]
+__all__ = ["HistoryResult", "as_phase_result"]
 
-HARM_SHARE = 0.1  # a campaign or segment that certainly loses more value per dollar than this counts as harmed
 _GAPS_SHOWN = 5
 
 

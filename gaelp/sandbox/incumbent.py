@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from gaelp.arrays import Floats
+from gaelp.arrays import Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.config.fingerprint import fingerprint
 from gaelp.money import Micros
@@ -32,6 +32,8 @@ _BUDGET_LOW, _BUDGET_HIGH = 20_000_000, 250_000_000  # a day: the lowest hold a 
 _UNIT_MICROS = 10_000  # bids and budgets are whole cents
 _LOWEST_BID_MICROS = 10_000
 _CAMPAIGN_STREAM, _ACTION_STREAM = 1, 2
+_WEEK_HOURS = 168
+_HALF_MICRO = 0.5  # factors of bids are cut to whole micros: this keeps rounding from taking one away
 
 
 class SynthesisSpec(Frozen):
@@ -56,13 +58,27 @@ class IncumbentCampaign:
     served: ServedCampaign
     segments: tuple[str, ...]
 
+    def bids_micros(self, actions: Floats) -> Ints:
+        """The usual bids times exp(action), in whole cents; actions of shape (..., groups)."""
+        usual = np.array([group.bid_micros for group in self.served.groups], float)
+        cents = np.rint(usual * np.exp(actions) / _UNIT_MICROS)
+        return np.maximum(cents.astype(np.int64) * _UNIT_MICROS, _LOWEST_BID_MICROS)
+
     def with_actions(self, actions: Floats) -> ServedCampaign:
         """The campaign with each bid multiplied by exp(action), actions of shape (groups,)."""
-        groups = tuple(
-            replace(group, bid_micros=_whole_cents(group.bid_micros * math.exp(float(action))))
-            for group, action in zip(self.served.groups, actions, strict=True)
-        )
-        return replace(self.served, groups=groups)
+        bids = self.bids_micros(actions).tolist()
+        groups = [replace(group, bid_micros=bid) for group, bid in zip(self.served.groups, bids, strict=True)]
+        return replace(self.served, groups=tuple(groups))
+
+    def with_schedule(self, bids_micros: Ints, hours_of_week: Ints) -> ServedCampaign:
+        """The campaign with a bid for each of some hours of the week from Monday 0:00 on; bids of shape (H, groups)."""
+        groups = []
+        for group, bids in zip(self.served.groups, bids_micros.T, strict=True):
+            highest = int(bids.max())
+            factors = np.ones(_WEEK_HOURS)
+            factors[hours_of_week] = (bids + _HALF_MICRO) / highest
+            groups.append(replace(group, bid_micros=highest, hour_factors=tuple(factors.tolist())))
+        return replace(self.served, groups=tuple(groups))
 
 
 def history_tag(spec: SynthesisSpec, world: SandboxSpec) -> str:

@@ -1,5 +1,7 @@
 """A synthesized history is what an advertiser would have, and the same for the same specs."""
 
+from datetime import timedelta
+
 import numpy as np
 import pyarrow.compute as pc
 import pytest
@@ -137,3 +139,22 @@ def test_actions_depend_on_seed_campaign_and_hour_alone():
     assert (first != draw_actions(SPEC, 1, 6, 8)).all()
     total = sum(action_density(SPEC, x) * 0.01 for x in np.arange(-3, 3, 0.01))
     assert total == pytest.approx(1.0, abs=1e-3)
+
+
+def test_bids_set_a_week_at_a_time_are_those_set_by_the_hour_even_when_clocks_change(world):
+    autumn = world.model_copy(update={"start": world.start + timedelta(weeks=7)})  # clocks go back on the last day
+    by_hour, by_week = (
+        synthesize(SPEC, autumn.model_copy(update={"seed": 8}), simulator_points=asked) for asked in (True, False)
+    )
+    assert len(by_week.hour_ticks) == 7 * 24 + 1
+    assert np.array_equal(by_hour.bid_micros, by_week.bid_micros)
+    assert np.array_equal(by_hour.actions, by_week.actions)
+    for rows in ("hours", "clicks", "conversions", "credits"):
+        assert np.array_equal(getattr(by_hour.events, rows), getattr(by_week.events, rows)), rows
+
+
+def test_a_factor_that_no_schedule_allows_is_served_as_its_bid(world):
+    wild = SPEC.model_copy(update={"bid_log_sd": 1.5, "seed": 4})
+    history = synthesize(wild, world, simulator_points=False)
+    usual = np.array([group.bid_micros for group in history.campaigns[0].served.groups])
+    assert (history.bid_micros[:, 0] / usual).max() > 50
