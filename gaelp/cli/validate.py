@@ -1,5 +1,6 @@
 """`gaelp validate`: phase 2 in this terminal: is the market true to logged campaigns, and is the agent better?"""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +12,8 @@ from gaelp.cli.startup import prepare_run
 from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
 from gaelp.config import Settings
+from gaelp.config.places import shown
+from gaelp.config.write import write_texts
 from gaelp.errors import BadInput, Refused
 from gaelp.phases.declaration import Assignment, carry_out
 from gaelp.phases.history_declaration import HISTORY
@@ -38,7 +41,8 @@ def validate(
     - `gaelp validate --run 20261116-020641-7f3a9c --set 'history.sources=["import-2026-10"]'`
 
     The last part of the history is sealed. This command takes one of the three looks at it; the same run gets the same
-    look again. Everything goes to runs/ID/history/1 below the home. docs/history.md explains the figures.
+    look again. Everything goes to runs/ID/history/1 below the home, with the verdict as a page
+    with plots (verdict.html). docs/history.md explains the figures.
     """
     settings = prepare_run(config, overrides).settings
     trained = _trained(settings, run)
@@ -57,10 +61,21 @@ def validate(
             ),
         )
     result = read_result(path)
+    page = _write_page(result, settings)
     if as_json:
         show_json(result.model_dump(mode="json"))
-    else:
-        show_phase(result)
+        return
+    show_phase(result)
+    say(f"the verdict with plots of market and log: {shown(page)}")
+
+
+def _write_page(result: PhaseResult, settings: Settings) -> Path:
+    """The page that the pipeline shows at the gate, as a file."""
+    from gaelp.gates.verdict_page import verdict_html  # noqa: PLC0415 - matplotlib takes a second
+
+    page = result.folder(settings.home).path / "verdict.html"
+    write_texts({page: verdict_html(result.verdict, HISTORY.context(result, settings.home))})
+    return page
 
 
 def _trained(settings: Settings, run: str | None) -> PhaseResult:

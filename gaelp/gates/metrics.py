@@ -53,6 +53,7 @@ RANGES: dict[str, MetricRange] = {
     "checked_rows": _count("stored rows"),
     "effective_sample": MetricRange(0, 1e9, unit="observations, after weighting"),
     "episodes": _count("episodes"),
+    "posterior_draws": _count("draws of the market's parameters"),
     "paired_observations": _count("pairs"),
     "transfer_observations": _count("observations"),
     # Stored data, of every phase
@@ -77,6 +78,9 @@ RANGES: dict[str, MetricRange] = {
     "correlation_with_actuals": MetricRange(-1, 1, unit="correlation"),
     "lift_over_incumbent": _relative("share of the incumbent's result; 0.01 is 1%"),
     "lift_over_logging": _relative("share of the logged result; 0.01 is 1%"),
+    "model_based_harmed_groups": _count("campaigns and segments, by the market"),
+    "model_based_lift": _relative("share of the logged bids' result in the market; 0.01 is 1%"),
+    "model_based_lift_over_incumbent": _relative("share of the incumbent's result in the market; 0.01 is 1%"),
     "prediction_accuracy": _share("share; 1 is perfect"),
     "simulator_match": _share("share; 1 is a perfect match"),
     # Pilot

@@ -16,7 +16,7 @@ from gaelp.storage.schema import TableName
 from gaelp.storage.store import RowFilter
 from gaelp.types import Phase
 
-__all__ = ["check_history", "history_of", "provide_history"]
+__all__ = ["check_history", "history_of", "provide_history", "synthesis_specs"]
 
 
 def history_of(settings: Settings) -> HistoryRows:
@@ -29,7 +29,7 @@ def history_of(settings: Settings) -> HistoryRows:
             f"history.sources={list(given.sources)} and history.synthesize are both given; allowed: one. Name stored"
             " sources, or have a history made"
         )
-    spec, world = _specs(settings, given.synthesize)
+    spec, world = synthesis_specs(settings, given.synthesize)
     return HistoryRows(sources=(history_source(spec, world),), name=given.name, zone=given.zone or world.time_zone)
 
 
@@ -51,7 +51,7 @@ def provide_history(settings: Settings, on_report: OnReport) -> HistoryRows:
     rows = history_of(settings)
     if settings.history.synthesize is None or _is_stored(settings, rows):
         return rows
-    spec, world = _specs(settings, settings.history.synthesize)
+    spec, world = synthesis_specs(settings, settings.history.synthesize)
     stage = f"making {spec.weeks} weeks of history on the local ad platform"
     on_report(StageReport(stage, hint="a first run on a machine compiles the auctions: about a minute"))
     # Phase 2 reads no bid simulator points, and they take most of the time.
@@ -66,7 +66,8 @@ def provide_history(settings: Settings, on_report: OnReport) -> HistoryRows:
     return rows
 
 
-def _specs(settings: Settings, asked: SynthesizedHistorySettings) -> tuple[SynthesisSpec, SandboxSpec]:
+def synthesis_specs(settings: Settings, asked: SynthesizedHistorySettings) -> tuple[SynthesisSpec, SandboxSpec]:
+    """What a history that is made is made from: its bids and budgets, and its world."""
     seed = settings.run.seed if asked.seed is None else asked.seed
     spec = SynthesisSpec(weeks=asked.weeks, campaigns=asked.campaigns, seed=seed, bid_log_sd=asked.bid_log_sd)
     return spec, load_sandbox_spec(asked.world).model_copy(update={"seed": seed})

@@ -13,7 +13,7 @@ from gaelp.sandbox.incumbent import IncumbentCampaign, SynthesisSpec, draw_actio
 from gaelp.sandbox.spec import SandboxSpec
 from gaelp.sandbox.world_call import BidPoint
 
-__all__ = ["SimulatedPoint", "SynthesizedHistory", "synthesize"]
+__all__ = ["SimulatedPoint", "SynthesizedHistory", "history_hours", "synthesize"]
 
 POINT_FACTORS = (0.4, 0.65, 1.0, 1.6, 2.8)  # of the usual bid
 _DAY = timedelta(days=1)
@@ -67,7 +67,7 @@ def synthesize(
     """
     exchange = Exchange(world)
     campaigns = incumbent_campaigns(spec, world, exchange.price_levels)
-    hour_ticks, day_starts = _hours(world, exchange, spec.weeks)
+    hour_ticks, day_starts = history_hours(world, exchange, spec.weeks)
     point_weeks = (spec.point_weeks or (spec.weeks,)) if simulator_points else ()
     point_ticks = {day_starts[_WEEK_DAYS * week]: week for week in point_weeks}
     steps = _Steps(progress, len(hour_ticks) - 1 + len(point_ticks) * len(campaigns))
@@ -108,7 +108,7 @@ class _Steps:
             self._progress(self._done, self._total)
 
 
-def _hours(world: SandboxSpec, exchange: Exchange, weeks: int) -> tuple[Ints, list[int]]:
+def history_hours(world: SandboxSpec, exchange: Exchange, weeks: int) -> tuple[Ints, list[int]]:
     """When each hour of whole account days begins, with the end of the last; and when the days begin."""
     first = world.start.astimezone(world.zone).date()
     if exchange.calendar.first_tick(first) < 0:
