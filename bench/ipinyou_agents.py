@@ -19,9 +19,10 @@ import numpy as np
 
 from gaelp.bench.auction_agent import WEIGHTS, AuctionAgent, price_table
 from gaelp.bench.auction_training import SHARES, TrainingSpec, train_residual
-from gaelp.market.baselines.published import play_bidder, published_trial
+from gaelp.market.baselines.published import play_auctions, published_trial
 
 _AGENT, _RULE = "agent", "last-as-long"
+_Z = 1.959964
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,25 +57,32 @@ def _play(folder: Path, share: float, weights: np.ndarray) -> dict[str, dict[str
         AuctionAgent(_RULE, trial.history, np.zeros(WEIGHTS)),
         AuctionAgent(_AGENT, trial.history, weights),
     )
-    figures = {}
+    figures, clicks = {}, {}
     for bidder in (*trial.bidders, *own):
-        played = play_bidder(trial.replay, bidder)
+        seen = play_auctions(trial.replay, bidder)
+        clicks[bidder.name] = seen.total_clicks[:, 0].astype(np.float64)
         value = float(trial.replay.meter.value_micros.sum()) / float(trial.replay.brief.conversion_value_micros[0])
         figures[bidder.name] = {
-            "clicks": played.clicks,
+            "clicks": int(clicks[bidder.name].sum()),
             "predicted_clicks": round(value, 2),
-            "impressions": played.impressions,
-            "cost": played.cost,
+            "impressions": int(seen.total_impressions.sum()),
+            "cost": int(seen.total_cost_micros.sum()) // trial.history.micros_per_unit,
         }
+    for name in (_RULE, _AGENT):
+        lead = clicks[name] - clicks["rlb"]
+        half = _Z * float(lead.std(ddof=1)) * len(lead) ** 0.5
+        figures[name] |= {"over_rlb_lower_95": lead.sum() - half, "over_rlb_upper_95": lead.sum() + half}
     return figures
 
 
 def _show(rows: dict[float, dict[str, dict[str, float]]]) -> None:
     names = list(next(iter(rows.values())))
-    sys.stdout.write(f"{'budget':8s}{''.join(f'{name:>22s}' for name in names)}\n")
+    sys.stdout.write(f"{'budget':8s}{''.join(f'{name:>22s}' for name in names)}{'agent - rlb, 95%':>22s}\n")
     for share, row in rows.items():
         cells = "".join(f"{_cell(row[name]):>22s}" for name in names)
-        sys.stdout.write(f"1/{round(1 / share):<6d}{cells}\n")
+        own = row[_AGENT]
+        lead = f"{own['over_rlb_lower_95']:+.0f} .. {own['over_rlb_upper_95']:+.0f}"
+        sys.stdout.write(f"1/{round(1 / share):<6d}{cells}{lead:>22s}\n")
     sys.stdout.write("Clicks, and in brackets the clicks that the predicted rates say.\n")
 
 

@@ -53,8 +53,8 @@ RANGES: dict[str, MetricRange] = {
     "checked_rows": _count("stored rows"),
     "effective_sample": MetricRange(0, 1e9, unit="observations, after weighting"),
     "episodes": _count("episodes"),
-    "posterior_draws": _count("draws of the market's parameters"),
     "paired_observations": _count("pairs"),
+    "posterior_draws": _count("draws of the market's parameters"),
     "transfer_observations": _count("observations"),
     # Stored data, of every phase
     "budget_breaches": _count("breaches"),
@@ -74,6 +74,7 @@ RANGES: dict[str, MetricRange] = {
     "success_rate": _share("share of the campaigns with at least 0.97 of the best rule's outcome"),
     "worst_group_lead": _relative("share of the best rule's reward in the worst of fifty groups; 0.01 is 1%"),
     # History
+    "bid_variation": MetricRange(0, 100, unit="standard deviation of the log bid of a segment"),
     "harmed_groups": _count("campaigns and segments"),
     "correlation_with_actuals": MetricRange(-1, 1, unit="correlation"),
     "lift_over_incumbent": _relative("share of the incumbent's result; 0.01 is 1%"),

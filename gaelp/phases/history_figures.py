@@ -15,6 +15,7 @@ class ModelBased(Frozen):
     incumbent_lift: PosteriorLift | None
     rivals: tuple[PosteriorLift, ...]
     groups: tuple[PosteriorGroup, ...]
+    bid_variation: float  # standard deviation of the log bid in the calibration window, of the median segment
 
 
 class TrueResult(Frozen):

@@ -3,10 +3,9 @@
 from gaelp.config.settings import GateSettings
 from gaelp.gates import Gate, load_gate
 from gaelp.history.log_checks import LogCheck
+from gaelp.phases.history_declaration import WITHOUT_PROPENSITIES
 
-__all__ = ["WITHOUT_PROPENSITIES", "gate_for_log"]
-
-WITHOUT_PROPENSITIES = "history-without-propensities"
+__all__ = ["gate_for_log"]
 
 
 def gate_for_log(usual: Gate, readable: LogCheck, settings: GateSettings) -> Gate:

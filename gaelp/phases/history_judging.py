@@ -71,6 +71,7 @@ class JudgedAgent:
             **_interval("model_based_lift", _model_ends(over) if conclusive else _NOTHING_KNOWN),
             **_interval("model_based_lift_over_incumbent", _model_ends(incumbent) if conclusive else _NOTHING_KNOWN),
             "model_based_harmed_groups": _harmed(self.model.groups),
+            "bid_variation": self.model.bid_variation,
         }
 
 
@@ -160,6 +161,7 @@ def _by_model(played: Mapping[str, TwinOutcome], account: FittedAccount) -> Mode
         incumbent_lift=None if champion is None else lift_between(agent, champion, confidence),
         rivals=tuple(lift_between(played[key], logged, confidence) for key in others),
         groups=lifts_by_group(agent, logged, account.estimates, confidence),
+        bid_variation=account.bid_variation,
     )
 
 

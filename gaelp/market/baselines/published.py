@@ -32,6 +32,7 @@ __all__ = [
     "PublishedRow",
     "PublishedSetting",
     "PublishedTrial",
+    "play_auctions",
     "play_bidder",
     "published_table",
     "published_trial",
@@ -178,12 +179,18 @@ def _bidders(history: PriceHistory, base_bid_units: float) -> tuple[Policy[Brief
     )
 
 
-def play_bidder(replay: AuctionReplay, bidder: Policy[Brief, Observation, Action]) -> PublishedFigures:
-    """Play every auction once."""
+def play_auctions(replay: AuctionReplay, bidder: Policy[Brief, Observation, Action]) -> Observation:
+    """Play every auction once; returns what the bidder sees after the last, one row an episode."""
     obs = replay.reset()
     bidder.begin(replay.brief)
     while not replay.done:
         obs, _ = replay.step(bidder.act(obs))
+    return obs
+
+
+def play_bidder(replay: AuctionReplay, bidder: Policy[Brief, Observation, Action]) -> PublishedFigures:
+    """Play every auction once."""
+    obs = play_auctions(replay, bidder)
     cost_units = int(obs.total_cost_micros.sum()) // _MICROS_PER_UNIT
     return PublishedFigures(int(obs.total_impressions.sum()), int(obs.total_clicks.sum()), cost_units)
 
