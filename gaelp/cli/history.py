@@ -12,7 +12,7 @@ from gaelp.errors import BadInput
 from gaelp.history.log_power import LogPlan, plan_log
 from gaelp.history.logged_campaigns import read_logged
 from gaelp.history.sealed_window import alpha_of_look
-from gaelp.phases.history import ALPHA
+from gaelp.phases.history_judging import ALPHA
 from gaelp.phases.history_source import history_of
 from gaelp.storage.backends import build_store
 from gaelp.storage.store import RowFilter

@@ -19,6 +19,14 @@ li { margin: 0.3rem 0; overflow-wrap: anywhere; }
 """
 
 
+class _PicturesOnly(MarkdownIt):
+    """Markdown whose links and pictures lead nowhere but into the page."""
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802 - the name that the parser calls
+        """Only pictures that are part of the page."""
+        return url.startswith("data:image/png;base64,")
+
+
 def verdict_markdown(verdict: Verdict, context: VerdictContext) -> str:
     """The page with a picture of the rules, those of the context, and the learning curve where there is one."""
     curve = curve_png(context.curve) if context.curve else None
@@ -27,8 +35,7 @@ def verdict_markdown(verdict: Verdict, context: VerdictContext) -> str:
 
 def verdict_html(verdict: Verdict, context: VerdictContext) -> str:
     """The same as a page for a browser; pictures are inside."""
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parser.validateLink = lambda link: link.startswith("data:image/png;base64,")
+    parser = _PicturesOnly("commonmark", {"html": False}).enable("table")
     body = parser.render(verdict_markdown(verdict, context))
     title = f"Gate {verdict.gate.name}: {verdict.outcome}"
     return (

@@ -140,7 +140,8 @@ def _by_weights(
 
 def _ranking(lifts: Mapping[str, PolicyLift], played: Mapping[str, TwinOutcome]) -> PolicyRanking | None:
     """Do market and log order the bidders alike? The logged bids are one of them; None with too few figures."""
-    history, market = {}, {}
+    history: dict[str, float] = {}
+    market: dict[str, float] = {}
     for key, lift in lifts.items():
         value, logged = lift.judged.value_per_dollar, lift.judged.reference_value_per_dollar
         if value is None or logged is None:

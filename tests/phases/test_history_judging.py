@@ -1,4 +1,4 @@
-"""The figures of gate 2 that the market alone gives: an identical agent has none to show, a thin log none that count."""
+"""Figures of gate 2 by the market alone: an identical agent has none to show, a thin log none that count."""
 
 from datetime import UTC, datetime
 
