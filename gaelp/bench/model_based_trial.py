@@ -15,10 +15,11 @@ from gaelp.history.logged_bidders import bidders_on_log
 from gaelp.history.logged_campaigns import LoggedDecisions
 from gaelp.history.logged_lift import LoggedPolicy
 from gaelp.history.posterior_lift import lift_between
+from gaelp.history.posterior_report import LOGGED_BIDS
 from gaelp.history.sealed_window import alpha_of_look
 from gaelp.history.split_windows import Splits
 from gaelp.history.splits import window_rows
-from gaelp.history.twin_bidders import LOGGED_BIDS, play_bidders
+from gaelp.history.twin_bidders import play_bidders
 from gaelp.market.build import configured_personas
 from gaelp.market.calibration.report_fit import fit_reports
 from gaelp.phases.history_judging import ALPHA
@@ -85,7 +86,7 @@ def _lifts(
     rule = {_RULE: plan.tuned.build(_RULE)}
     policies = bidders_on_log(rule, plan.market, account.estimates, logged, reach=settings.history.reach)
     for scale in _SCALES:
-        name = f"logged bids x {scale:g}"
+        name = f"{LOGGED_BIDS} x {scale:g}"
         policies[name] = LoggedPolicy(name, np.full(len(logged), np.log(scale)), np.ones(len(logged), bool))
     personas = configured_personas(settings)
     played = play_bidders(

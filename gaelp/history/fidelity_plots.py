@@ -5,7 +5,7 @@ import io
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter, StrMethodFormatter
 
 from gaelp.arrays import Floats, Ints
 from gaelp.history.fidelity_report import FidelityReport
@@ -56,6 +56,10 @@ def _draw_pairs(axes: Axes, logged: Floats, market: Floats, unit: str) -> None:
     axes.scatter(logged[shown], market[shown], s=10, color=_MARKET, alpha=0.5, linewidth=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
     axes.set_xlabel(f"logged {unit} of a campaign-day", fontsize=9)
     axes.set_ylabel(f"{unit} in the market", fontsize=9)
     _tidy(axes)

@@ -2,7 +2,9 @@
 
 from gaelp.config.base import Frozen
 
-__all__ = ["PosteriorGroup", "PosteriorLift"]
+__all__ = ["LOGGED_BIDS", "PosteriorGroup", "PosteriorLift"]
+
+LOGGED_BIDS = "logged bids"
 
 
 class PosteriorLift(Frozen):

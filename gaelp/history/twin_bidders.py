@@ -10,13 +10,12 @@ from gaelp.history.logged_campaigns import LoggedDecisions
 from gaelp.history.logged_grid import logged_grid
 from gaelp.history.logged_lift import LoggedPolicy
 from gaelp.history.posterior_lift import TwinOutcome, TwinWindow, play_in_twins
+from gaelp.history.posterior_report import LOGGED_BIDS
 from gaelp.history.scheduled_bids import ScheduledBids
 from gaelp.history.window_figures import DAY_HOURS
 from gaelp.market.personas import PersonaTable
 
-__all__ = ["LOGGED_BIDS", "play_bidders"]
-
-LOGGED_BIDS = "logged bids"
+__all__ = ["play_bidders"]
 
 
 def play_bidders(

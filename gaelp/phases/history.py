@@ -72,7 +72,7 @@ def validate_on_history(given: Assignment) -> PhaseResult:
         look=opened.ticket.look,
         confidence=1 - alpha_of_look(ALPHA),
         fidelity=fidelity,
-        log_problems=tuple(str(problem) for problem in judged.check.problems),
+        log_problems=judged.doubts,
         lift=judged.lift,
         incumbent_lift=judged.incumbent_lift,
         rivals=judged.rivals,

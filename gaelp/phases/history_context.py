@@ -4,7 +4,8 @@ from pathlib import Path
 
 from gaelp.gates.verdict_context import BiddersTable, ComparedBidder, VerdictContext
 from gaelp.history.logged_lift import PolicyLift
-from gaelp.history.posterior_report import PosteriorLift
+from gaelp.history.posterior_report import LOGGED_BIDS, PosteriorLift
+from gaelp.market.baselines.catalog import CATALOG
 from gaelp.phases.data_evidence import data_facts
 from gaelp.phases.history_figures import TrueResult
 from gaelp.phases.history_pictures import read_pictures
@@ -14,17 +15,21 @@ from gaelp.phases.phase_result import PhaseResult
 __all__ = ["history_context"]
 
 _GAPS_SHOWN = 3
+_SUMMARIES = {kind.build().name: f"{kind.summary[0].upper()}{kind.summary[1:]}." for kind in CATALOG}
 _LIFT = "lift over the logged bids"
 _LOG_TABLE = BiddersTable(
     title="Bidders on the same logged decisions",
     measure="value per dollar",
-    text="Value for each unit of money spent, best first; intervals hold over all three looks together.",
+    text="Value for each unit of money spent, best first, estimated from logged outcomes of bids within the log's support;"
+    " intervals hold over all three looks together. Compare rows that were run again by their lift: their value is"
+    " expected value.",
 )
 _MODEL_TABLE = BiddersTable(
     title="Bidders in the market, model-based",
     measure="value per dollar",
     text="Value for each unit of money spent, by the market alone, best first. Intervals are the spread over markets"
-    " drawn from what the log leaves unknown; they do not cover what the market gets wrong.",
+    " drawn from what the log leaves unknown; they do not cover what the market gets wrong. Compare rows that were run"
+    " again by their lift: their value is another one.",
 )
 
 
@@ -84,7 +89,7 @@ def _facts(details: HistoryResult) -> dict[str, str]:
 
 
 def _bidders(details: HistoryResult) -> tuple[ComparedBidder, ...]:
-    """Value per dollar of every bidder on the same logged decisions, best first, where there is a figure."""
+    """Every bidder on the same logged decisions, best first, where there is a figure; then what was run again."""
     if details.model_based is not None:
         compared = [_in_market(lift) for lift in (details.model_based.lift, *details.model_based.rivals)]
         compared.append(
@@ -95,8 +100,8 @@ def _bidders(details: HistoryResult) -> tuple[ComparedBidder, ...]:
         compared = [bidder for lift in lifts if (bidder := _on_log(lift)) is not None]
         logged = [lift.judged.reference_value_per_dollar for lift in lifts]
         compared += [_logged(value, "What the log's own bids brought.") for value in logged[:1] if value is not None]
-    compared += [_run_again(result) for result in details.truth]
-    return tuple(sorted(compared, key=lambda bidder: -bidder.reward))
+    ranked = sorted(compared, key=lambda bidder: -bidder.reward)
+    return (*ranked, *(_run_again(result) for result in details.truth))
 
 
 def _on_log(lift: PolicyLift) -> ComparedBidder | None:
@@ -107,7 +112,7 @@ def _on_log(lift: PolicyLift) -> ComparedBidder | None:
     upper = report.lift_upper if report.lift_upper is not None else report.lift_lower
     return ComparedBidder(
         name=lift.policy,
-        meaning="Estimated from logged outcomes, of bids within the log's support.",
+        meaning=_meaning(lift.policy),
         reward=report.value_per_dollar,
         lower_95=logged * (1 + report.lift_lower),
         upper_95=logged * (1 + upper),
@@ -119,7 +124,7 @@ def _in_market(lift: PosteriorLift) -> ComparedBidder:
     logged = lift.baseline_value_per_dollar
     return ComparedBidder(
         name=lift.policy,
-        meaning="Model-based: played in markets drawn from what the log leaves unknown.",
+        meaning=_meaning(lift.policy),
         reward=logged * (1 + lift.lift),
         lower_95=logged * (1 + lift.lift_lower),
         upper_95=logged * (1 + lift.lift_upper),
@@ -129,7 +134,7 @@ def _in_market(lift: PosteriorLift) -> ComparedBidder:
 
 def _logged(value_per_dollar: float, meaning: str) -> ComparedBidder:
     return ComparedBidder(
-        name="logged bids",
+        name=LOGGED_BIDS,
         meaning=meaning,
         reward=value_per_dollar,
         lower_95=None,
@@ -149,6 +154,12 @@ def _run_again(result: TrueResult) -> ComparedBidder:
         upper_95=None,
         money=((_LIFT, f"{result.lift:+.1%}"),),
     )
+
+
+def _meaning(policy: str) -> str:
+    if policy.startswith(LOGGED_BIDS):
+        return "The bids of the log, all times the same factor."
+    return _SUMMARIES.get(policy, "The agent that is judged here, or the champion.")
 
 
 def _percent(value: float, lower: float, upper: float) -> str:

@@ -11,10 +11,10 @@ from gaelp.history.logged_bidders import bidders_on_log
 from gaelp.history.logged_lift import GroupLift, LiftOptions, LoggedPolicy, PolicyLift, group_lifts, policy_lift
 from gaelp.history.policy_ranking import POLICIES_MIN, PolicyRanking, rank_policies
 from gaelp.history.posterior_lift import TwinOutcome, lift_between, lifts_by_group
-from gaelp.history.posterior_report import PosteriorGroup, PosteriorLift
+from gaelp.history.posterior_report import LOGGED_BIDS, PosteriorGroup, PosteriorLift
 from gaelp.history.sealed_window import OpenedWindow, alpha_of_look
 from gaelp.history.split_windows import Splits
-from gaelp.history.twin_bidders import LOGGED_BIDS, play_bidders
+from gaelp.history.twin_bidders import play_bidders
 from gaelp.market.build import configured_personas
 from gaelp.phases.agent_bundle import Agent
 from gaelp.phases.champion_policy import champion_of
@@ -43,6 +43,12 @@ class JudgedAgent:
     model: ModelBased | None = None
     ranking: PolicyRanking | None = None
     truth: tuple[TrueResult, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the log cannot settle the gate; that it has no densities is none where the market is asked instead."""
+        settled = () if self.model is None else self.check.of("model_based")
+        return tuple(str(problem) for problem in self.check.problems if problem not in settled)
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -111,7 +117,7 @@ def _policies(given: Assignment, agent: Agent, account: FittedAccount, opened: O
     policies = bidders_on_log(bidders, agent.market, account.estimates, logged, reach=settings.history.reach)
     everywhere = np.ones(len(logged), bool)
     for scale in _SCALES:
-        name = f"logged bids x {scale:g}"
+        name = f"{LOGGED_BIDS} x {scale:g}"
         policies[name] = LoggedPolicy(name, np.full(len(logged), np.log(scale)), everywhere)
     return policies
 

@@ -22,7 +22,7 @@ _PICTURES = (
     (
         "fidelity-week.png",
         "Impressions by hour of the week: log and market",
-        "Where the log leaves the band, the market has the wrong weekly rhythm.",
+        "Where the log stays outside the band for hours on end, the market has the wrong weekly rhythm.",
     ),
     (
         "fidelity-gaps.png",

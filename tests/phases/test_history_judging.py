@@ -46,7 +46,7 @@ def test_a_good_agent_passes():
     assert verdict(judged(1.3)).outcome == "pass"
 
 
-@pytest.mark.parametrize("value", [1.0, 1.04, 0.8])
+@pytest.mark.parametrize("value", [1.0, 1.09, 0.8])
 def test_an_identical_a_slightly_better_and_a_worse_agent_are_refused(value):
     assert verdict(judged(value)).outcome == "fail"
 
@@ -68,3 +68,9 @@ def test_few_draws_are_inconclusive():
     lift = lift_between(outcome("agent", 1.3, 20), outcome("logged bids", 1.0, 20), 0.983)
     model = ModelBased(lift=lift, incumbent_lift=None, rivals=(), groups=(), bid_variation=0.2)
     assert verdict(JudgedAgent(LogCheck((MODEL_BASED,)), model=model)).outcome == "inconclusive"
+
+
+def test_that_a_log_has_no_densities_is_no_doubt_where_the_market_is_asked():
+    assert judged(1.3).doubts == ()
+    assert judged(1.3, THIN).doubts == (str(THIN),)
+    assert JudgedAgent(LogCheck((MODEL_BASED,))).doubts == (str(MODEL_BASED),)
