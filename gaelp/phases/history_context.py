@@ -20,9 +20,9 @@ _LIFT = "lift over the logged bids"
 _LOG_TABLE = BiddersTable(
     title="Bidders on the same logged decisions",
     measure="value per dollar",
-    text="Value for each unit of money spent, best first, estimated from logged outcomes of bids within the log's support;"
-    " intervals hold over all three looks together. Compare rows that were run again by their lift: their value is"
-    " expected value.",
+    text="Value for each unit of money spent, best first, estimated from logged outcomes, of bids within the log's"
+    " support; intervals hold over all three looks together. Compare rows that were run again by their lift: their"
+    " value is expected value.",
 )
 _MODEL_TABLE = BiddersTable(
     title="Bidders in the market, model-based",
