@@ -40,8 +40,12 @@ class BudgetGateForm(GateForm):
     )
 
 
-# Which gates ask for more than yes or no.
-_FORMS: dict[str, type[GateForm]] = {"history": BudgetGateForm, "pilot": BudgetGateForm}
+# Which gates ask for more than yes or no: the one after a phase, and any that takes its place.
+_FORMS: dict[str, type[GateForm]] = {
+    "history": BudgetGateForm,
+    "history-without-propensities": BudgetGateForm,
+    "pilot": BudgetGateForm,
+}
 
 
 def form_for(

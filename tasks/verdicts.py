@@ -3,7 +3,7 @@
 from prefect import task
 from prefect.artifacts import create_markdown_artifact
 
-from gaelp.gates import Verdict, as_markdown
+from gaelp.gates import Verdict
 from gaelp.gates.verdict_context import VerdictContext
 from gaelp.phases.looks import look_fact
 from tasks.results import artifact_key, kept
@@ -19,15 +19,10 @@ def show_verdict(
 
     `expires` says until when it can be decided; empty if nobody is asked.
     """
-    from gaelp.gates.verdict_plot import as_png, curve_png  # noqa: PLC0415 - matplotlib takes a second
+    from gaelp.gates.verdict_page import verdict_markdown  # noqa: PLC0415 - matplotlib takes a second
 
     context = context.with_fact(*look_fact(looks, attempt))
-    page = as_markdown(
-        verdict,
-        context.with_fact("can be decided until", expires) if expires else context,
-        rules_plot=as_png(verdict),
-        curve_plot=curve_png(context.curve) if context.curve else None,
-    )
+    page = verdict_markdown(verdict, context.with_fact("can be decided until", expires) if expires else context)
     key = artifact_key(f"verdict-{verdict.gate.name}", verdict.evidence.run_id, attempt)
     made = create_markdown_artifact(markdown=page, key=key, description=f"{outcome}, code {code}")
     return f"/artifacts/artifact/{made}"

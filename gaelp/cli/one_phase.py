@@ -1,10 +1,14 @@
 """One phase of a run in this terminal: find what it follows, do its work with progress, show what it proved."""
 
-from gaelp.cli.output import show_json
+from pathlib import Path
+
+from gaelp.cli.output import say, show_json
 from gaelp.cli.phase_tables import show_phase
 from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
 from gaelp.config import Settings
+from gaelp.config.places import shown
+from gaelp.config.write import write_texts
 from gaelp.errors import BadInput, Refused
 from gaelp.phases.declaration import Assignment, PhaseDeclaration, carry_out
 from gaelp.phases.phase_result import PhaseResult, read_result
@@ -47,7 +51,18 @@ def work_on_phase(settings: Settings, declared: PhaseDeclaration, previous: Phas
             ),
         )
     result = read_result(path)
+    page = _write_page(declared, result, settings)
     if as_json:
         show_json(result.model_dump(mode="json"))
-    else:
-        show_phase(result)
+        return
+    show_phase(result)
+    say(f"the verdict as a page with plots: {shown(page)}")
+
+
+def _write_page(declared: PhaseDeclaration, result: PhaseResult, settings: Settings) -> Path:
+    """The page that the pipeline shows at the gate, as a file."""
+    from gaelp.gates.verdict_page import verdict_html  # noqa: PLC0415 - matplotlib takes a second
+
+    page = result.folder(settings.home).path / "verdict.html"
+    write_texts({page: verdict_html(result.verdict, declared.context(result, settings.home))})
+    return page

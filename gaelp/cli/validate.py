@@ -30,7 +30,8 @@ def validate(
     - `gaelp validate --run 20261116-020641-7f3a9c --set 'history.sources=["import-2026-10"]'`
 
     The last part of the history is sealed. This command takes one of the three looks at it; the same run gets the same
-    look again. Everything goes to runs/ID/history/1 below the home. docs/history.md explains the figures.
+    look again. Everything goes to runs/ID/history/1 below the home, with the verdict as a page
+    with plots (verdict.html). docs/history.md explains the figures.
     """
     settings = prepare_run(config, overrides).settings
     trained = passed_before(

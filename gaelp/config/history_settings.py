@@ -35,5 +35,7 @@ class HistorySettings(Frozen):
         default=1.5, gt=1, le=4, description="the agent's bids are clipped to this factor of the logged policy's"
     )
     copies: PositiveInt = Field(default=24, le=1000, description="how often logged bids are played in the market")
-    draws: int = Field(default=24, ge=8, le=1000, description="of the market's parameters, for a model-based lift")
+    draws: int = Field(
+        default=40, ge=20, le=1000, description="of the market's parameters, in which bidders are played"
+    )
     replicates: int = Field(default=1000, ge=100, le=100_000, description="of the bootstrap")

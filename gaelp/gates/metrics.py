@@ -54,6 +54,7 @@ RANGES: dict[str, MetricRange] = {
     "effective_sample": MetricRange(0, 1e9, unit="observations, after weighting"),
     "episodes": _count("episodes"),
     "paired_observations": _count("pairs"),
+    "posterior_draws": _count("draws of the market's parameters"),
     "roi_spans": _count("spans of account-days, each with the expected conversions that a rule states"),
     "shadow_hours": _count("campaign hours in which the agent decided without acting"),
     "transfer_observations": _count("observations"),
@@ -75,10 +76,14 @@ RANGES: dict[str, MetricRange] = {
     "success_rate": _share("share of the campaigns with at least 0.97 of the best rule's outcome"),
     "worst_group_lead": _relative("share of the best rule's reward in the worst of fifty groups; 0.01 is 1%"),
     # History
+    "bid_variation": MetricRange(0, 100, unit="standard deviation of the log bid of a segment"),
     "harmed_groups": _count("campaigns and segments"),
     "correlation_with_actuals": MetricRange(-1, 1, unit="correlation"),
     "lift_over_incumbent": _relative("share of the incumbent's result; 0.01 is 1%"),
     "lift_over_logging": _relative("share of the logged result; 0.01 is 1%"),
+    "model_based_harmed_groups": _count("campaigns and segments, by the market"),
+    "model_based_lift": _relative("share of the logged bids' result in the market; 0.01 is 1%"),
+    "model_based_lift_over_incumbent": _relative("share of the incumbent's result in the market; 0.01 is 1%"),
     "prediction_accuracy": _share("share; 1 is perfect"),
     "simulator_match": _share("share; 1 is a perfect match"),
     # Pilot

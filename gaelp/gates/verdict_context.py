@@ -2,18 +2,49 @@
 
 from gaelp.config.base import Frozen
 
-__all__ = ["ComparedBidder", "CurvePoint", "LearningCurve", "VerdictContext"]
+__all__ = [
+    "BIDDERS_PLAYED",
+    "BiddersTable",
+    "ComparedBidder",
+    "CurvePoint",
+    "LearningCurve",
+    "Picture",
+    "VerdictContext",
+]
 
 
 class ComparedBidder(Frozen):
-    """A bidder that played the same episodes, and its mean reward with the 95% interval."""
+    """A bidder and its mean reward, or what else bidders are compared by, with the 95% interval where there is one."""
 
     name: str
     meaning: str  # one sentence
     reward: float
-    lower_95: float
-    upper_95: float
+    lower_95: float | None
+    upper_95: float | None
     money: tuple[tuple[str, str], ...] = ()  # a label and its text, the same labels for every bidder
+
+
+class BiddersTable(Frozen):
+    """How the table of bidders is to be read."""
+
+    title: str
+    measure: str  # the name of the column
+    text: str  # what it measures
+
+
+BIDDERS_PLAYED = BiddersTable(
+    title="Bidders that played the same episodes",
+    measure="reward",
+    text="Reward: mean share of the optimum in hindsight, with its 95% interval, best first.",
+)
+
+
+class Picture(Frozen):
+    """A picture of the page, with what to look for in it."""
+
+    title: str
+    text: str
+    png: bytes
 
 
 class CurvePoint(Frozen):
@@ -41,6 +72,8 @@ class VerdictContext(Frozen):
     stored_data: tuple[tuple[str, str], ...] = ()  # what the checks of stored rows say, with failing rows
     progress: str = ""  # whether the agent is better than what it started from
     bidders: tuple[ComparedBidder, ...] = ()
+    bidders_table: BiddersTable = BIDDERS_PLAYED
+    pictures: tuple[Picture, ...] = ()
     curve: LearningCurve | None = None
 
     def with_fact(self, label: str, text: str) -> "VerdictContext":

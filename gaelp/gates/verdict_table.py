@@ -9,7 +9,7 @@ from gaelp.checks.number_text import number_text
 from gaelp.gates.approval_effect import approval_effect
 from gaelp.gates.decisions import CODE_LENGTH
 from gaelp.gates.verdict import RuleResult, Verdict
-from gaelp.gates.verdict_context import LearningCurve, VerdictContext
+from gaelp.gates.verdict_context import BIDDERS_PLAYED, LearningCurve, Picture, VerdictContext
 
 __all__ = ["Measured", "as_markdown", "as_rows", "asked_text", "decision_text", "failed_text", "measured", "plain_text"]
 
@@ -67,7 +67,8 @@ def as_markdown(
         *_section("What was judged", _facts(verdict, context)),
         *_section("Rules", _rules(verdict, rules_plot)),
         *_section("Stored data", [f"- {plain_text(label)}: {plain_text(text)}" for label, text in context.stored_data]),
-        *_section("Bidders that played the same episodes", _bidders(context)),
+        *_section(context.bidders_table.title, _bidders(context)),
+        *(line for picture in context.pictures for line in _section(picture.title, _shown(picture))),
         *_section("Learning curve", _curve(context.curve, curve_plot)),
         *_section("Record", _record(verdict)),
     ]
@@ -140,19 +141,24 @@ def _bidders(context: VerdictContext) -> list[str]:
     if not context.bidders:
         return []
     columns = tuple(label for label, _ in context.bidders[0].money)
-    rows = [("bidder", "reward", *columns), ("---",) * (2 + len(columns))]
+    rows = [("bidder", context.bidders_table.measure, *columns), ("---",) * (2 + len(columns))]
     for bidder in context.bidders:
         reward = _with_ends(bidder.reward, bidder.lower_95, bidder.upper_95)
         rows.append((plain_text(bidder.name), reward, *(plain_text(text) for _, text in bidder.money)))
     meanings = [f"- **{plain_text(bidder.name)}**: {plain_text(bidder.meaning)}" for bidder in context.bidders]
-    money = " Money: means of a campaign, in units of the account's currency." if columns else ""
+    is_played = context.bidders_table == BIDDERS_PLAYED
+    money = " Money: means of a campaign, in units of the account's currency." if columns and is_played else ""
     return [
-        f"Reward: mean share of the optimum in hindsight, with its 95% interval, best first.{money}",
+        f"{plain_text(context.bidders_table.text)}{money}",
         "",
         *(f"| {' | '.join(row)} |" for row in rows),
         "",
         *meanings,
     ]
+
+
+def _shown(picture: Picture) -> list[str]:
+    return [*_picture(picture.title, picture.png), plain_text(picture.text)]
 
 
 def _curve(curve: LearningCurve | None, plot: bytes | None) -> list[str]:

@@ -34,6 +34,7 @@ class FittedAccount:
     estimates: SegmentEstimates
     curves: ReportCurves
     conversions: float  # seen in the calibration window
+    bid_variation: float  # there: standard deviation of the log bid, of the median segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ def fit_account(reports: HourReports, fit: ReportFit, spec: MarketSpec) -> Fitte
         estimates=estimate_segments(reports, fit, spec),
         curves=fit.curves,
         conversions=float(reports.conversions.sum()),
+        bid_variation=_bid_variation(reports),
     )
 
 
@@ -98,6 +100,13 @@ def measure_fidelity(
     """Play and compare; the same arguments give the same report."""
     play = play_account(account, held_out, personas, seed=seed, copies=copies)
     return compare_play(account, held_out, play, seed=seed)
+
+
+def _bid_variation(reports: HourReports) -> float:
+    """Where bids never moved, curves say nothing about other bids, however well they fit."""
+    log_bid = np.where(reports.has_row, np.log(np.maximum(reports.bid_micros, 1.0)), np.nan)
+    bidding = reports.has_row.sum(axis=1) > 1
+    return float(np.median(np.nanstd(log_bid[bidding], axis=1))) if bidding.any() else 0.0
 
 
 def _check_enough(window: WindowFigures, source: str) -> None:

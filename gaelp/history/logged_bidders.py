@@ -25,7 +25,7 @@ from gaelp.market.market import Market
 from gaelp.market.view import Brief
 from gaelp.types import SegmentBelief
 
-__all__ = ["KnownSegments", "bidders_on_log", "known_segments", "segment_belief"]
+__all__ = ["KnownSegments", "bidders_on_log", "known_segments", "segment_belief", "start_hour_of_week"]
 
 _HOUR_US = 3_600_000_000
 _LEAST_VOLUME = 1e-6  # of a place that has no segment
@@ -78,7 +78,7 @@ def bidders_on_log(
 ) -> dict[str, LoggedPolicy]:
     """Where each bidder would have centred its bids on every logged decision, within `reach` of the logged policy's."""
     grid = logged_grid(logged, estimates)
-    known = known_segments(market, estimates, _start_hour_of_week(logged))
+    known = known_segments(market, estimates, start_hour_of_week(logged))
     usual = _usual_bids(logged, grid, estimates)
     hours = _hours(logged, grid, usual)
     spec = LogDrivingSpec(driving=DrivingSpec(bids=BidRules(reference_factor=reach), carried_share=1.0))
@@ -103,8 +103,11 @@ def bidders_on_log(
 
 
 def _usual_bids(logged: LoggedDecisions, grid: LoggedGrid, estimates: SegmentEstimates) -> Floats:
-    """The logging policy's bids without their random factor, (T, N, S); as estimated in hours without a row."""
-    usual = grid.laid_out(logged.bid_micros / np.exp(logged.action), np.nan)
+    """The logging policy's bids without their random factor, (T, N, S); as estimated in hours without a row.
+
+    A log without actions has no random factor: its bids are the usual ones.
+    """
+    usual = grid.laid_out(logged.bid_micros / np.exp(np.nan_to_num(logged.action, nan=0.0)), np.nan)
     return np.where(np.isnan(usual), np.maximum(estimates.usual_bid_micros, 1.0), usual)
 
 
@@ -150,6 +153,6 @@ def _late_conversions(logged: LoggedDecisions, grid: LoggedGrid) -> tuple[LateCh
     return changes, known
 
 
-def _start_hour_of_week(logged: LoggedDecisions) -> int:
+def start_hour_of_week(logged: LoggedDecisions) -> int:
     """Of the first hour, Monday 00h being 0; a window begins at midnight of the account's clock."""
     return int((int(logged.account_day.min()) - 1) % 7 * 24)

@@ -77,6 +77,7 @@ class PhaseDeclaration:
     extensions_max: int = 0
     long_running: bool = False  # runs as a deployment of its own while the pipeline is suspended
     gate: str | Path | None = None  # none: the file of configs/gates named after the phase
+    other_gates: tuple[str, ...] = ()  # that judge in its place where the phase's data are of another kind
     hash_model: Callable[[Path], str] = file_hash
     context: Callable[[PhaseResult, Path], VerdictContext] = _no_context  # from a result and the home, for display
     # Called once the gate was passed and approved, with the results of all phases so far; again after an interruption.

@@ -4,7 +4,9 @@ from gaelp.phases.declaration import PhaseDeclaration
 from gaelp.phases.lazy_call import lazy_call
 from gaelp.types import Phase
 
-__all__ = ["HISTORY"]
+__all__ = ["HISTORY", "WITHOUT_PROPENSITIES"]
+
+WITHOUT_PROPENSITIES = "history-without-propensities"
 
 # A sealed window that is looked at again until somebody passes proves nothing.
 HISTORY = PhaseDeclaration(
@@ -12,6 +14,7 @@ HISTORY = PhaseDeclaration(
     work=lazy_call("history", "validate_on_history"),
     second_attempt="never_look_again",
     inconclusive="hold",
+    other_gates=(WITHOUT_PROPENSITIES,),
     hash_model=lazy_call("simulation", "hash_agent"),
     context=lazy_call("history_context", "history_context"),
     on_passed=lazy_call("history_registration", "register_agent"),

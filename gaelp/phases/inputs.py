@@ -54,7 +54,8 @@ def check_inputs(loaded: LoadedSettings) -> None:
 
 
 def _load_gate(name: str, settings: Settings) -> Gate:
-    known = sorted({*Phase, *(str(declared.gate or declared.phase) for declared in PHASES)})
+    others = (other for declared in PHASES for other in declared.other_gates)
+    known = sorted({*Phase, *(str(declared.gate or declared.phase) for declared in PHASES), *others})
     if name not in known:
         raise BadInput(f"there is no gate {name!r}; there are {', '.join(known)}.{nearest(name, known)}")
     return load_gate(name, settings.gate)

@@ -1,6 +1,6 @@
 """What logged decisions say of an agent at gate 2: its lifts, whom it harms, and the metrics of the rules."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,14 +8,26 @@ import numpy as np
 from gaelp.history.log_checks import LogCheck
 from gaelp.history.logged_campaigns import LoggedDecisions
 from gaelp.history.logged_lift import GroupLift, LiftOptions, LoggedPolicy, PolicyLift, group_lifts, policy_lift
+from gaelp.history.posterior_report import PosteriorGroup
 from gaelp.history.sealed_window import alpha_of_look
 
-__all__ = ["AGENT", "ALPHA", "CHAMPION", "HARM_SHARE", "JudgedLog", "judge_on_log", "look_options"]
+__all__ = [
+    "AGENT",
+    "ALPHA",
+    "CHAMPION",
+    "HARM_SHARE",
+    "NOTHING_KNOWN",
+    "JudgedLog",
+    "harmed_groups",
+    "interval_metrics",
+    "judge_on_log",
+    "look_options",
+]
 
 ALPHA = 0.05  # of all looks at a sealed window together
 AGENT, CHAMPION = "agent", "champion"  # the policies that rules of the gate are about
 HARM_SHARE = 0.1  # a campaign or segment that certainly loses more value per dollar than this counts as harmed
-_NOTHING_KNOWN = (0.0, -1.0, 100.0)  # a lift that the log cannot tell: anything is possible
+NOTHING_KNOWN = (0.0, -1.0, 100.0)  # a lift that the log cannot tell: anything is possible
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +49,9 @@ class JudgedLog:
         sample = self.lift.judged.diagnostics.effective_decisions if conclusive else 0.0
         return {
             "effective_sample": sample,
-            **_lift_metrics("lift_over_logging", self.lift, conclusive=conclusive),
-            **_lift_metrics("lift_over_incumbent", self.incumbent_lift or self.lift, conclusive=conclusive),
-            "harmed_groups": float(sum(group.upper < -HARM_SHARE for group in self.groups)),
+            **interval_metrics("lift_over_logging", _ends(self.lift, conclusive=conclusive)),
+            **interval_metrics("lift_over_incumbent", _ends(self.incumbent_lift or self.lift, conclusive=conclusive)),
+            "harmed_groups": harmed_groups(self.groups),
         }
 
 
@@ -67,10 +79,19 @@ def judge_on_log(
     )
 
 
-def _lift_metrics(name: str, lift: PolicyLift, *, conclusive: bool) -> Mapping[str, float]:
+def harmed_groups(groups: Sequence[GroupLift | PosteriorGroup]) -> float:
+    """How many campaigns and segments certainly lose more than the share that counts as harm."""
+    return float(sum(group.upper < -HARM_SHARE for group in groups))
+
+
+def interval_metrics(name: str, ends: tuple[float, float, float]) -> dict[str, float]:
+    """A metric with its bounds: value, lower, upper."""
+    value, lower, upper = ends
+    return {name: value, f"{name}_lower_95": lower, f"{name}_upper_95": min(upper, NOTHING_KNOWN[2])}
+
+
+def _ends(lift: PolicyLift, *, conclusive: bool) -> tuple[float, float, float]:
     report = lift.judged
     if conclusive and report.lift is not None and report.lift_lower is not None and report.lift_upper is not None:
-        value, lower, upper = report.lift, report.lift_lower, report.lift_upper
-    else:
-        value, lower, upper = _NOTHING_KNOWN
-    return {name: value, f"{name}_lower_95": lower, f"{name}_upper_95": min(upper, _NOTHING_KNOWN[2])}
+        return report.lift, report.lift_lower, report.lift_upper
+    return NOTHING_KNOWN

@@ -14,7 +14,7 @@ from gaelp.sandbox.incumbent import IncumbentCampaign, SynthesisSpec, draw_actio
 from gaelp.sandbox.spec import SandboxSpec
 from gaelp.sandbox.world_call import BidPoint
 
-__all__ = ["SimulatedPoint", "SynthesizedHistory", "synthesize"]
+__all__ = ["SimulatedPoint", "SynthesizedHistory", "history_hours", "synthesize"]
 
 POINT_FACTORS = (0.4, 0.65, 1.0, 1.6, 2.8)  # of the usual bid
 _DAY = timedelta(days=1)
@@ -70,9 +70,7 @@ def synthesize(
     """
     exchange = Exchange(world)
     campaigns = incumbent_campaigns(spec, world, exchange.price_levels)
-    days = _account_days(world, exchange, spec.weeks)
-    hour_ticks = np.concatenate([*(day.ticks[:-1] for day in days), days[-1].ticks[-1:]])
-    day_starts = [*(int(day.ticks[0]) for day in days), int(hour_ticks[-1])]
+    hour_ticks, day_starts = history_hours(world, exchange, spec.weeks)
     point_weeks = (spec.point_weeks or (spec.weeks,)) if simulator_points else ()
     point_ticks = {day_starts[_WEEK_DAYS * week]: week for week in point_weeks}
     steps = _Steps(progress, len(hour_ticks) - 1 + len(point_ticks) * len(campaigns))
@@ -131,6 +129,13 @@ class _Steps:
         self._done += count
         if self._progress is not None:
             self._progress(self._done, self._total)
+
+
+def history_hours(world: SandboxSpec, exchange: Exchange, weeks: int) -> tuple[Ints, list[int]]:
+    """When each hour of whole account days begins, with the end of the last; and when the days begin."""
+    days = _account_days(world, exchange, weeks)
+    ticks = np.concatenate([*(day.ticks[:-1] for day in days), days[-1].ticks[-1:]])
+    return ticks, [*(int(day.ticks[0]) for day in days), int(ticks[-1])]
 
 
 def _account_days(world: SandboxSpec, exchange: Exchange, weeks: int) -> list[AccountDay]:

@@ -36,14 +36,14 @@ def lift(window, estimates, factor, *, baseline=1.0):
 def test_policy_has_no_lift_over_itself_in_any_draw(window, account):
     result = lift(window, account.estimates, 1.0)
     assert set(result.value_per_dollar) == {0.0}
-    assert (result.lift_lower_95, result.lift_upper_95, result.better_share) == (0, 0, 0)
+    assert (result.lift_lower, result.lift_upper, result.better_share) == (0, 0, 0)
     assert result.label == "model-based"
 
 
 def test_lower_bids_buy_more_value_per_dollar_and_less_value(window, account):
     result = lift(window, account.estimates, 0.6)
-    assert 0 < result.lift_lower_95 < result.lift < result.lift_upper_95
-    assert result.objective_lift_upper_95 < 0
+    assert 0 < result.lift_lower < result.lift < result.lift_upper
+    assert result.objective_lift_upper < 0
     assert result.better_share == 1
 
 

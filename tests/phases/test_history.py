@@ -74,7 +74,7 @@ def test_a_log_that_is_too_thin_holds_the_gate_and_says_what_is_missing(home):
 def test_rules_are_in_the_same_table_as_the_agent(home):
     settings, _, result, _ = home
     found = details(settings, result)
-    assert {lift.policy for lift in found.rivals} == {"constant", "mpc"}
+    assert {lift.policy for lift in found.rivals} == {"constant", "mpc", "logged bids x 0.8", "logged bids x 1.25"}
     named = next(lift for lift in found.rivals if lift.policy == "mpc")
     assert named.judged.lift == pytest.approx(found.lift.judged.lift)  # the agent is this rule, unchanged
 
@@ -139,7 +139,11 @@ def test_a_person_sees_windows_look_and_bidders(home):
     assert facts["look"].startswith("1 of 3")
     assert "sealed" in facts["windows"]
     assert facts["champion"].startswith("none yet")
-    assert len(context.bidders) == 3
+    names = [bidder.name for bidder in context.bidders]
+    assert {"logged bids", "mpc", "agent, run again", "target ROAS 1.2, run again"} <= set(names)
+    assert context.bidders_table.measure == "value per dollar"
+    assert [picture.png[:4] for picture in context.pictures] == [b"\x89PNG"] * 3
+    assert "rank correlation" in facts["order of bidders"]
     assert "value per dollar" in context.progress
 
 
@@ -178,3 +182,21 @@ def test_a_run_that_would_come_to_phase_2_without_a_log_does_not_begin(tmp_path,
         check_history(empty)
     check_history(history_home.settings_of(tmp_path / "empty", "history.synthesize=null", "run.until=simulation"))
     check_history(history_home.settings_of(tmp_path / "empty"))
+
+
+def test_the_made_history_is_run_again_with_the_agent_and_with_the_platforms_own_bidding(home):
+    settings, _, result, _ = home
+    truth = {each.key: each for each in details(settings, result).truth}
+    assert truth["target ROAS 1.2"].is_automated
+    assert not truth["agent"].is_automated
+    assert 0 < truth["agent"].spend_share < 1.5
+    assert "target ROAS 1.2 of the platform, run again" in str(result.tables)
+    assert "no estimate. No rule reads it" in str(result.tables)
+
+
+def test_market_and_log_order_the_bidders_and_the_report_says_how_alike(home):
+    settings, _, result, _ = home
+    ranking = details(settings, result).ranking
+    assert {"logged bids", "logged bids x 0.8", "constant"} <= set(ranking.policies)
+    assert -1 <= ranking.spearman <= 1
+    assert result.tables[-1].columns[0].startswith("bidders by the market")

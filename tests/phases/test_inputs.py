@@ -109,7 +109,10 @@ def test_a_persona_with_a_wrong_value_is_named(here):
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("simulaton: simulation", "there is no gate 'simulaton'; there are history, pilot, scale, simulation."),
+        (
+            "simulaton: simulation",
+            "there is no gate 'simulaton'; there are history, history-without-propensities, pilot, scale, simulation.",
+        ),
         ("pilot: nowhere.yaml", "'nowhere.yaml' not found"),
         ("pilot: wrong.yaml", "wrong.yaml"),
     ],

@@ -26,7 +26,17 @@ from gaelp.market.replay import AuctionReplay
 from gaelp.market.view import Action, Brief, Observation
 from gaelp.types import Policy
 
-__all__ = ["PUBLISHED", "PublishedFigures", "PublishedRow", "PublishedSetting", "published_table"]
+__all__ = [
+    "PUBLISHED",
+    "PublishedFigures",
+    "PublishedRow",
+    "PublishedSetting",
+    "PublishedTrial",
+    "play_auctions",
+    "play_bidder",
+    "published_table",
+    "published_trial",
+]
 
 _ORIGIN = (
     "2997_test.theta.txt and 2997_info.json are test.theta.txt and info.json from data/ipinyou-data/2997 of the "
@@ -97,10 +107,25 @@ def published_table(data_folder: Path, setting: PublishedSetting = PUBLISHED) ->
     The folder holds the released files, the campaign's number in front: <campaign>_test.theta.txt, <campaign>_info.json
     and lin_bid_b0.json.
     """
+    trial = published_trial(data_folder, setting.budget_share, setting)
+    return tuple(_row(bidder, play_bidder(trial.replay, bidder), setting) for bidder in trial.bidders)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTrial:
+    """The campaign's auctions at one budget, and the published bidders, tuned for that budget as theirs were."""
+
+    history: PriceHistory
+    replay: AuctionReplay
+    bidders: tuple[Policy[Brief, Observation, Action], ...]
+
+
+def published_trial(data_folder: Path, budget_share: float, setting: PublishedSetting = PUBLISHED) -> PublishedTrial:
+    """The released auctions at another budget; lin_bid_b0.json has the base bid of Lin for each."""
     _require_files(data_folder, setting)
     log = read_space_separated(data_folder / f"{setting.campaign}_test.theta.txt", micros_per_unit=_MICROS_PER_UNIT)
     history = _history(data_folder / f"{setting.campaign}_info.json")
-    budget_units = int(history.mean_price_units * setting.budget_share * setting.episode_auctions)
+    budget_units = int(history.mean_price_units * budget_share * setting.episode_auctions)
     replay = AuctionReplay(
         log,
         history,
@@ -108,8 +133,8 @@ def published_table(data_folder: Path, setting: PublishedSetting = PUBLISHED) ->
         budget_micros=budget_units * _MICROS_PER_UNIT,
         click_value_micros=round(history.click_cost_micros),
     )
-    bidders = _bidders(history, _base_bid_units(data_folder / "lin_bid_b0.json", setting))
-    return tuple(_row(bidder, _play(replay, bidder), setting) for bidder in bidders)
+    base_bid = _base_bid_units(data_folder / "lin_bid_b0.json", setting.campaign, budget_share)
+    return PublishedTrial(history, replay, _bidders(history, base_bid))
 
 
 def _require_files(folder: Path, setting: PublishedSetting) -> None:
@@ -125,8 +150,8 @@ def _history(path: Path) -> PriceHistory:
     return PriceHistory(np.array(counts, dtype=np.int64), int(clicks), _MICROS_PER_UNIT)
 
 
-def _base_bid_units(path: Path, setting: PublishedSetting) -> float:
-    return float(_entry(path, _json(path), setting.campaign, str(setting.budget_share), "b0"))
+def _base_bid_units(path: Path, campaign: str, budget_share: float) -> float:
+    return float(_entry(path, _json(path), campaign, str(budget_share), "b0"))
 
 
 def _json(path: Path) -> Any:
@@ -154,11 +179,18 @@ def _bidders(history: PriceHistory, base_bid_units: float) -> tuple[Policy[Brief
     )
 
 
-def _play(replay: AuctionReplay, bidder: Policy[Brief, Observation, Action]) -> PublishedFigures:
+def play_auctions(replay: AuctionReplay, bidder: Policy[Brief, Observation, Action]) -> Observation:
+    """Play every auction once; returns what the bidder sees after the last, one row an episode."""
     obs = replay.reset()
     bidder.begin(replay.brief)
     while not replay.done:
         obs, _ = replay.step(bidder.act(obs))
+    return obs
+
+
+def play_bidder(replay: AuctionReplay, bidder: Policy[Brief, Observation, Action]) -> PublishedFigures:
+    """Play every auction once."""
+    obs = play_auctions(replay, bidder)
     cost_units = int(obs.total_cost_micros.sum()) // _MICROS_PER_UNIT
     return PublishedFigures(int(obs.total_impressions.sum()), int(obs.total_clicks.sum()), cost_units)
 
