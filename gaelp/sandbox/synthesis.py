@@ -75,6 +75,7 @@ def synthesize(
     point_ticks = {day_starts[_WEEK_DAYS * week]: week for week in point_weeks}
     steps = _Steps(progress, len(hour_ticks) - 1 + len(point_ticks) * len(campaigns))
     actions, bids, parts, points = [], [], [exchange.advance(int(hour_ticks[0]))], []
+    days = _account_days(world, exchange, spec.weeks)
     slots = np.concatenate([day.weekday * _DAY_HOURS + day.hours for day in days])
     for hours in _stretches(slots, whole_weeks=not simulator_points):
         drawn = np.stack([_draw(spec, number, hours, each) for number, each in enumerate(campaigns)], axis=1)
