@@ -240,6 +240,12 @@ def installed_double(tmp_path_factory, monkeypatch):
 
 
 @pytest.fixture(scope="session")
+def pilot_home():
+    """tests/phases/pilot_home.py."""
+    return _loaded("phases/pilot_home.py")
+
+
+@pytest.fixture(scope="session")
 def history_home():
     """tests/phases/history_home.py."""
     return _loaded("phases/history_home.py")

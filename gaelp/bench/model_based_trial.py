@@ -22,10 +22,10 @@ from gaelp.history.splits import window_rows
 from gaelp.history.twin_bidders import play_bidders
 from gaelp.market.build import configured_personas
 from gaelp.market.calibration.report_fit import fit_reports
-from gaelp.phases.log_judgement import ALPHA
 from gaelp.phases.history_source import provide_history
 from gaelp.phases.history_truth import run_again
 from gaelp.phases.history_windows import ReportWindows, fix_windows, read_windows
+from gaelp.phases.log_judgement import ALPHA
 from gaelp.phases.simulation import Plan, plan_simulation
 from gaelp.storage.backends import build_store
 from gaelp.storage.sealed_store import open_sealed

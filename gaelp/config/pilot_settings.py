@@ -26,7 +26,7 @@ class PilotSettings(Frozen):
         le=DAILY_MOST_MICROS,
         description="budget of a campaign for a day; a pilot is small: 10 to 50 units of the currency",
     )
-    days: PositiveInt = Field(default=14, ge=7, le=60, description="days on which the agent spends")
+    days: PositiveInt = Field(default=14, le=60, description="days on which the agent spends; too few show nothing")
     settle_days: int = Field(default=7, ge=0, le=30, description="days to wait afterwards for late conversions")
     shadow_days: PositiveInt = Field(
         default=2, le=14, description="days on which the agent decides for running campaigns without acting"

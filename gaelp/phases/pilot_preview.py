@@ -16,7 +16,7 @@ from gaelp.phases.stage_report import OnReport
 from gaelp.pilot.local_account import synthesized
 from gaelp.sandbox.history_specs import history_end, history_specs
 
-__all__ = ["preview_plan"]
+__all__ = ["account_and_day", "preview_plan"]
 
 
 def preview_plan(
@@ -25,20 +25,25 @@ def preview_plan(
     """What phase 3 would plan for the agent of a run now."""
     agent = load_bundle(proven.model_file(settings.home).parent, settings)
     known = read_account(settings, agent, clock, on_report)
-    account, today = _account(settings, proven.run_id, clock)
+    account, first_day = account_and_day(settings, proven.run_id, clock)
     plan = make_plan(
         settings,
         known,
         account,
         name=proven.run_id,
         model_hash=proven.model_hash,
-        first_day=first_pilot_day(today, settings.pilot.shadow_days),
+        first_day=first_day,
     )
     return play_plan(settings, known, plan, gate, on_report)
 
 
+def account_and_day(settings: Settings, run_id: str, clock: Clock) -> tuple[AdAccount, date]:
+    """The account, and the first day on which a pilot could spend there."""
+    account, today = _account(settings, run_id, clock)
+    return account, first_pilot_day(today, settings.pilot.shadow_days)
+
+
 def _account(settings: Settings, run_id: str, clock: Clock) -> tuple[AdAccount, date]:
-    """The account, and which day it is there."""
     if settings.pilot.local:
         spec, world = history_specs(synthesized(settings), settings.run.seed)
         account = AdAccount(f"local-{run_id}", world.currency, world.time_zone)
