@@ -68,7 +68,7 @@ def test_the_ledger_has_what_the_platform_charged(flown):
 
 
 def test_a_finished_pilot_is_never_spent_again(flown):
-    settings, given, result, _ = flown
+    _, given, result, _ = flown
     assert read_result(carry_out(PILOT, given)) == result
     assert PILOT.second_attempt == "never_spend_again"
 
