@@ -1,5 +1,7 @@
 """Compare the tables with the audit log: what was taken out of one of them is still in the other."""
 
+from functools import lru_cache
+
 from pydantic import BaseModel
 
 from gaelp.approvals.action import action_hash
@@ -27,6 +29,7 @@ __all__ = [
     "used_body",
 ]
 
+_KEPT_BODIES = 512
 REQUESTED, DECIDED, USED = "approval.requested", "approval.decided", "approval.used"
 
 
@@ -143,11 +146,17 @@ def _logged_rows(session: Session, wanted: str) -> list[AuditRow]:
 
 def _action_hash_in(row: AuditRow) -> str:
     """The hash of the action that a row about a request, a decision or a use names."""
-    body = parse(row.checked_body())
-    wanted = body.get("action_hash") if isinstance(body, dict) else None
+    wanted = _named_action(row.checked_body())
     if not isinstance(wanted, str):
         raise Refused(f"row {row.seq} of the audit log is {row.kind} and names no action: GAELP did not write it")
     return wanted
+
+
+@lru_cache(_KEPT_BODIES)
+def _named_action(body: bytes) -> object:
+    parsed = parse(body)
+    named = parsed.get("action_hash") if isinstance(parsed, dict) else None
+    return named if isinstance(named, str) else None
 
 
 def _stored(session: Session, wanted: str) -> list[bytes]:

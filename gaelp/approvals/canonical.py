@@ -7,7 +7,8 @@ NFC. Whatever has two ways to be written is refused instead of being repaired, s
 import hashlib
 import json
 import unicodedata
-from typing import Any, NoReturn, TypeVar
+from functools import lru_cache
+from typing import Any, NoReturn, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,6 +19,7 @@ __all__ = ["DEPTH_MAX", "SIZE_MAX", "canonical", "digest", "model_bytes", "parse
 
 SIZE_MAX = 65_536  # bytes: a decision of a person is short, and what is longer is refused before it is read
 DEPTH_MAX = 16
+_KEPT_MODELS = 512
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -65,7 +67,19 @@ def model_bytes(model: BaseModel) -> bytes:
 
 
 def read_model(kind: type[Model], raw: bytes) -> Model:
-    """A model from its canonical JSON; what the model would write differently is refused."""
+    """A model from its canonical JSON; what the model would write differently is refused.
+
+    The same few rows are read for every order, and the same bytes are always the same model: frozen ones are kept.
+    """
+    return cast("Model", _read_frozen(kind, raw) if kind.model_config.get("frozen") else _read(kind, raw))
+
+
+@lru_cache(_KEPT_MODELS)
+def _read_frozen(kind: type[BaseModel], raw: bytes) -> BaseModel:
+    return _read(kind, raw)
+
+
+def _read(kind: type[Model], raw: bytes) -> Model:
     parse(raw)
     try:
         model = kind.model_validate_json(raw, strict=True)

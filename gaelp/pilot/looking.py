@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gaelp.errors import BadInput
 from gaelp.observability import get_logger
 from gaelp.pilot.decision_book import DecisionBook
 from gaelp.pilot.pilot_plan import PilotPlan
@@ -44,7 +43,6 @@ class Looker:
 
     def __init__(self, plan: PilotPlan, places: PilotPlaces, guard: Guard, book: DecisionBook) -> None:
         self._plan, self._places, self._guard, self._book = plan, places, guard, book
-        self._last: Look | None = None
         self._names = {campaign.name for campaign in plan.campaigns}
         self.seen = SeenHours(places.shape)
 
@@ -55,20 +53,20 @@ class Looker:
 
     forget_campaigns = forget
 
-    def look(self, hour: int) -> Look:
+    def look(self, hour: int, *, hold: bool = True) -> Look:
         """Read the account at the start of an hour; campaigns that somebody else changed are held first."""
         at = self._guard.ledger.clock.now()
         first = self._first_hour(hour)
         report = self._read(first)
         figures = hour_figures(report, self._places, first)
         self.seen.take_in(figures)
-        self._hold_edited(at)
-        states = self._states()
-        self._hold_paused(states)
+        if hold:
+            self._hold_edited(at)
+        states = self.states()
+        if hold:
+            self._hold_paused(states)
         held = self._book.held()
-        look = Look(at, states, self._began(figures, hour), report.as_of, held)
-        self._last = look
-        return look
+        return Look(at, states, self._began(figures, hour), report.as_of, held)
 
     def read_hours(self, hour: int) -> None:
         """Read the hours of all days that are open to revision: whoever asks for fewer then gets them from there."""
@@ -76,13 +74,6 @@ class Looker:
 
     def _read(self, first: int) -> HourReport:
         return with_retries(lambda: self._guard.platform.read_hours(self._places.start(first)))
-
-    def look_again(self) -> Look:
-        """The campaigns after orders; hours are those of the last look."""
-        if self._last is None:
-            raise BadInput("the account was not looked at yet: call look first")
-        self._last = Look(self._last.at, self._states(), self._last.figures, self._last.reported_until, self._last.held)
-        return self._last
 
     def _first_hour(self, hour: int) -> int:
         """All hours once, afterwards those of the days that are open to revision."""
@@ -98,7 +89,8 @@ class Looker:
         """Without hours that have not begun by the loop's count."""
         return figures if figures.until <= hour else figures.until_hour(hour)
 
-    def _states(self) -> tuple[CampaignState, ...]:
+    def states(self) -> tuple[CampaignState, ...]:
+        """The pilot's campaigns as the platform has them now."""
         states = with_retries(self._guard.platform.read_campaigns)
         return tuple(state for state in states if state.campaign in self._names)
 

@@ -24,6 +24,8 @@ from gaelp.pilot.report_arrays import PilotPlaces, bids_in_force
 from gaelp.pilot.stops import StopReason
 from gaelp.pilot.timekeeper import HeldClock, Timekeeper
 from gaelp.platforms import Guard, apply_money_rules, reconcile
+from gaelp.platforms.platform import CampaignState
+from gaelp.platforms.rule_inputs import load_money_rules
 from gaelp.storage.schema import EpisodeState
 
 __all__ = ["PilotEnd", "PilotLoop", "PilotRun"]
@@ -75,6 +77,7 @@ class PilotLoop:
     def __init__(self, run: PilotRun) -> None:
         self._run = run
         self._next_reconcile = 0
+        self._rules = load_money_rules(run.budget)
         self._bids: dict[int, Ints] = {}  # in force in the newest hours
 
     def run(self) -> PilotEnd:
@@ -114,7 +117,7 @@ class PilotLoop:
         current = min(run.places.hour(now), run.hours)
         if run.controller.hour >= current:
             return
-        look = run.looker.look(run.controller.hour)
+        states = run.looker.states()
         missed = []
         while run.controller.hour < current:
             hour = run.controller.hour
@@ -122,7 +125,7 @@ class PilotLoop:
                 missed.append((hour, run.places.start(hour)))
             else:
                 run.actor.note_late(run.book.decisions(hour, hour + 1))
-            run.controller.pass_hour(self._in_force(look, run.places.start(hour)))
+            run.controller.pass_hour(self._in_force(states, run.places.start(hour)))
         run.book.miss(missed)
         if missed:
             what = f"{len(missed)} hours passed without a decision, from {missed[0][1].isoformat()} on"
@@ -158,7 +161,7 @@ class PilotLoop:
         decided = run.book.decisions(hour, hour + 1)
         if reason := run.actor.act(decided, hour):
             return reason
-        in_force = self._in_force(run.looker.look_again(), run.places.start(hour))
+        in_force = self._in_force(run.looker.states(), run.places.start(hour))
         run.controller.pass_hour(in_force)
         self._record(hour, in_force)
         run.on_interval(hour)
@@ -207,8 +210,8 @@ class PilotLoop:
             )
         return planned
 
-    def _in_force(self, look: Look, at: datetime) -> Ints:
-        return bids_in_force(look.states, self._run.places, at, self._run.plan.time_zone)
+    def _in_force(self, states: tuple[CampaignState, ...], at: datetime) -> Ints:
+        return bids_in_force(states, self._run.places, at, self._run.plan.time_zone)
 
     # Books and rules
 
@@ -223,7 +226,7 @@ class PilotLoop:
             run.actor.has_unknown = False
             if report.failures:
                 _log.warning("reconciliation", failures=report.failures)
-        rules = apply_money_rules(run.guard, run.budget)
+        rules = apply_money_rules(run.guard, run.budget, self._rules)
         if rules.failures:
             _log.warning("money rules", failures=rules.failures)
         return None
@@ -243,7 +246,7 @@ class PilotLoop:
             run.lease.take()
             run.looker.forget()
             reconcile(run.guard)
-            run.looker.look(run.hours + _DAY_HOURS * day)
+            run.looker.look(run.hours + _DAY_HOURS * day, hold=False)
             run.on_interval(run.hours + _DAY_HOURS * day)
         self._record_end(EpisodeState.FINISHED)
         run.book.add_event("end", "the pilot has settled", run.guard.wall_now())

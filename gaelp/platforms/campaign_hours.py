@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
 
 from pydantic import AwareDatetime
 
@@ -21,6 +22,12 @@ from gaelp.errors import GaelpError
 from gaelp.money import Micros
 from gaelp.platforms.late_conversions import HourConversions, by_report_time
 from gaelp.platforms.platform import CampaignHour
+
+# All campaigns of an account have the same hours, and they are counted again with every report.
+_KEPT_RESULTS = 16_384
+_day_of = lru_cache(_KEPT_RESULTS)(account_day)
+_allowed_by_now = lru_cache(_KEPT_RESULTS)(allowed_by_now_micros)
+_planned_between = lru_cache(_KEPT_RESULTS)(planned_between_micros)
 
 __all__ = [
     "ObservedHours",
@@ -287,15 +294,15 @@ class _Hour:
         window, watch = into
         if self.listed or self.conversions or self._ran:
             counts = self._counts(pace)
-            window.observe(counts, account_day(self.start, pace.zone), self.end)
+            window.observe(counts, _day_of(self.start, pace.zone), self.end)
             watch.observe(counts, self.end)
 
     def _counts(self, pace: Pace) -> HourCounts:
-        day = account_day(self.start, pace.zone)
+        day = _day_of(self.start, pace.zone)
         daily = pace.daily_micros(day)
-        ends_day = account_day(self.end, pace.zone) != day
+        ends_day = _day_of(self.end, pace.zone) != day
         spend = sum(hour.cost_micros for hour in self.listed)
-        planned_left = 0 if ends_day else daily - allowed_by_now_micros(daily, pace.plan, self.end, pace.zone)
+        planned_left = 0 if ends_day else daily - _allowed_by_now(daily, pace.plan, self.end, pace.zone)
         return HourCounts(
             spend_micros=spend,
             planned_micros=self._planned(spend, daily, pace),
@@ -313,4 +320,4 @@ class _Hour:
                 return 0
         elif self.running_since is not None:
             since = max(self.start, self.running_since.astimezone(UTC))
-        return planned_between_micros(daily, pace.plan, since, self.end, pace.zone)
+        return _planned_between(daily, pace.plan, since, self.end, pace.zone)

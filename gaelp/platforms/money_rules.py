@@ -48,9 +48,12 @@ class MoneyRulesReport(Frozen):
     failures: tuple[str, ...] = ()
 
 
-def apply_money_rules(guard: Guard, settings: BudgetSettings) -> MoneyRulesReport:
-    """Judge the account of a guard once; run it every few minutes, after reconciliation."""
-    rules_pass = _Pass(guard, settings)
+def apply_money_rules(guard: Guard, settings: BudgetSettings, rules: MoneyRules | None = None) -> MoneyRulesReport:
+    """Judge the account of a guard once; run it every few minutes, after reconciliation.
+
+    `rules` are those of the settings, for whoever has read their files already.
+    """
+    rules_pass = _Pass(guard, settings, rules)
     try:
         rules_pass.look()
         rules_pass.act()
@@ -100,9 +103,9 @@ class _Judged:
 class _Pass(CheckPass):
     """A pass over an account: judge everything, then stop and pause, then record it, then alert people."""
 
-    def __init__(self, guard: Guard, settings: BudgetSettings) -> None:
+    def __init__(self, guard: Guard, settings: BudgetSettings, rules: MoneyRules | None) -> None:
         super().__init__(self._report, failure_text="{part} could not be done ({problem}): fix that")
-        self._guard, self._settings = guard, settings
+        self._guard, self._settings, self._rules = guard, settings, rules
         self._now = guard.ledger.clock.now()
         self._zone = ZoneInfo(guard.account.time_zone)
         self.judged: list[_Judged] = []
@@ -116,7 +119,7 @@ class _Pass(CheckPass):
         """Judge every campaign that is not known to be paused."""
         try:
             create_hour_book(self._guard.ledger)
-            rules = load_money_rules(self._settings)
+            rules = self._rules or load_money_rules(self._settings)
             listed = with_retries(partial(running, self._guard.platform))
         except Exception as error:  # noqa: BLE001 - on any error nothing is known, so everything is held
             self._hold_all(in_words(error))
