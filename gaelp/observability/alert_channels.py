@@ -31,7 +31,7 @@ _TRY_AGAIN_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class LogChannel:
-    """Writes an alert as a structured log line, at the level of its severity."""
+    """Writes an alert as a structured log line, at the level of its severity; a notice is for those who look closely."""
 
     name = "log"
     is_record = True
@@ -39,7 +39,7 @@ class LogChannel:
     def send(self, alert: Alert) -> None:
         """Log it; this always works."""
         logger = get_logger(ALERT_LOGGER)
-        write = {"info": logger.info, "warning": logger.warning, "critical": logger.critical}[alert.severity]
+        write = {"info": logger.debug, "warning": logger.warning, "critical": logger.critical}[alert.severity]
         write(
             alert.title,
             alert_source=alert.source,

@@ -16,6 +16,7 @@ from gaelp.phases.simulation_episodes import source_of
 from gaelp.phases.stage_report import StageReport
 from gaelp.pilot.assembly import PilotAgent, pilot_begins, prepare_run
 from gaelp.pilot.decision_book import DecisionBook, book_place
+from gaelp.pilot.evidence_rows import EvidenceRows, PilotSource
 from gaelp.pilot.forecast import plan_estimates
 from gaelp.pilot.loop import PilotEnd, PilotLoop, PilotRun
 from gaelp.pilot.pilot_figures import PilotFigures
@@ -25,6 +26,7 @@ from gaelp.pilot.seen_hours import pilot_figures
 from gaelp.pilot.stops import StopRules
 from gaelp.storage.backends import build_store
 from gaelp.storage.schema import TableName
+from gaelp.storage.store import EpisodeStore
 
 __all__ = ["Spent", "spend_budget"]
 
@@ -48,7 +50,8 @@ def spend_budget(given: Assignment, known: KnownAccount, account: PilotAccount, 
     plan, expected = planned.plan, planned.expected
     settings, mandate = allow_spending(account, plan)
     total = _DAY_HOURS * plan.days
-    with opened_guard(settings) as guard:
+    source = PilotSource(source_of(given.folder), known.agent.description.name, known.agent.description.objective.kind)
+    with opened_guard(settings) as guard, closing(build_store(settings)) as store:
         run = prepare_run(
             guard,
             plan,
@@ -60,6 +63,7 @@ def spend_budget(given: Assignment, known: KnownAccount, account: PilotAccount, 
             budget=settings.budget,
             settings=settings.pilot,
             wall_clock=given.clock,
+            evidence=lambda places: EvidenceRows(store, plan, places, source),
             stop_rules=StopRules(
                 loss_cap_micros=plan.loss_cap_micros,
                 looks=plan.days,
@@ -74,7 +78,7 @@ def spend_budget(given: Assignment, known: KnownAccount, account: PilotAccount, 
         end = PilotLoop(run).run()
         if end.how == "interrupted":
             raise WaitingForPerson(f"the pilot {plan.name} was interrupted: `gaelp resume {plan.name}` continues it")
-        figures = _with_sales(account, plan, _figures(run, plan, account), source_of(given.folder))
+        figures = _with_sales(account, plan, _figures(run, plan, account), store, source.source)
         return Spent(
             world=guard.platform.world,
             ended=_ended(end),
@@ -89,14 +93,14 @@ def _figures(run: PilotRun, plan: PilotPlan, account: PilotAccount) -> PilotFigu
     return pilot_figures(run.looker.seen, plan, pilot_begins(plan), account.timekeeper.now())
 
 
-def _with_sales(account: PilotAccount, plan: PilotPlan, figures: PilotFigures, source: str) -> PilotFigures:
+def _with_sales(
+    account: PilotAccount, plan: PilotPlan, figures: PilotFigures, store: EpisodeStore, source: str
+) -> PilotFigures:
     """The figures with the advertiser's own sales where there is a feed; what people imported counts too."""
-    with closing(build_store(account.settings)) as store:
-        if account.feed is not None:
-            store.append(
-                {TableName.CONVERSIONS: sales_table(account.feed(plan.first_day, plan.last_day), source=source)}
-            )
-        sold = read_sales(store, figures.campaigns, figures.days, plan.time_zone, figures.as_of)
+    if account.feed is not None:
+        fed = account.feed(plan.first_day, plan.last_day)
+        store.append({TableName.CONVERSIONS: sales_table(fed, source=source)})
+    sold = read_sales(store, figures.campaigns, figures.days, plan.time_zone, figures.as_of)
     return figures if sold is None else replace(figures, sales=sold.sales, sale_value_micros=sold.value_micros)
 
 
