@@ -31,7 +31,7 @@ _TRY_AGAIN_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class LogChannel:
-    """Writes an alert as a structured log line, at the level of its severity; a notice is for those who look closely."""
+    """Writes an alert as a structured log line, at the level of its severity; notices only at debug."""
 
     name = "log"
     is_record = True
