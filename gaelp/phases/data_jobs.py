@@ -13,13 +13,17 @@ import pyarrow.parquet as pq
 from gaelp.budget.platform_budget import load_platform_terms
 from gaelp.config.write import write_texts
 from gaelp.history.sealed_window import opened_store
+from gaelp.jobs.budget_limits import BudgetLimits
 from gaelp.jobs.logged_spend import ACCOUNT_COLUMNS, BUDGET_COLUMNS, logged_limits
 from gaelp.jobs.run_jobs import BudgetSafetyReport, run_budget_safety, run_episode_metrics
 from gaelp.jobs.simulated_spend import DECISION_COLUMNS, episode_limits, simulated_spend
 from gaelp.jobs.stored_input import export_tables
 from gaelp.phases.data_job import DataJob, JobName
 from gaelp.phases.history_source import history_of
+from gaelp.phases.planned_pilot import PLAN_FILE, PlannedPilot
 from gaelp.phases.simulation_episodes import source_of
+from gaelp.pilot.local_account import LOCAL_PLATFORM
+from gaelp.pilot.pilot_budgets import plan_limits
 from gaelp.quality.suite import load_suite
 from gaelp.quality.window_check import check_window
 from gaelp.storage.backends import build_store
@@ -82,12 +86,21 @@ def _check_logged_budget(job: DataJob) -> dict[str, Any]:
         export_tables(store, source, [TableName.SPEND_EVENTS, TableName.HOUR_REPORTS], _rows(job))
         reports = _joined(store, TableName.HOUR_REPORTS, _rows(job), ACCOUNT_COLUMNS)
         decisions = _joined(store, TableName.DECISIONS, _rows(job), BUDGET_COLUMNS)
-    limits = logged_limits(reports, decisions, load_platform_terms().of(_LOG_PLATFORM), history_of(job.settings).zone)
-    if limits is None:
+    limits = _account_limits(job, reports, decisions)
+    if limits is None or not reports.num_rows:
         return BudgetSafetyReport(breaches=0, was_run=False).model_dump(mode="json")
     known = pc.max(reports["reported_at"]).as_py()  # what was not reported by then is no difference yet
     report = run_budget_safety(source, limits, _place(job, "budget-safety"), as_of=known, on_progress=job.on_progress)
     return report.model_dump(mode="json")
+
+
+def _account_limits(job: DataJob, reports: pa.Table, decisions: pa.Table) -> BudgetLimits | None:
+    """Of a pilot those of its plan, of logged campaigns those of their own budgets."""
+    if job.folder.phase is not Phase.PILOT:
+        terms = load_platform_terms().of(_LOG_PLATFORM)
+        return logged_limits(reports, decisions, terms, history_of(job.settings).zone)
+    planned = PlannedPilot.model_validate_json((job.folder.path / PLAN_FILE).read_bytes())
+    return plan_limits(planned.plan, load_platform_terms().of(job.settings.platform.name or LOCAL_PLATFORM))
 
 
 def _joined(store: EpisodeStore, table: TableName, rows: RowFilter, columns: tuple[str, ...]) -> pa.Table:

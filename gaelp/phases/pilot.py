@@ -20,7 +20,7 @@ from gaelp.phases.pilot_planning import KnownAccount, first_pilot_day, read_acco
 from gaelp.phases.pilot_result import CampaignMoney, PilotResult, as_phase_result
 from gaelp.phases.pilot_shadow import watch_before_spending
 from gaelp.phases.pilot_spending import Spent, spend_budget
-from gaelp.phases.planned_pilot import PlannedPilot, fix_plan
+from gaelp.phases.planned_pilot import PLAN_FILE, PlannedPilot, fix_plan
 from gaelp.phases.stage_report import StageReport
 from gaelp.pilot.expectation import PilotExpectation
 from gaelp.pilot.pilot_figures import PilotFigures
@@ -42,7 +42,7 @@ def run_pilot(given: Assignment) -> PhaseResult:
     known = read_account(settings, load_bundle(folder.path / "agent", settings), given.clock, given.on_report)
     with opened_account(settings, folder, given.clock) as account:
         planned = fix_plan(
-            folder.path / "plan.json",
+            folder.path / PLAN_FILE,
             settings,
             known,
             account.account,

@@ -15,7 +15,9 @@ from gaelp.pilot.forecast import forecast_pilot
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.power import PilotPower, PowerGround, pilot_power, refuse_without_power
 
-__all__ = ["PlannedPilot", "fix_plan", "play_plan"]
+__all__ = ["PLAN_FILE", "PlannedPilot", "fix_plan", "play_plan"]
+
+PLAN_FILE = "plan.json"  # in the folder of the attempt
 
 
 class PlannedPilot(Frozen):

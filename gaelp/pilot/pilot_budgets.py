@@ -1,10 +1,14 @@
-"""What the money rules need of each campaign of a pilot: the value of a conversion, and the most a week may lose."""
+"""What rules and jobs need of each campaign of a pilot: the value of a conversion, the most it may lose and spend."""
 
+from gaelp.budget.platform_budget import Overdelivery, day_worst_micros
 from gaelp.config.settings import CampaignBudgetSettings, Settings
+from gaelp.jobs.budget_limits import AccountLimits, BudgetLimits, CampaignLimits
 from gaelp.money import Micros
 from gaelp.pilot.pilot_plan import PilotCampaign, PilotPlan
 
-__all__ = ["with_campaign_budgets"]
+__all__ = ["plan_limits", "with_campaign_budgets"]
+
+_RULES = "pilot"  # configs/budget/pilot.yaml
 
 _DAYS, _CONVERSIONS = 4, 4  # below so many daily budgets and values bad luck alone stops healthy campaigns
 
@@ -24,3 +28,19 @@ def with_campaign_budgets(settings: Settings, plan: PilotPlan) -> Settings:
 
 def _loss_cap_micros(campaign: PilotCampaign) -> Micros:
     return _DAYS * campaign.daily_micros + _CONVERSIONS * campaign.conversion_value_micros
+
+
+def plan_limits(plan: PilotPlan, terms: Overdelivery) -> BudgetLimits:
+    """What the job `budget_safety` compares the stored spend of a pilot with."""
+    campaigns = {
+        campaign.name: CampaignLimits(
+            daily_micros=campaign.daily_micros,
+            day_cap_micros=day_worst_micros(campaign.daily_micros, terms),
+            episode_cap_micros=day_worst_micros(campaign.daily_micros, terms) * plan.days,
+            loss_cap_micros=_loss_cap_micros(campaign),
+            conversion_value_micros=campaign.conversion_value_micros,
+        )
+        for campaign in plan.campaigns
+    }
+    account = AccountLimits(time_zone=plan.time_zone, day_cap_micros=plan.day_worst_micros(terms), campaigns=campaigns)
+    return BudgetLimits(accounts={plan.account: account}, rules=_RULES, final_after_hours=24 * terms.revised_days)

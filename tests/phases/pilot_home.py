@@ -12,7 +12,13 @@ from gaelp.phases.planned_pilot import play_plan
 from gaelp.phases.run_folder import RunFolder
 from gaelp.types import Phase, RunId
 
-SMALL = ("pilot.campaigns=3", "pilot.days=1", "pilot.settle_days=0", "pilot.shadow_days=1")
+SMALL = (
+    "pilot.campaigns=3",
+    "pilot.days=1",
+    "pilot.settle_days=3",
+    "pilot.shadow_days=1",
+    "pilot.loss_cap_micros=75000000",  # all of it: a day of three campaigns may bring no sale
+)
 
 
 def assignment(settings, previous, history_home, *, data_rules=False, on_report=lambda report: None):
