@@ -1,4 +1,4 @@
-"""What `gaelp up` serves: the pipeline on its weekly schedule, phases 1 and 2 alone, and the safety watch.
+"""What `gaelp up` serves: the pipeline on its weekly schedule, each phase alone, and the safety watch.
 
 A runner executes the runs of the deployments it created. On a server that other homes use too, their names end with the
 home's id, so that no home replaces another's deployment and takes its runs.
@@ -21,6 +21,7 @@ from flows.crash_watch import watching_for_crashes
 from flows.full_pipeline import gaelp
 from flows.history import history
 from flows.long_phases import DEPLOYMENT, long_phase
+from flows.pilot import pilot
 from flows.safety_watch import safety_watch
 from flows.simulation import simulation
 from gaelp.config import Settings
@@ -89,7 +90,7 @@ class QueuedOnce(logging.Filter):
 def deployments(
     config: str, overrides: list[str], *, cron: str = WEEKLY, shared_as: str | None = None
 ) -> list[RunnerDeployment]:
-    """The deployments gaelp/full-pipeline, simulation/alone, history/alone and safety-watch/every-ten-minutes.
+    """The deployments gaelp/full-pipeline, those of each phase alone, and safety-watch/every-ten-minutes.
 
     Each has one run at a time.
 
@@ -102,6 +103,7 @@ def deployments(
         _deployed(gaelp, f"full-pipeline{suffix}", parameters, Cron(cron, timezone="UTC", slug="weekly")),
         _deployed(simulation, f"alone{suffix}", parameters),
         _deployed(history, f"alone{suffix}", parameters),
+        _deployed(pilot, f"alone{suffix}", parameters),
         _deployed(long_phase, f"{DEPLOYMENT}{suffix}", parameters, at_once=None),
         _deployed(
             safety_watch,

@@ -30,6 +30,7 @@ from gaelp.types import RunId, new_run_id
 __all__ = ["ApprovalMode", "GateClosed", "Run", "begin", "failure_on_record", "flow_run_name", "join", "run_name"]
 
 _check_history = lazy_call("history_source", "check_history")
+_check_pilot = lazy_call("pilot_account", "check_pilot")
 
 # person: suspend until someone decides; prompt: ask in this terminal; auto: approve what passes, in the sandbox only.
 ApprovalMode = Literal["person", "prompt", "auto"]
@@ -110,6 +111,7 @@ def begin(config: str, overrides: list[str], approval: ApprovalMode, run_id: str
         if approval == "auto":
             approvals.check_automatic()
         _check_history(loaded.settings)
+        _check_pilot(loaded.settings)
     _check_asked_the_same(folder, config, overrides)
     run = _opened(folder, loaded, unreadable, config, overrides, approval)
     record = RunRecord(

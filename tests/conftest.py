@@ -160,6 +160,12 @@ def log_rows():
 
 
 @pytest.fixture(scope="session")
+def pilot_cases():
+    """tests/pilot/pilot_cases.py."""
+    return _loaded("pilot/pilot_cases.py")
+
+
+@pytest.fixture(scope="session")
 def registry_world():
     """tests/registry_world.py; what MLflow is given through the environment is gone afterwards."""
     with pytest.MonkeyPatch.context() as patch:

@@ -4,20 +4,12 @@ from typing import Annotated
 
 import typer
 
+from gaelp.cli.one_phase import passed_before, work_on_phase
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
-from gaelp.cli.output import say, show_json
-from gaelp.cli.phase_tables import show_phase
+from gaelp.cli.output import say
 from gaelp.cli.startup import prepare_run
-from gaelp.cli.training_progress import shown_progress
-from gaelp.clock import SystemClock
-from gaelp.config import Settings
-from gaelp.errors import BadInput, Refused
-from gaelp.phases.declaration import Assignment, carry_out
 from gaelp.phases.history_declaration import HISTORY
-from gaelp.phases.phase_result import PhaseResult, read_result
-from gaelp.phases.run_folder import RunFolder
-from gaelp.phases.runs import all_runs, phases_done
-from gaelp.types import Phase, RunId
+from gaelp.types import Phase
 
 __all__ = ["validate"]
 
@@ -41,39 +33,12 @@ def validate(
     look again. Everything goes to runs/ID/history/1 below the home. docs/history.md explains the figures.
     """
     settings = prepare_run(config, overrides).settings
-    trained = _trained(settings, run)
-    folder = RunFolder(settings.home, RunId(trained.run_id)).phase(Phase.HISTORY)
+    trained = passed_before(
+        settings,
+        run,
+        Phase.SIMULATION,
+        why="an agent is judged on history after it passed, because a sealed window can be looked at three times only",
+        first="there is no trained agent yet: run `gaelp train` first",
+    )
     say(f"run {trained.run_id}: {trained.agent} on logged campaigns")
-    with shown_progress() as screen, folder.run.held():
-        path = carry_out(
-            HISTORY,
-            Assignment(
-                settings=settings,
-                folder=folder,
-                gate=HISTORY.load_gate(settings.gate),
-                previous=trained,
-                clock=SystemClock(),
-                on_report=screen.report,
-            ),
-        )
-    result = read_result(path)
-    if as_json:
-        show_json(result.model_dump(mode="json"))
-    else:
-        show_phase(result)
-
-
-def _trained(settings: Settings, run: str | None) -> PhaseResult:
-    """The last judged attempt at phase 1 of a run; Refused if its gate did not pass."""
-    names = [run] if run else [record.run_id for record in reversed(all_runs(settings.home))]
-    for name in names:
-        done = [result for result in phases_done(settings.home, name) if result.phase is Phase.SIMULATION]
-        if not done:
-            continue
-        if done[-1].verdict.outcome != "pass":
-            raise Refused(
-                f"run {name}: gate simulation says {done[-1].verdict.outcome}; an agent is judged on history after it"
-                " passed, because a sealed window can be looked at three times only. Name another --run"
-            )
-        return done[-1]
-    raise BadInput("there is no trained agent yet: run `gaelp train` first, or name its --run")
+    work_on_phase(settings, HISTORY, trained, as_json=as_json)

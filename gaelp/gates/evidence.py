@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from gaelp.config.base import Frozen
 from gaelp.config.field_types import Instant
 
-__all__ = ["Evidence"]
+__all__ = ["Evidence", "Figure"]
 
 # JSON cannot hold these, and a metric that is not a number must reach the judge to be refused by name.
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

@@ -54,6 +54,8 @@ RANGES: dict[str, MetricRange] = {
     "effective_sample": MetricRange(0, 1e9, unit="observations, after weighting"),
     "episodes": _count("episodes"),
     "paired_observations": _count("pairs"),
+    "roi_spans": _count("spans of account-days, each with the expected conversions that a rule states"),
+    "shadow_hours": _count("campaign hours in which the agent decided without acting"),
     "transfer_observations": _count("observations"),
     # Stored data, of every phase
     "budget_breaches": _count("breaches"),
@@ -80,10 +82,12 @@ RANGES: dict[str, MetricRange] = {
     "prediction_accuracy": _share("share; 1 is perfect"),
     "simulator_match": _share("share; 1 is a perfect match"),
     # Pilot
-    "budget_efficiency": MetricRange(0, 10, unit="share of the granted budget"),  # platforms overdeliver
-    "positive_roi_streak": _count("campaigns in a row"),
+    "budget_efficiency": MetricRange(0, 100, unit="share of what the plan wanted to spend"),
+    "platform_roi": MetricRange(-1, 1000, unit="return for each unit spent, by the platform's count"),
+    "positive_roi_streak": _count("spans of account-days in a row"),
     "roi": MetricRange(-1, 1000, unit="return for each unit spent; 0.01 is 1%"),  # no more than the money can be lost
     "safety_violations": _count("violations"),
+    "skewed_features": _count("features of observations that differ between training and serving"),
     # Scale
     "campaign_success_rate": _share("share of the campaigns"),
     "improvement": _relative("share of the control's mean; 0.01 is 1%"),

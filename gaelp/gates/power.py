@@ -41,6 +41,8 @@ class PowerAssumptions(Frozen):
     campaigns: PositiveInt = Field(default=20, description="campaigns (or pairs of them) that run at once")
     flight_days: PositiveInt = Field(default=14, description="length of a campaign")
     spread: PositiveFloat = Field(default=1.6, description="sd of a campaign-day's value, as a share of its mean")
+    span_conversions: PositiveFloat = Field(default=100.0, description="expected in each span of a streak")
+    sale_spread: PositiveFloat = Field(default=0.35, description="sd of the value of a sale, as a share of its mean")
     gain: PositiveFloat = Field(default=0.3, description="lift at the source, of which another product keeps a share")
     sd: dict[str, PositiveFloat] = Field(default_factory=dict, description="sd of one observation, by metric")
 
@@ -143,14 +145,20 @@ def _quantile(looks: Ints, power: float) -> int | None:
 
 
 def _streak_rows(rule: Criterion, assumed: PowerAssumptions) -> _Model:
-    """Only the latest campaigns count, so more of them do not help."""
+    """Only the latest spans count, so more of them do not help; sales of a span are Poisson, each of random value."""
     length = int(rule.threshold)
+    spread = math.sqrt((1 + assumed.sale_spread**2) / assumed.span_conversions)  # of a span's value, over its mean
     rows = [
-        _row(rule, assumed, roi, 0.0, float(ndtr(roi / assumed.roi_sd())) ** length, length) for roi in (0.15, 0.3, 0.6)
+        _row(rule, assumed, roi, 0.0, float(ndtr(roi / ((1 + roi) * spread))) ** length, length)
+        for roi in (0.15, 0.3, 0.6)
     ]
     notes = (
-        f"truth is the ROI, power the chance that {length} campaigns in a row have a positive return",
-        "more campaigns do not raise it; longer ones and a better agent do",
+        f"truth is the ROI, power the chance that {length} spans in a row have a positive return",
+        (
+            f"a span has {assumed.span_conversions:g} expected conversions, whose value differs by"
+            f" {assumed.sale_spread:g} of its mean, assumed; more spans do not raise the power, larger ones do"
+        ),
+        "`gaelp pilot plan` has the power of all rules together for a plan, by simulated pilots",
     )
     return _Model(0.5**length, rows, notes)
 

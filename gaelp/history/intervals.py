@@ -50,15 +50,18 @@ def student_interval(
     *,
     confidence: float = 0.95,
     log_offset: float | None = None,
+    degrees: float | None = None,
 ) -> ValueInterval:
     """Student t over clusters, for ratios by linearisation (Cochran 1977, "Sampling techniques", 6.3).
 
     value +- t_{G-1} sqrt(G / (G-1) sum over clusters of (sum of influence)^2). With `log_offset` the interval is
     symmetric in log(value + offset), which suits ratios (0) and lifts (1), whose errors are skewed to the right.
+    `degrees` of freedom below G - 1 suit clusters of very different size.
     """
     totals = cluster_sums(estimate.influence[:, None], clusters)[:, 0]
     count = _enough_clusters(len(totals))
-    quantile = float(stats.t.ppf(0.5 + checked_share(confidence, "confidence") / 2, count - 1))
+    freedom = count - 1 if degrees is None else degrees
+    quantile = float(stats.t.ppf(0.5 + checked_share(confidence, "confidence") / 2, freedom))
     value, reach = estimate.value, quantile * _standard_error(totals)
     if log_offset is None:
         return _interval(estimate.name, "student", value, (value - reach, value + reach), confidence, count)

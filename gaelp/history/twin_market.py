@@ -1,11 +1,11 @@
 """A twin of logged campaigns: the market of training, run on a copy of the account, many times side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from gaelp.arrays import Floats, Floats32, Ints
+from gaelp.arrays import Floats, Floats32, Ints, Ints32
 from gaelp.config.objective import VALUE, Objective
 from gaelp.errors import DataError
 from gaelp.history.twin_pacing import BudgetPacing
@@ -16,7 +16,9 @@ from gaelp.market.personas import PersonaTable
 from gaelp.market.spec import MarketSpec
 from gaelp.market.view import Action, Brief, Observation, Outcome
 
-__all__ = ["TwinMarket", "posterior_draws"]
+__all__ = ["Charge", "TwinMarket", "posterior_draws"]
+
+Charge = Callable[[Ints32, Ints], Floats]  # impressions and bids for one, (R x N, S) each -> what they cost in micros
 
 
 def posterior_draws(estimates: SegmentEstimates, copies: int, rng: np.random.Generator) -> list[SegmentEstimates]:
@@ -41,8 +43,13 @@ class TwinMarket:
         start_hour_of_week: int,
         seed: int,
         objective: Objective = VALUE,
+        charge: Charge | None = None,
     ) -> None:
-        """`spec` is the calibrated market; each of the `draws` is one copy of the campaigns."""
+        """`spec` is the calibrated market; each of the `draws` is one copy of the campaigns.
+
+        `charge` says what an hour's impressions cost where that is known better than by the market; budgets are held
+        against it.
+        """
         if not draws:
             raise DataError("saw no draw of the estimates; allowed: at least one. Use posterior_draws.")
         self.estimates, self.copies = estimates, len(draws)
@@ -57,6 +64,7 @@ class TwinMarket:
         # What a bid buys differs between draws; bidders keep to the units of the estimates.
         self._bid_factor = np.concatenate([each.bid_scale / estimates.bid_scale for each in draws])
         self._own_pace = np.ones(len(seeds), np.float32)
+        self._charge = charge
         self.brief = self._make_brief()
 
     @property
@@ -96,11 +104,18 @@ class TwinMarket:
         entered = np.asarray(np.clip(self._own_pace, 0, 1) * share, np.float32)
         bids = np.rint(action.bid_micros * self._bid_factor).astype(np.int64)
         _, outcome = self.market.step(replace(action, bid_micros=bids, pace=entered))
-        cost = self.market.state.cost_micros.sum(axis=1)
+        cost = self._cost_micros(action.bid_micros).sum(axis=1)
         self._pacing.learn(hour, entered, cost)
         self._spend += cost
         self._day_spend = self._day_spend + cost if (hour + 1) % self.brief.hours_per_day else np.zeros_like(cost)
         return self.observe(), outcome
+
+    def _cost_micros(self, bid_micros: Ints) -> Ints:
+        """What the hour cost, (R x N, S)."""
+        state = self.market.state
+        if self._charge is None:
+            return state.cost_micros
+        return np.rint(self._charge(state.impressions, bid_micros)).astype(np.int64)
 
     def _asked_pace(self, action: Action) -> Floats32:
         return np.ones(self.market.campaigns, np.float32) if action.pace is None else action.pace.copy()

@@ -26,7 +26,7 @@ from gaelp.training.progress import LearnerScale
 from gaelp.training.recipe import Recipe
 from gaelp.training.segment_policy import SegmentPolicy
 
-__all__ = ["BUNDLE_FILES", "Agent", "AgentRecipe", "load_bundle", "write_bundle"]
+__all__ = ["BUNDLE_FILES", "Agent", "AgentRecipe", "copy_bundle", "load_bundle", "write_bundle"]
 
 _CHECKPOINT, _RULES, _RECIPE = "checkpoint.safetensors", "rules.yaml", "recipe.json"
 BUNDLE_FILES = (_CHECKPOINT, _RULES, _RECIPE)
@@ -76,6 +76,16 @@ def write_bundle(settings: Settings, result: PhaseResult, folder: Path) -> Path:
             " rules or the recipe changed since. Restore them, or begin another run"
         )
     return model
+
+
+def copy_bundle(settings: Settings, result: PhaseResult, folder: Path) -> Path:
+    """Copy the bundle that a phase passed on into a folder; returns the hashed file there."""
+    source = result.model_file(settings.home)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in BUNDLE_FILES:
+        if (source.parent / name).exists():
+            shutil.copyfile(source.parent / name, folder / name)
+    return folder / source.name
 
 
 def load_bundle(folder: Path, settings: Settings) -> Agent:

@@ -31,14 +31,15 @@ __all__ = ["JOBS"]
 
 _ALL_IS_FINAL = timedelta(days=30)
 _CHECKED = (TableName.EPISODES, TableName.DECISIONS)
-_CHECKED_HISTORY = (*_CHECKED, TableName.HOUR_REPORTS, TableName.CONVERSIONS, TableName.SPEND_EVENTS)
+_CHECKED_ACCOUNT = (*_CHECKED, TableName.HOUR_REPORTS, TableName.CONVERSIONS, TableName.SPEND_EVENTS)
+_ON_ACCOUNTS = (Phase.HISTORY, Phase.PILOT)  # phases whose rows are of an ad account, with reports and spend events
 _LOG_PLATFORM = "google-ads"  # whose terms logged budgets are held against: the most generous of those known
 
 
 def _check_quality(job: DataJob) -> dict[str, Any]:
     """Check each table against its suite; the pages are kept with the attempt."""
     results = []
-    checked = _CHECKED_HISTORY if job.folder.phase is Phase.HISTORY else _CHECKED
+    checked = _CHECKED_ACCOUNT if job.folder.phase in _ON_ACCOUNTS else _CHECKED
     with _store(job) as store:
         for number, table in enumerate(checked):
             job.on_progress(number, len(checked))
@@ -52,7 +53,7 @@ def _check_quality(job: DataJob) -> dict[str, Any]:
 
 def _check_budget(job: DataJob) -> dict[str, Any]:
     """Run the Beam job `budget_safety` on what the episodes spent."""
-    if job.folder.phase is Phase.HISTORY:
+    if job.folder.phase in _ON_ACCOUNTS:
         return _check_logged_budget(job)
     with _store(job) as store:
         spend = simulated_spend(store.scan(TableName.DECISIONS, _rows(job), DECISION_COLUMNS))
@@ -75,7 +76,7 @@ def _check_budget(job: DataJob) -> dict[str, Any]:
 
 
 def _check_logged_budget(job: DataJob) -> dict[str, Any]:
-    """The same on what logged campaigns spent, against their own budgets."""
+    """The same on what campaigns of an ad account spent, against their own budgets."""
     source = _place(job, "budget-safety/input")
     with _store(job) as store:
         export_tables(store, source, [TableName.SPEND_EVENTS, TableName.HOUR_REPORTS], _rows(job))

@@ -3,6 +3,7 @@
 from gaelp.errors import BadInput
 from gaelp.phases.declaration import PhaseDeclaration
 from gaelp.phases.history_declaration import HISTORY
+from gaelp.phases.pilot_declaration import PILOT
 from gaelp.phases.simulation_declaration import SIMULATION
 from gaelp.types import Phase
 
@@ -11,6 +12,7 @@ __all__ = ["PHASES", "declaration_of", "phases_until"]
 PHASES: tuple[PhaseDeclaration, ...] = (
     SIMULATION,
     HISTORY,
+    PILOT,
 )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from gaelp.storage.backends import build_store
 from gaelp.storage.schema import TableName
 from gaelp.storage.store import RowFilter
 
-__all__ = ["ReportWindows", "fix_windows", "open_sealed_window", "read_windows"]
+__all__ = ["ReportWindows", "fix_windows", "open_sealed_window", "read_open_days", "read_windows"]
 
 _ORDINAL_1970 = 719_163
 
@@ -44,8 +44,15 @@ def read_windows(settings: Settings, splits: Splits) -> ReportWindows:
     with closing(build_store(settings)) as store:
         tables = read_report_tables(store, RowFilter(sources=splits.sources))
     return ReportWindows(
-        _window(tables, splits.calibration, splits.history), _window(tables, splits.validation, splits.history)
+        *(_window(tables, window, window, splits.history) for window in (splits.calibration, splits.validation))
     )
+
+
+def read_open_days(settings: Settings, splits: Splits) -> HourReports:
+    """The first two windows as one: everything that anyone may read, as it was known when the sealed one began."""
+    with closing(build_store(settings)) as store:
+        tables = read_report_tables(store, RowFilter(sources=splits.sources))
+    return _window(tables, splits.calibration, splits.validation, splits.history)
 
 
 def open_sealed_window(
@@ -68,8 +75,10 @@ def _gate_hash(gate: Gate) -> str:
     return gate.file.sha256
 
 
-def _window(tables: Mapping[TableName, pa.Table], window: SplitWindow, source: str) -> HourReports:
-    reports = hour_reports(tables, source=f"{source}, {window.name}", as_of=window.known_at)
+def _window(tables: Mapping[TableName, pa.Table], first: SplitWindow, last: SplitWindow, source: str) -> HourReports:
+    """The days from the beginning of one window to the end of another, as known when the later one was closed."""
+    name = first.name if first is last else f"{first.name} and {last.name}"
+    reports = hour_reports(tables, source=f"{source}, {name}", as_of=last.known_at)
     first_day = int(reports.covered_hours[0]) // 24
-    begin, end = (day.toordinal() - _ORDINAL_1970 - first_day for day in (window.first_day, window.last_day))
+    begin, end = (day.toordinal() - _ORDINAL_1970 - first_day for day in (first.first_day, last.last_day))
     return keep_days(reports, begin, end + 1)

@@ -8,7 +8,7 @@ import numpy as np
 from gaelp.arrays import Floats, Ints
 from gaelp.budget.ledger import SpendingStopped
 from gaelp.content import creative_hash
-from gaelp.errors import BadInput, Refused, WaitingForPerson
+from gaelp.errors import BadInput, GaelpError, Refused, WaitingForPerson
 from gaelp.pilot.bid_choice import BidChoice, CallQuota, SendingRules, choose_bids
 from gaelp.pilot.controller import Decision
 from gaelp.pilot.decision_book import CampaignDecision, DecisionBook, OrderNote, OrderWord
@@ -17,12 +17,14 @@ from gaelp.pilot.pilot_orders import PilotOrders
 from gaelp.pilot.pilot_plan import PilotCampaign
 from gaelp.pilot.report_arrays import PilotPlaces, target_bids
 from gaelp.pilot.stops import StopReason
-from gaelp.platforms import Guard, Order, guarded
+from gaelp.platforms import Guard, Order, guarded_all
+from gaelp.platforms.order import OrderKind
 from gaelp.platforms.platform import CampaignState, Done, Rejected, Unknown
 
 __all__ = ["Actor"]
 
 _DAY_HOURS = 24
+_WAVES: tuple[OrderKind, ...] = ("budget", "publish", "bid", "enable")  # each depends on those before
 _NOT_SENT = ("its reservation is", "it left no trace", "not sent:", "it never got its room")
 _SENT: tuple[OrderWord, ...] = ("sent", "unknown", "rejected")
 
@@ -73,52 +75,50 @@ class Actor:
     def act(self, decided: Sequence[CampaignDecision], hour: int) -> StopReason | None:
         """Send the orders of an interval; a reason to stop if one was refused."""
         states = {state.campaign: state for state in self.guard.platform.read_campaigns()}
-        held, notes = self.book.held(), list[OrderNote]()
+        held = self.book.held()
         plan = {campaign.name: campaign for campaign in self.orders.plan.campaigns}
+        notes = {each.campaign: OrderNote(each.campaign, hour, _word(each.why_not)) for each in decided}
+        notes |= {name: OrderNote(name, hour, "held", detail=why) for name, why in held.items() if name in notes}
+        waves: dict[OrderKind, list[Order]] = {kind: [] for kind in _WAVES}
+        for decision in decided:
+            if decision.campaign not in held:
+                for order in self._needed(plan[decision.campaign], decision, states.get(decision.campaign), hour):
+                    waves[order.kind].append(order)
         try:
-            for decision in decided:
-                if decision.campaign in held:
-                    notes.append(OrderNote(decision.campaign, hour, "held", detail=held[decision.campaign]))
-                    continue
-                campaign = plan[decision.campaign]
-                notes.append(self._act_on(campaign, decision, states.get(campaign.name), hour))
+            for orders in waves.values():
+                self._send(orders, notes, hour)
         except SpendingStopped as stopped:
             return StopReason("kill-switch", str(stopped))
         except (BadInput, Refused, WaitingForPerson) as refusal:
             return StopReason("refused-action", str(refusal))
         finally:
-            self.book.note_orders(notes)
+            self.book.note_orders(list(notes.values()))
         return None
 
-    def _act_on(
-        self, campaign: PilotCampaign, decision: CampaignDecision, state: CampaignState | None, hour: int
-    ) -> OrderNote:
-        """All orders of one campaign, in the order in which they depend on each other."""
-        word: OrderWord = _word(decision.why_not)
-        key = detail = ""
-        for order in self._needed(campaign, decision, state, hour):
-            outcome = guarded(self.guard, order)
+    def _send(self, orders: Sequence[Order], notes: dict[str, OrderNote], hour: int) -> None:
+        """Orders of one kind, of campaigns whose earlier orders are done; what follows depends on them."""
+        orders = [order for order in orders if notes[order.campaign].word not in ("unknown", "rejected")]
+        for order, outcome in zip(orders, guarded_all(self.guard, orders), strict=True):
             match outcome:
                 case Done():
-                    word = "sent"
+                    notes[order.campaign] = OrderNote(order.campaign, hour, "sent", order.key)
                 case Unknown(what):
-                    self.has_unknown, word, key, detail = True, "unknown", order.key, what
+                    self.has_unknown = True
+                    notes[order.campaign] = OrderNote(order.campaign, hour, "unknown", order.key, what)
                 case Rejected(why):
                     if not why.startswith(_NOT_SENT):
                         raise Refused(f"the platform refused {order.key}: {why}")
-                    word, key, detail = "rejected", order.key, why
-            key = order.key
-            if not isinstance(outcome, Done):
-                break  # what follows depends on it
-        return OrderNote(campaign.name, hour, word, key, detail)
+                    notes[order.campaign] = OrderNote(order.campaign, hour, "rejected", order.key, why)
+                case GaelpError():
+                    notes[order.campaign] = OrderNote(order.campaign, hour, "refused", order.key, str(outcome))
+                    raise outcome
 
     def _needed(
         self, campaign: PilotCampaign, decision: CampaignDecision, state: CampaignState | None, hour: int
     ) -> Iterator[Order]:
         """Budget and advert where they are missing, bids that are worth it, and last the campaign itself."""
         orders = self.orders
-        is_new = state is None or not state.bids
-        if is_new and not decision.order:
+        if (state is None or not state.bids) and not decision.order:
             return  # its turn comes when the quota has room
         if state is None or state.through < self.guard.today():
             yield orders.budget(campaign, hour)

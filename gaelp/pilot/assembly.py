@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -22,6 +22,7 @@ from gaelp.pilot.acting import Actor
 from gaelp.pilot.bid_choice import SendingRules
 from gaelp.pilot.controller import CampaignHours, Controller, Decision
 from gaelp.pilot.decision_book import DecisionBook
+from gaelp.pilot.evidence_rows import EvidenceRows
 from gaelp.pilot.looking import Looker
 from gaelp.pilot.loop import PilotRun
 from gaelp.pilot.pilot_orders import PilotOrders
@@ -36,6 +37,7 @@ from gaelp.platforms.remembered_reads import RememberedReads
 __all__ = ["PilotAgent", "pilot_begins", "pilot_controller", "pilot_guard", "prepare_run"]
 
 _DAY_HOURS = 24
+_RECENT = timedelta(hours=12)  # a report has whole days: those of today and of half a day ago
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,12 @@ def pilot_begins(plan: PilotPlan) -> datetime:
 def pilot_guard(guard: Guard, timekeeper: Timekeeper) -> tuple[Guard, HeldClock | None]:
     """A guard for the loop: the account is read once an interval, and simulated time asked for once.
 
-    On a live platform the clock is the guard's own.
+    On a live platform the clock is the guard's own, and all hours that are open to revision are read every time. In a
+    sandbox, where an hour passes in a moment, those before yesterday are read once a day.
     """
-    platform = RememberedReads(guard.platform)
-    if platform.world == "live":
-        return replace(guard, platform=platform), None
+    if guard.platform.world == "live":
+        return replace(guard, platform=RememberedReads(guard.platform)), None
+    platform = RememberedReads(guard.platform, recent=_RECENT)
     clock = HeldClock(timekeeper)
     ledger = replace(guard.ledger, clock=clock, wall_clock=guard.ledger.wall_clock or guard.ledger.clock)
     return replace(guard, platform=platform, ledger=ledger), clock
@@ -96,6 +99,7 @@ def prepare_run(
     settings: PilotSettings,
     wall_clock: Clock,
     stop_rules: StopRules | None = None,
+    evidence: Callable[[PilotPlaces], EvidenceRows] | None = None,
     on_interval: Callable[[int], None] = lambda _: None,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> PilotRun:
@@ -136,6 +140,7 @@ def prepare_run(
             outside=agent.outside,
         ),
         clock=clock,
+        evidence=None if evidence is None else evidence(places),
         on_interval=on_interval,
         interrupted=interrupted,
     )

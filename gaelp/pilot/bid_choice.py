@@ -76,7 +76,7 @@ def choose_bids(
     """
     bids, in_force = step_towards(wanted, recent, rules), recent[0]
     off = np.where(in_force > 0, np.abs(np.log(np.maximum(bids, 1) / np.maximum(in_force, 1))), np.inf)
-    worth = (off > np.log1p(rules.worth)).any(axis=1) & running
+    worth = (off > np.log1p(rules.worth) + 1e-9).any(axis=1) & running
     with np.errstate(invalid="ignore"):
         gain = np.where(np.isinf(off).any(axis=1), np.inf, (spend_weight * np.minimum(off, 10.0) ** 2).sum(axis=1))
     operations = bids.shape[1] + 1  # each target, and the label that makes the call happen once

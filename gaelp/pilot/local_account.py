@@ -15,9 +15,9 @@ from gaelp.sandbox.control_client import SandboxHandle
 from gaelp.sandbox.history_specs import history_end, history_specs
 from gaelp.sandbox.spec import SandboxSpec
 
-__all__ = ["LocalAccount", "running_local_account", "synthesized"]
+__all__ = ["LOCAL_PLATFORM", "LocalAccount", "running_local_account", "synthesized"]
 
-_PLATFORM = "google-ads"
+LOCAL_PLATFORM = "google-ads"  # whose API the local ad platform speaks, and whose terms it has
 _DEADLINE_SECONDS = 60.0
 _CALLS_PER_SECOND = 1000.0  # simulated days pass in seconds, so a rate limit of wall time has no meaning
 
@@ -62,5 +62,5 @@ def _with_platform(settings: Settings, platform: SandboxHandle, world: SandboxSp
         deadline_seconds=_DEADLINE_SECONDS,
         calls_per_second=_CALLS_PER_SECOND,
     )
-    named = PlatformSettings(name=_PLATFORM, account=account.id, google_ads=google)
+    named = PlatformSettings(name=LOCAL_PLATFORM, account=account.id, google_ads=google)
     return settings.model_copy(update={"platform": named})

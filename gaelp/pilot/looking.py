@@ -14,7 +14,7 @@ from gaelp.platforms import Guard
 from gaelp.platforms.findings import ReconcileFinding, pause_and_alert
 from gaelp.platforms.hour_keeping import with_retries
 from gaelp.platforms.order_book import orders_of_campaign
-from gaelp.platforms.platform import CampaignState, ForeignEdit
+from gaelp.platforms.platform import CampaignState, ForeignEdit, HourReport
 from gaelp.platforms.remembered_reads import RememberedReads
 
 __all__ = ["Look", "Looker"]
@@ -59,7 +59,7 @@ class Looker:
         """Read the account at the start of an hour; campaigns that somebody else changed are held first."""
         at = self._guard.ledger.clock.now()
         first = self._first_hour(hour)
-        report = with_retries(lambda: self._guard.platform.read_hours(self._places.start(first)))
+        report = self._read(first)
         figures = hour_figures(report, self._places, first)
         self.seen.take_in(figures)
         self._hold_edited(at)
@@ -69,6 +69,13 @@ class Looker:
         look = Look(at, states, self._began(figures, hour), report.as_of, held)
         self._last = look
         return look
+
+    def read_hours(self, hour: int) -> None:
+        """Read the hours of all days that are open to revision: whoever asks for fewer then gets them from there."""
+        self._read(min(self._first_hour(hour), max(hour - hour % _DAY_HOURS - self._revised_hours, 0)))
+
+    def _read(self, first: int) -> HourReport:
+        return with_retries(lambda: self._guard.platform.read_hours(self._places.start(first)))
 
     def look_again(self) -> Look:
         """The campaigns after orders; hours are those of the last look."""
@@ -81,8 +88,11 @@ class Looker:
         """All hours once, afterwards those of the days that are open to revision."""
         if self.seen.until == 0:
             return 0
-        today = hour - hour % _DAY_HOURS
-        return max(min(today - _DAY_HOURS * self._guard.terms.revised_days, self.seen.until), 0)
+        return max(min(hour - hour % _DAY_HOURS - self._revised_hours, self.seen.until), 0)
+
+    @property
+    def _revised_hours(self) -> int:
+        return _DAY_HOURS * self._guard.terms.revised_days
 
     def _began(self, figures: HourFigures, hour: int) -> HourFigures:
         """Without hours that have not begun by the loop's count."""

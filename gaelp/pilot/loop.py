@@ -16,6 +16,7 @@ from gaelp.pilot.account_lease import AccountLease
 from gaelp.pilot.acting import Actor
 from gaelp.pilot.controller import Controller, Decision
 from gaelp.pilot.decision_book import CampaignDecision, DecisionBook
+from gaelp.pilot.evidence_rows import EvidenceRows
 from gaelp.pilot.looking import Look, Looker
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.pilot_stopping import StopWatch
@@ -23,11 +24,13 @@ from gaelp.pilot.report_arrays import PilotPlaces, bids_in_force
 from gaelp.pilot.stops import StopReason
 from gaelp.pilot.timekeeper import HeldClock, Timekeeper
 from gaelp.platforms import Guard, apply_money_rules, reconcile
+from gaelp.storage.schema import EpisodeState
 
 __all__ = ["PilotEnd", "PilotLoop", "PilotRun"]
 
 _log = get_logger(__name__)
 _DAY_HOURS = 24
+_KEPT_HOURS = 72
 _HOUR = timedelta(hours=1)
 
 
@@ -47,7 +50,8 @@ class PilotRun:
     actor: Actor
     watch: StopWatch
     clock: HeldClock | None = None
-    reconcile_hours: int = 6  # beside the first hour of each day; unknown outcomes bring one forward
+    evidence: EvidenceRows | None = None
+    reconcile_hours: int = 24  # from the first hour of a day on; unknown outcomes bring one forward
     on_interval: Callable[[int], None] = lambda _: None
     interrupted: Callable[[], bool] = lambda: False
 
@@ -71,6 +75,7 @@ class PilotLoop:
     def __init__(self, run: PilotRun) -> None:
         self._run = run
         self._next_reconcile = 0
+        self._bids: dict[int, Ints] = {}  # in force in the newest hours
 
     def run(self) -> PilotEnd:
         """Run until the pilot has settled, stopped by itself, or was interrupted."""
@@ -81,6 +86,8 @@ class PilotLoop:
             return PilotEnd("stopped", stopped.what)
         if not run.book.events():
             run.book.add_event("launched", f"the pilot {run.plan.name} begins", run.guard.wall_now())
+            if run.evidence is not None:
+                run.evidence.append_episodes(EpisodeState.RUNNING, run.places.begins)
         try:
             self._resume()
             while run.controller.hour < run.hours:
@@ -88,6 +95,7 @@ class PilotLoop:
                     return PilotEnd("interrupted")
                 if reason := self._interval(run.controller.hour):
                     run.watch.stop(reason)
+                    self._record_end(EpisodeState.TERMINATED, reason.what)
                     return PilotEnd("stopped", reason.what)
             return self._settle()
         finally:
@@ -150,10 +158,32 @@ class PilotLoop:
         decided = run.book.decisions(hour, hour + 1)
         if reason := run.actor.act(decided, hour):
             return reason
-        look = run.looker.look_again()
-        run.controller.pass_hour(self._in_force(look, run.places.start(hour)))
+        in_force = self._in_force(run.looker.look_again(), run.places.start(hour))
+        run.controller.pass_hour(in_force)
+        self._record(hour, in_force)
         run.on_interval(hour)
         return None
+
+    def _record(self, hour: int, in_force: Ints) -> None:
+        """Append the evidence of a day after its last hour; what a kill loses of it is in the record and read again."""
+        self._bids[hour] = in_force
+        self._bids.pop(hour - _KEPT_HOURS, None)
+        evidence = self._run.evidence
+        if evidence is not None and hour % _DAY_HOURS == _DAY_HOURS - 1:
+            self._append_hours(evidence)
+            evidence.append_decisions(self._run.book.decisions(hour - _DAY_HOURS + 1, hour + 1))
+
+    def _append_hours(self, evidence: EvidenceRows) -> None:
+        evidence.append_hours(self._run.looker.seen, self._bids, self._run.guard.ledger.clock.now())
+
+    def _record_end(self, state: EpisodeState, reason: str | None = None) -> None:
+        """Append what is left, and how the episodes ended."""
+        run = self._run
+        if run.evidence is not None:
+            self._append_hours(run.evidence)
+            run.evidence.append_decisions(run.book.decisions())
+            at = run.guard.ledger.clock.now()
+            run.evidence.append_episodes(state, at, seen=run.looker.seen, reason=reason)
 
     def _planned(self, look: Look, decision: Decision) -> list[CampaignDecision]:
         """The decision by campaign, with the bids to order now."""
@@ -185,6 +215,7 @@ class PilotLoop:
     def _keep_books(self, hour: int) -> StopReason | None:
         """Reconcile after midnight and every few hours; judge the money rules every hour, before time may pass."""
         run = self._run
+        run.looker.read_hours(hour)
         if hour % _DAY_HOURS == 0 or hour >= self._next_reconcile or run.actor.has_unknown:
             report = reconcile(run.guard)
             run.looker.forget_campaigns()
@@ -214,6 +245,7 @@ class PilotLoop:
             reconcile(run.guard)
             run.looker.look(run.hours + _DAY_HOURS * day)
             run.on_interval(run.hours + _DAY_HOURS * day)
+        self._record_end(EpisodeState.FINISHED)
         run.book.add_event("end", "the pilot has settled", run.guard.wall_now())
         run.lease.end()
         return PilotEnd("finished")

@@ -94,7 +94,7 @@ class StopWatch:
             out_of_range=tuple(islice(self.shares, max(len(self.shares) - _REMEMBERED, 0), None)),
             killed=self._killed(),
             mandate_ended=self._mandate_ended(),
-            violations=self._violations(),
+            violations=self.violations(open_only=True),
             judge_decline=decision.hour % _DAY_HOURS == 0,
         )
 
@@ -115,13 +115,13 @@ class StopWatch:
             return f"the mandate is for model {mandate.model_hash[:12]}, this one is {self.plan.model_hash[:12]}"
         return ""
 
-    def _violations(self) -> tuple[str, ...]:
-        """Open violations of this account since the pilot began."""
+    def violations(self, *, open_only: bool = False) -> tuple[str, ...]:
+        """Violations of this account since the pilot began, settled or not."""
         begun = next((event.at for event in self.book.events() if event.kind == "launched"), None)
         mine = {self.guard.account.id, *(campaign.name for campaign in self.plan.campaigns)}
         return tuple(
             f"{violation.rule}: {violation.what}"
-            for violation in self.guard.violations.list(open_only=True)
+            for violation in self.guard.violations.list(open_only=open_only)
             if begun is not None and violation.at >= begun and violation.scope.split("/")[0] in mine
         )
 

@@ -12,7 +12,17 @@ from gaelp.arrays import Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.money import Micros, Money
 
-__all__ = ["PilotStanding", "StopReason", "StopRules", "stop_reasons"]
+__all__ = ["STOPS", "PilotStanding", "StopReason", "StopRules", "stop_reasons"]
+
+STOPS = {  # what else ends a pilot, for people who read its plan
+    "kill switch": "somebody stops all spending (`gaelp kill`)",
+    "mandate": "it is revoked, a key that signed it is revoked, or another model decides",
+    "violation": "a cap is passed, or money moves without an order",
+    "refused order": "the guard or the platform refuses what the agent wants",
+    "stale reports": "reports are hours later than the platform's usual lag",
+    "unknown ground": "for hours, much of what the agent sees is outside of what training showed",
+    "decline": "far fewer sales than planned over one, three or seven days",
+}
 
 
 class StopRules(Frozen):

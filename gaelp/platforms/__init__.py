@@ -1,7 +1,7 @@
 """The only door to money: the protocol of an ad platform, the checks before every call, and reconciliation."""
 
 from gaelp.platforms.guard import ALL_CAPS, Authority, Guard
-from gaelp.platforms.guarded import guarded
+from gaelp.platforms.guarded import guarded, guarded_all
 from gaelp.platforms.hour_book import create_hour_book
 from gaelp.platforms.invoice_check import ExplainedInvoice, explain_invoices
 from gaelp.platforms.money_rules import MoneyRulesReport, apply_money_rules
@@ -55,6 +55,7 @@ __all__ = [
     "explain_invoices",
     "find_order",
     "guarded",
+    "guarded_all",
     "open_orders",
     "pause",
     "pause_all",

@@ -10,7 +10,7 @@ from gaelp.budget.ledger import find_transfer
 from gaelp.money import Micros, Money
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order import Order
-from gaelp.platforms.order_book import orders_of_campaign
+from gaelp.platforms.order_book import newest_orders
 from gaelp.platforms.unknown_outcomes import was_sent
 
 __all__ = ["bid_steps_beyond"]
@@ -40,10 +40,10 @@ def _recent_bids(guard: Guard, order: Order) -> dict[str, list[Micros]]:
     since_ms = guard.ledger.now_ms() - _WINDOW_MS
     recent: dict[str, list[Micros]] = {}
     missing = {bid.target for bid in order.bids}
-    for row in orders_of_campaign(guard.ledger, guard.account.id, order.campaign):
+    for row in newest_orders(guard.ledger, guard.account.id, order.campaign, "bid"):
         if not missing:
             break
-        if row.kind != "bid" or row.key == order.key or not was_sent(guard, row):
+        if row.key == order.key or not was_sent(guard, row):
             continue
         is_before = row.outcome == "done" and find_transfer(guard.ledger, row.key).created_at_ms <= since_ms
         for bid in row.order.bids:

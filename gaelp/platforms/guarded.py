@@ -6,6 +6,8 @@ The cheapest and strictest checks come first. Nothing is sent before its worst c
 freed before the outcome is certain. A retry with the same key resumes the last attempt and never sends twice.
 """
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -26,7 +28,7 @@ from gaelp.budget.ledger import (
 from gaelp.budget.platform_budget import PlatformBudget, change_budget
 from gaelp.checks.raised import in_words
 from gaelp.content import Creative, creative_hash
-from gaelp.errors import BadInput, Refused, WaitingForPerson
+from gaelp.errors import BadInput, GaelpError, Refused, WaitingForPerson
 from gaelp.money import Micros, Money
 from gaelp.platforms.calling import attempt
 from gaelp.platforms.cost_booking import reserved_micros
@@ -48,7 +50,7 @@ from gaelp.platforms.refusals import Stage, report_refusal
 from gaelp.platforms.renewal import check_renewal
 from gaelp.platforms.unknown_outcomes import conclude, held_transfer, resolve, transfer_of
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "guarded_all"]
 
 
 @dataclass(slots=True)
@@ -60,6 +62,8 @@ class _Passage:
     stage: Stage = "key"
     authorisation: Authorisation | None = field(default=None)
     room: MandateRoom | None = None
+    read_back: bool = True  # False: whoever sends several orders reads them back together
+    written: OrderRow | None = None  # a done order that waits for that
 
     def enter(self, stage: Stage) -> None:
         """Start a stage; tests inject crashes between stages."""
@@ -74,11 +78,41 @@ class _Passage:
 def guarded(guard: Guard, order: Order) -> CallResult:
     """Carry out an order, or refuse it and change nothing; an Unknown one keeps its reservation until reconciled."""
     passage = _Passage(guard, order)
-    try:
+    with _refusals_reported(passage, order):
         passage.order = checked_order(order)
         return _pass_through(passage)
+
+
+def guarded_all(guard: Guard, orders: Sequence[Order]) -> list[CallResult | GaelpError]:
+    """Carry out orders of different campaigns one after another, then read all of them back; a refusal is returned.
+
+    Each passes the same checks as alone. After a crash in between, the retry of an order reads it back.
+    """
+    passages = [_Passage(guard, order, read_back=False) for order in orders]
+    outcomes: list[CallResult | GaelpError] = []
+    for passage, order in zip(passages, orders, strict=True):
+        try:
+            with _refusals_reported(passage, order):
+                passage.order = checked_order(order)
+                outcomes.append(_pass_through(passage))
+        except GaelpError as refusal:
+            outcomes.append(refusal)
+    for place, passage in enumerate(passages):
+        try:
+            with _refusals_reported(passage, passage.order):
+                if passage.written is not None:
+                    check_written(guard, passage.written)
+        except GaelpError as refusal:
+            outcomes[place] = refusal
+    return outcomes
+
+
+@contextmanager
+def _refusals_reported(passage: _Passage, order: Order) -> Iterator[None]:
+    try:
+        yield
     except Exception as refusal:
-        if problem := report_refusal(guard, order, passage.stage, refusal):
+        if problem := report_refusal(passage.guard, order, passage.stage, refusal):
             refusal.add_note(problem)
         raise
 
@@ -303,8 +337,10 @@ def _settle(passage: _Passage, row: OrderRow, outcome: CallResult) -> CallResult
         call = f"{order.kind} of {order.campaign} as {order.key}"
         what = f"{call}: {outcome.detail}. Its reservation stays until `reconcile` settles it."
         send_alert(guard, "warning", scope=order.key, rule="outcome-unknown", what=what)
-    elif isinstance(outcome, Done):
+    elif isinstance(outcome, Done) and passage.read_back:
         check_written(guard, row)
+    elif isinstance(outcome, Done):
+        passage.written = row
     return outcome
 
 

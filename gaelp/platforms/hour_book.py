@@ -4,10 +4,11 @@ A row is replaced as a whole, in one transaction, if nobody has changed it since
 was, and two processes cannot count an hour twice.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
-from sqlalchemy import CheckConstraint, Column, Integer, MetaData, Table, Text, text
+from sqlalchemy import CheckConstraint, Column, Connection, Integer, MetaData, Table, Text, text
 
 from gaelp.budget.ledger import Ledger
 from gaelp.database import Schema, big_integer
@@ -78,18 +79,22 @@ def find_hours(ledger: Ledger, account_id: str, campaign: str) -> HourRow | None
         ) from None
 
 
-def store_hours(ledger: Ledger, account_id: str, campaign: str, row: HourRow) -> bool:
-    """Store a state if the version has not changed since `row` was read; return whether it was stored."""
+def store_hours(ledger: Ledger, account_id: str, rows: Mapping[str, HourRow]) -> tuple[str, ...]:
+    """Store the states of campaigns whose version has not changed since they were read; return which were stored."""
+    with ledger.transaction() as connection:
+        return tuple(campaign for campaign, row in rows.items() if _stored(connection, account_id, campaign, row))
+
+
+def _stored(connection: Connection, account_id: str, campaign: str, row: HourRow) -> bool:
     values = {
         "account_id": account_id,
         "campaign": campaign,
         "running": int(row.observed.running_since is not None),
         "body": row.observed.model_dump_json(),
     }
-    with ledger.transaction() as connection:
-        if row.version == 0:
-            return connection.execute(_BEGIN, values).rowcount == 1
-        return connection.execute(_REPLACE, values | {"version": row.version}).rowcount == 1
+    if row.version == 0:
+        return connection.execute(_BEGIN, values).rowcount == 1
+    return connection.execute(_REPLACE, values | {"version": row.version}).rowcount == 1
 
 
 def watched_campaigns(ledger: Ledger, account_id: str, *, running: bool = False) -> tuple[str, ...]:

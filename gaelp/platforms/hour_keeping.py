@@ -80,6 +80,16 @@ class AccountHours:
                 problem = f"its hours could not be read: {in_words(error)}"
         for campaign in self._rows:
             self._update_one(campaign, hours.get(campaign, []), problem)
+        self._store()
+
+    def _store(self) -> None:
+        changed = {name: row for name, row in self._rows.items() if row.observed != self._stored[name]}
+        try:
+            if changed:
+                # If a concurrent pass has stored more, its state is kept, and this pass judges what it has read.
+                store_hours(self._guard.ledger, self._guard.account.id, changed)
+        except Exception as error:  # noqa: BLE001 - what is not stored counts as unknown
+            self.doubts |= dict.fromkeys(changed, in_words(error))
 
     def _update_one(self, campaign: str, hours: list[CampaignHour], problem: str) -> None:
         row = self._rows[campaign]
@@ -87,9 +97,6 @@ class AccountHours:
             if self._as_of is not None:
                 pace = Pace(self._rules.plan, cache(partial(daily_budget_micros, self._guard, campaign)), self._zone)
                 row = HourRow(self._recounted(row.observed, hours, self._as_of, pace), row.version)
-            if row.observed != self._stored[campaign]:
-                # If a concurrent pass has stored more, its state is kept, and this pass judges what it has read.
-                store_hours(self._guard.ledger, self._guard.account.id, campaign, row)
             self._rows[campaign] = row
         except Exception as error:  # noqa: BLE001 - it counts as unknown, and the others are still updated
             problem = in_words(error)

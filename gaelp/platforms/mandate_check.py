@@ -99,8 +99,8 @@ def check_budget_holds(guard: Guard, order: Order) -> None:
     """
     rows = [
         row
-        for row in orders_of_day(guard.ledger, guard.account.id, guard.today().isoformat())
-        if row.campaign == order.campaign and row.outcome == "done"
+        for row in orders_of_day(guard.ledger, guard.account.id, guard.today().isoformat(), order.campaign)
+        if row.outcome == "done"
     ]
     budgets = [row for row in rows if row.kind == "budget"]
     if not budgets:
@@ -108,7 +108,7 @@ def check_budget_holds(guard: Guard, order: Order) -> None:
     daily_micros = budgets[-1].daily_micros
     if order.daily_micros != daily_micros:
         raise Refused(f"{order.key} expects a daily budget of {order.daily_micros} micros, in force is {daily_micros}")
-    held = reserved_micros(transfers_of(guard, rows))
+    held = reserved_micros(transfers_of(guard, [row for row in rows if row.amount_micros]))  # others hold nothing
     worst = day_worst_micros(daily_micros, guard.terms)
     if held < worst:
         raise Refused(f"{order.key}: {order.campaign} may cost {worst} micros today and {held} are reserved")

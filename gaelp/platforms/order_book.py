@@ -4,10 +4,13 @@ The ledger records what an order may cost, this table what it was. An order is s
 that every transfer a crash leaves behind can be explained.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
 from typing import Any, Literal
 
-from sqlalchemy import CheckConstraint, Column, Connection, MetaData, Row, Table, Text, text
+from sqlalchemy import CheckConstraint, Column, Connection, Index, MetaData, Row, Table, Text, text
 
 from gaelp.budget.ledger import KeyReused, Ledger, LedgerBroken
 from gaelp.database import Schema, big_integer
@@ -25,6 +28,7 @@ __all__ = [
     "create_order_book",
     "find_order",
     "known_campaigns",
+    "newest_orders",
     "note_read_back",
     "open_orders",
     "orders_of_campaign",
@@ -40,6 +44,7 @@ NOT_READ_BACK = "it was not read back yet"  # the detail of a done order until i
 
 ORDER_TABLE = "platform_order"
 _SAID_TWICE = ("key", "campaign", "kind", "renews", "daily_micros")  # in the body, and again in columns for queries
+_KEPT_ORDERS = 16_384
 _REMEDY = "somebody has changed the order book; restore a copy that `gaelp ledger verify` accepts"
 
 _metadata = MetaData()
@@ -63,7 +68,17 @@ def _allow_zero(connection: Connection) -> None:
     replace_checks(connection, _ORDERS)
 
 
-_SCHEMA = Schema("orders", _metadata, old_tables=(ORDER_TABLE,), upgrades=(_allow_zero,))
+Index("platform_order_by_campaign", _ORDERS.c.account_id, _ORDERS.c.campaign, _ORDERS.c.kind, _ORDERS.c.number)
+Index("platform_order_by_day", _ORDERS.c.account_id, _ORDERS.c.day, _ORDERS.c.campaign)
+
+
+def _add_indexes(connection: Connection) -> None:
+    """Version 3 finds the orders of a campaign or a day without reading all of them."""
+    for index in _ORDERS.indexes:
+        index.create(connection, checkfirst=True)
+
+
+_SCHEMA = Schema("orders", _metadata, old_tables=(ORDER_TABLE,), upgrades=(_allow_zero, _add_indexes))
 
 # Orders are numbered, because two may arrive within one tick of the clock.
 _NEXT = "(SELECT COALESCE(MAX(number), 0) + 1 FROM platform_order)"
@@ -89,7 +104,15 @@ _BUDGETS_BEFORE = text(
     f"{_SELECT} WHERE account_id = :account_id AND campaign = :campaign AND kind = 'budget' AND outcome = 'done'"
     " AND day < :before ORDER BY number, key"
 )
+_OF_CAMPAIGN_DAY = text(
+    f"{_SELECT} WHERE account_id = :account_id AND day = :day AND campaign = :campaign ORDER BY number, key"
+)
 _OF_CAMPAIGN = text(f"{_SELECT} WHERE account_id = :account_id AND campaign = :campaign ORDER BY number DESC, key")
+_OF_KIND = text(
+    f"{_SELECT} WHERE account_id = :account_id AND campaign = :campaign AND kind = :kind"
+    " ORDER BY number DESC, key LIMIT :page OFFSET :after"
+)
+_PAGE = 8  # whoever looks for the newest order of a kind seldom needs more
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +137,13 @@ class OrderRow:
     @property
     def order(self) -> Order:
         """The order itself."""
-        return Order.model_validate_json(self.body, context=STORED)
+        return _parsed(self.body)
+
+
+@lru_cache(_KEPT_ORDERS)
+def _parsed(body: str) -> Order:
+    """Orders are read again and again, and never change."""
+    return Order.model_validate_json(body, context=STORED)
 
 
 def create_order_book(ledger: Ledger) -> None:
@@ -189,10 +218,11 @@ def known_campaigns(ledger: Ledger, account_id: str) -> tuple[str, ...]:
         return tuple(connection.execute(_CAMPAIGNS, {"account_id": account_id}).scalars())
 
 
-def orders_of_day(ledger: Ledger, account_id: str, day: str) -> list[OrderRow]:
-    """The orders of a day of the account, oldest first."""
+def orders_of_day(ledger: Ledger, account_id: str, day: str, campaign: str | None = None) -> list[OrderRow]:
+    """The orders of a day of the account, or of one campaign on it, oldest first."""
+    values = {"account_id": account_id, "day": day} | ({} if campaign is None else {"campaign": campaign})
     with ledger.snapshot() as connection:
-        return [_row(row) for row in connection.execute(_OF_DAY, {"account_id": account_id, "day": day})]
+        return [_row(row) for row in connection.execute(_OF_DAY if campaign is None else _OF_CAMPAIGN_DAY, values)]
 
 
 def orders_of_campaign(ledger: Ledger, account_id: str, campaign: str) -> list[OrderRow]:
@@ -200,6 +230,17 @@ def orders_of_campaign(ledger: Ledger, account_id: str, campaign: str) -> list[O
     values = {"account_id": account_id, "campaign": campaign}
     with ledger.snapshot() as connection:
         return [_row(row) for row in connection.execute(_OF_CAMPAIGN, values)]
+
+
+def newest_orders(ledger: Ledger, account_id: str, campaign: str, kind: str) -> Iterator[OrderRow]:
+    """The orders of one kind of a campaign, newest first; read page by page, as far as they are asked for."""
+    values = {"account_id": account_id, "campaign": campaign, "kind": kind, "page": _PAGE}
+    for page in count():
+        with ledger.snapshot() as connection:
+            rows = [_row(row) for row in connection.execute(_OF_KIND, {**values, "after": page * _PAGE})]
+        yield from rows
+        if len(rows) < _PAGE:
+            return
 
 
 def budgets_of_campaign(ledger: Ledger, account_id: str, campaign: str, *, before: str) -> list[OrderRow]:

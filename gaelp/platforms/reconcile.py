@@ -177,11 +177,7 @@ def _compared(guard: Guard, state: CampaignState) -> str | None:
 
 def _wrong(guard: Guard, state: CampaignState) -> str | None:
     today = guard.today()
-    mine = [
-        row
-        for row in orders_of_day(guard.ledger, guard.account.id, today.isoformat())
-        if row.campaign == state.campaign
-    ]
+    mine = orders_of_day(guard.ledger, guard.account.id, today.isoformat(), state.campaign)
     if ended := _mandate_ended(guard, state.campaign):
         return ended
     approved = budget_in_force(guard, state.campaign)

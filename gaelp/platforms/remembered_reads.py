@@ -5,7 +5,7 @@ loop itself. `forget` ends what is remembered; so does every write, whatever its
 """
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 from gaelp.content import Creative
@@ -22,20 +22,26 @@ from gaelp.platforms.platform import (
 
 __all__ = ["RememberedReads"]
 
+_WHOLE_EVERY = timedelta(hours=24)
+
 
 class RememberedReads:
     """An AdPlatform in front of another one."""
 
-    def __init__(self, platform: AdPlatform) -> None:
-        self._platform = platform
+    def __init__(self, platform: AdPlatform, *, recent: timedelta | None = None) -> None:
+        """With `recent`, hours older than that are read again once in 24 hours only, where each read is long."""
+        self._platform, self._recent = platform, recent
         self._campaigns: tuple[CampaignState, ...] | None = None
         self._hours: tuple[datetime, HourReport] | None = None
+        self._hours_stale = False
+        self._whole_at: datetime | None = None
         self._edits: tuple[datetime, tuple[ForeignEdit, ...]] | None = None
         self._world: Literal["live", "sandbox"] | None = None
 
     def forget(self) -> None:
         """Read everything again from here on."""
-        self._campaigns = self._hours = self._edits = None
+        self._campaigns = self._edits = None
+        self._hours_stale = True
 
     @property
     def name(self) -> str:
@@ -99,9 +105,26 @@ class RememberedReads:
     def read_hours(self, since: datetime) -> HourReport:
         """Hours; those of a longer report that was read before are the same."""
         if self._hours is None or self._hours[0] > since:
-            self._hours = (since, self._platform.read_hours(since))
-        _, report = self._hours
+            self._read_whole(since)
+        elif self._hours_stale:
+            self._read_newer(*self._hours)
+        self._hours_stale = False
+        report = self._hours[1] if self._hours else HourReport(since, ())
         return HourReport(report.as_of, tuple(hour for hour in report.hours if hour.start >= since))
+
+    def _read_whole(self, since: datetime) -> None:
+        report = self._platform.read_hours(since)
+        self._hours, self._whole_at = (since, report), report.as_of
+
+    def _read_newer(self, since: datetime, known: HourReport) -> None:
+        """Only the newest hours again, if the whole was read within a day."""
+        if self._recent is None or self._whole_at is None or known.as_of - self._whole_at >= _WHOLE_EVERY:
+            self._read_whole(since)
+            return
+        first = max(known.as_of - self._recent, since)
+        newer = self._platform.read_hours(first)
+        older = tuple(hour for hour in known.hours if hour.start < first)
+        self._hours = (since, HourReport(newer.as_of, older + newer.hours))
 
     def read_edits(self, since: datetime) -> tuple[ForeignEdit, ...]:
         """What others changed, likewise."""

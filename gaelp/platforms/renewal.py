@@ -10,15 +10,15 @@ from gaelp.approvals import action_hash
 from gaelp.errors import Refused
 from gaelp.platforms.guard import Guard
 from gaelp.platforms.order import RENEWAL, Order, action_of
-from gaelp.platforms.order_book import OrderRow, orders_of_campaign
+from gaelp.platforms.order_book import OrderRow, newest_orders, orders_of_day
 
 __all__ = ["budget_in_force", "check_renewal", "renewal_of"]
 
 
 def budget_in_force(guard: Guard, campaign: str) -> OrderRow | None:
     """The approved order behind a campaign's budget: the newest done one that is not a renewal."""
-    for row in orders_of_campaign(guard.ledger, guard.account.id, campaign):
-        if row.kind == "budget" and row.outcome == "done" and not row.renews:
+    for row in newest_orders(guard.ledger, guard.account.id, campaign, "budget"):
+        if row.outcome == "done" and not row.renews:
             return row
     return None
 
@@ -29,7 +29,7 @@ def renewal_of(guard: Guard, campaign: str, day: date) -> Order | None:
     if approved is None or approved.order.until < day:
         return None
     prefix = f"{RENEWAL}{day.isoformat()}/{campaign}/"
-    rows = orders_of_campaign(guard.ledger, guard.account.id, campaign)
+    rows = orders_of_day(guard.ledger, guard.account.id, day.isoformat(), campaign)
     # A rejected attempt has used up its key; one in progress keeps it.
     rejected = sum(row.key.startswith(prefix) and row.outcome == "rejected" for row in rows)
     return approved.order.model_copy(update={"key": f"{prefix}{rejected + 1}", "renews": approved.key})

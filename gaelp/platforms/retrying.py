@@ -46,16 +46,24 @@ def read_with_retries(
 
 
 def make_once(
-    was_made: Callable[[], bool], make: Callable[[], None], errors: ErrorReading, wait: Callable[[int], None]
+    was_made: Callable[[], bool],
+    make: Callable[[], None],
+    errors: ErrorReading,
+    wait: Callable[[int], None],
+    *,
+    search_first: bool = True,
 ) -> CallResult:
     """Make a change unless it was made; search for its trace before every further attempt.
+
+    Without `search_first`, the platform itself must refuse a change that was made before: its refusal leads to the
+    search.
 
     `make` reads what it needs and raises Refused for what cannot be done, such as a change of a missing campaign.
     """
     doubt = ""  # once an attempt may have got through, no later refusal proves that it has not
     for attempt in range(_CHANGES):
         try:
-            if not was_made():
+            if not ((attempt or search_first) and was_made()):
                 make()
         except Refused as refusal:
             return Unknown(doubt) if doubt else Rejected(str(refusal))

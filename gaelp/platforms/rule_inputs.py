@@ -61,8 +61,8 @@ def daily_budget_micros(guard: Guard, campaign: str, day: date) -> Micros:
     """The highest daily budget of a day: money may have been spent before it was lowered."""
     given = [
         row.daily_micros
-        for row in orders_of_day(guard.ledger, guard.account.id, day.isoformat())
-        if row.campaign == campaign and row.kind == "budget" and was_sent(guard, row)
+        for row in orders_of_day(guard.ledger, guard.account.id, day.isoformat(), campaign)
+        if row.kind == "budget" and was_sent(guard, row)
     ]
     if given:
         return max(given)

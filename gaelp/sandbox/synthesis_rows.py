@@ -1,7 +1,7 @@
 """A synthesized history as rows of the store: what an advertiser would have of it."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,26 +31,29 @@ def history_source(spec: SynthesisSpec, world: SandboxSpec) -> str:
     return f"synthesize-{spec.weeks}-weeks-{spec.campaigns}-campaigns-seed-{spec.seed}-{tag}"
 
 
-def history_tables(history: SynthesizedHistory, *, floor_shares: bool = True) -> dict[TableName, pa.Table]:
-    """Rows of the store's schema, as far as everything was known at the end of the history."""
+def history_tables(
+    history: SynthesizedHistory, *, floor_shares: bool = True, only: Collection[TableName] | None = None
+) -> dict[TableName, pa.Table]:
+    """Rows of the store's schema, as far as everything was known at the end of the history; `only` some tables."""
     cells = _Cells(history)
-    return {
-        TableName.EPISODES: _table(history, TableName.EPISODES, _episodes(history, cells)),
-        TableName.DECISIONS: _table(history, TableName.DECISIONS, _decisions(history, cells)),
-        TableName.HOUR_REPORTS: hour_report_table(
-            _hour_reports(history, cells),
-            phase=_PHASE,
-            source=history_source(history.spec, history.world),
-            policy=POLICY,
-        ),
-        TableName.IMPRESSION_SHARES: _table(
-            history, TableName.IMPRESSION_SHARES, _shares(history, cells, floor_shares=floor_shares)
-        ),
-        TableName.CLICKS: _table(history, TableName.CLICKS, _clicks(history)),
-        TableName.CONVERSIONS: _table(history, TableName.CONVERSIONS, _conversions(history)),
-        TableName.SPEND_EVENTS: _table(history, TableName.SPEND_EVENTS, _spend_events(history, cells)),
-        TableName.BID_SIMULATIONS: _table(history, TableName.BID_SIMULATIONS, _points(history)),
+    source = history_source(history.spec, history.world)
+
+    def table(name: TableName) -> pa.Table:
+        if name is TableName.HOUR_REPORTS:
+            return hour_report_table(_hour_reports(history, cells), phase=_PHASE, source=source, policy=POLICY)
+        return _table(history, name, rows[name])
+
+    rows: dict[TableName, Iterator[dict[str, Any]]] = {
+        TableName.EPISODES: _episodes(history, cells),
+        TableName.DECISIONS: _decisions(history, cells),
+        TableName.HOUR_REPORTS: iter(()),
+        TableName.IMPRESSION_SHARES: _shares(history, cells, floor_shares=floor_shares),
+        TableName.CLICKS: _clicks(history),
+        TableName.CONVERSIONS: _conversions(history),
+        TableName.SPEND_EVENTS: _spend_events(history, cells),
+        TableName.BID_SIMULATIONS: _points(history),
     }
+    return {name: table(name) for name in rows if only is None or name in only}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,10 +40,11 @@ AGREED = {
         **ON_STORED_DATA,
     },
     "pilot": {
-        "positive_roi_streak": ("at_least", 5),
         "roi_lower_95": ("at_least", 0.05),
+        "positive_roi_streak": ("at_least", 3),
         "budget_efficiency": ("at_least", 0.8),
         "safety_violations": ("at_most", 0),
+        "skewed_features": ("at_most", 0),
         **ON_STORED_DATA,
     },
     "scale": {

@@ -120,7 +120,9 @@ def test_no_evidence_at_all_fails_every_rule(gate, passing, now):
 
 def test_a_failing_rule_wins_over_one_with_too_little_data(passing, now):
     gate = GATES["pilot"]
-    verdict = judge(gate, changed(passing(gate), campaigns=4, checked_rows=9, safety_violations=1), now)
+    verdict = judge(
+        gate, changed(passing(gate), campaigns=4, checked_rows=9, roi_spans=2, shadow_hours=9, safety_violations=1), now
+    )
     assert {result.outcome for result in verdict.results} == {"fail", "inconclusive"}
     assert verdict.outcome == "fail"
 

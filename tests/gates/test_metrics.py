@@ -69,7 +69,8 @@ def test_a_lower_bound_of_1e308_does_not_pass(gate, rule, passing, now):
 def test_a_count_is_whole(passing, now):
     gate = GATES["pilot"]
     verdict = judge(gate, changed(passing(gate), positive_roi_streak=5.5), now)
-    assert "possible: a whole number from 0" in verdict.results[0].reason
+    [streak] = [result for result in verdict.results if result.criterion.metric == "positive_roi_streak"]
+    assert "possible: a whole number from 0" in streak.reason
 
 
 def test_the_other_end_of_a_one_sided_interval_may_be_infinite_and_not_nan(passing, now):

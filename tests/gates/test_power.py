@@ -82,12 +82,15 @@ def test_campaigns_for_a_return_on_investment_have_the_stated_power():
     assert "46 of 7 days ($8,050), 28 of 14 days ($9,800), 21 of 28 days ($14,700)" in rule.notes[1]
 
 
-def test_five_positive_campaigns_in_a_row_are_rare_for_a_good_agent():
+def test_spans_of_a_hundred_expected_conversions_are_positive_by_merit_and_single_campaigns_are_not():
     rule = powers("pilot")["positive_roi_streak"]
-    rows = {row.truth: row.power for row in rule.rows}
-    roi = np.random.default_rng(6).normal(0.3, 0.47, (50_000, 5))
-    assert rows[0.3] == pytest.approx((roi > 0).all(1).mean(), abs=0.01)
-    assert rule.false_alarms == 1 / 32
+    rng = np.random.default_rng(6)
+    sales = rng.poisson(100, (20_000, 3))
+    value = 1.3 * rng.gamma(sales / 0.35**2, 0.35**2) / 100
+    assert {row.truth: row.power for row in rule.rows}[0.3] == pytest.approx((value > 1).all(1).mean(), abs=0.02)
+    assert rule.false_alarms == 1 / 8
+    single = powers("pilot", span_conversions=17.5)["positive_roi_streak"]  # of a campaign in 14 days at $25
+    assert {row.truth: row.power for row in single.rows}[0.3] < 0.6
 
 
 def wilson_lower(successes, n):

@@ -162,11 +162,15 @@ def read_ad_groups(connection: AdsConnection, campaigns: Iterable[CampaignRow]) 
     within = f"campaign.id IN ({', '.join(map(str, sorted(ids)))})"
     groups: dict[int, list[AdGroupRow]] = {campaign_id: [] for campaign_id in ids}
     by_name: dict[str, AdGroupRow] = {}
-    for row in connection.search(query("ad_group", *_GROUP_FIELDS, where=[within, "ad_group.status != 'REMOVED'"])):
+    for row in connection.search_plain(
+        query("ad_group", *_GROUP_FIELDS, where=[within, "ad_group.status != 'REMOVED'"])
+    ):
         group = AdGroupRow(row.ad_group.name, row.ad_group.resource_name, row.ad_group.cpc_bid_micros)
         groups[row.campaign.id].append(group)
         by_name[group.resource_name] = group
-    for row in connection.search(query("ad_group_ad", *_AD_FIELDS, where=[within, "ad_group_ad.status != 'REMOVED'"])):
+    for row in connection.search_plain(
+        query("ad_group_ad", *_AD_FIELDS, where=[within, "ad_group_ad.status != 'REMOVED'"])
+    ):
         if row.ad_group_ad.ad_group in by_name:
             by_name[row.ad_group_ad.ad_group].ads.append(row.ad_group_ad.ad)
     return {campaign_id: sorted(each, key=lambda group: group.name) for campaign_id, each in groups.items()}

@@ -68,12 +68,22 @@ class AdsConnection:
 
     def search(self, text: str) -> list[Any]:
         """All rows of a query; retried, because reading twice changes nothing."""
+        return [row for batch in self._stream(text) for row in batch.results]
+
+    def search_plain(self, text: str) -> list[Any]:
+        """The same as plain protobuf messages: many rows are read ten times as fast, enums are numbers."""
+        return [row for batch in self._stream(text) for row in type(batch).pb(batch).results]
+
+    def wrapped(self, name: str, plain: Any) -> Any:
+        """A plain message of a row as one that `message` returns."""
+        return type(self.message(name)).wrap(plain)
+
+    def _stream(self, text: str) -> list[Any]:
         service = self.service("GoogleAdsService")
         request = {"customer_id": self.customer_id, "query": text}
 
         def read() -> list[Any]:
-            stream = service.search_stream(request=request, timeout=self.settings.deadline_seconds, retry=None)
-            return [row for batch in stream for row in batch.results]
+            return list(service.search_stream(request=request, timeout=self.settings.deadline_seconds, retry=None))
 
         return self.with_retries(read)
 

@@ -77,6 +77,7 @@ class GoogleAds:
         self._lock = Lock()
         self._is_sandbox_server = False  # True once it has proven it
         self._customer: CustomerRow | None = None
+        self._known_groups: dict[str, dict[str, str]] = {}  # resource names by target, of campaigns that were read
 
     # Which world, which time
 
@@ -124,7 +125,11 @@ class GoogleAds:
 
     def set_bids(self, campaign: str, bids: Mapping[str, Micros], *, key: str) -> CallResult:
         """Set the bids of ad groups; a missing one is created with its keywords and the campaign's adverts."""
-        return self._change("set_bids", key, partial(self._bid_operations, campaign, dict(bids)))
+        outcome = self._change("set_bids", key, partial(self._bid_operations, campaign, dict(bids)))
+        if isinstance(outcome, Rejected) and self._known_groups.pop(campaign, None):
+            # What was known of its ad groups may be old. A refused request had no effect, so it is planned again.
+            outcome = self._change("set_bids", key, partial(self._bid_operations, campaign, dict(bids)))
+        return outcome
 
     def enable(self, campaign: str, *, key: str) -> CallResult:
         """Let a campaign and the treatments of its experiments deliver."""
@@ -193,9 +198,17 @@ class GoogleAds:
         return [*made, *(operations.create_ad(name, ad) for name in names)]
 
     def _bid_operations(self, campaign: str, bids: dict[str, Micros]) -> list[Any]:
-        operations, row = Operations(self._connection), self._required(campaign)[0]
+        operations, known = Operations(self._connection), self._known_groups.get(campaign, {})
+        if bids.keys() <= known.keys():
+            return [operations.set_bid(known[target], micros) for target, micros in sorted(bids.items())]
+        row = self._required(campaign)[0]
         groups = self._groups(row)
-        adverts = {digest: ad for group in groups for ad in group.ads if (digest := hash_of_ad(ad))}
+        adverts = {
+            digest: self._connection.wrapped("Ad", ad)
+            for group in groups
+            for ad in group.ads
+            if (digest := hash_of_ad(ad))
+        }
         existing = {group.name: group.resource_name for group in groups}
         result = []
         for target, micros in sorted(bids.items()):
@@ -242,6 +255,7 @@ class GoogleAds:
         """Every campaign that GAELP created and nobody removed."""
         rows = [row for row in read_campaigns(self._connection) if not row.is_removed and not row.base]
         groups = read_ad_groups(self._connection, rows)
+        self._known_groups = {row.name: {each.name: each.resource_name for each in groups[row.id]} for row in rows}
         return tuple(as_state(row, groups[row.id]) for row in rows)
 
     def read_costs(self, first: date, last: date) -> CostReport:

@@ -34,6 +34,7 @@ def change_once(connection: AdsConnection, key: str, trace: KeyTrace, plan: Call
         make=lambda: connection.mutate([_label(connection, key, trace), *plan()]),
         errors=ERRORS,
         wait=connection.wait,
+        search_first=False,  # a second label of the key would be refused
     )
 
 

@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,6 +15,8 @@ from gaelp.platforms.google_ads.gaql import between, query
 from gaelp.platforms.platform import CampaignHour, DayCost
 
 __all__ = ["ReportedNames", "read_day_costs", "read_hour_rows"]
+
+_KEPT_HOURS = 2048
 
 
 _HOUR_FIELDS = (
@@ -56,7 +59,7 @@ def read_day_costs(connection: AdsConnection, names: ReportedNames, first: date,
     """The cost of each campaign-day that has any."""
     sums: dict[tuple[str, date], int] = defaultdict(int)
     fields = ("campaign.id", "segments.date", "metrics.cost_micros")
-    for row in connection.search(query("campaign", *fields, where=[between(first, last)])):
+    for row in connection.search_plain(query("campaign", *fields, where=[between(first, last)])):
         if (campaign := names.campaign(row.campaign.id)) is not None:
             sums[campaign, date.fromisoformat(row.segments.date)] += row.metrics.cost_micros
     return tuple(DayCost(campaign, day, micros) for (campaign, day), micros in sorted(sums.items()))
@@ -67,7 +70,7 @@ def read_hour_rows(
 ) -> tuple[CampaignHour, ...]:
     """The hours of each ad group from `since` on."""
     first, last = since.astimezone(zone).date(), now.astimezone(zone).date()
-    rows = connection.search(query("ad_group", *_HOUR_FIELDS, where=[between(first, last)]))
+    rows = connection.search_plain(query("ad_group", *_HOUR_FIELDS, where=[between(first, last)]))
     by_target: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for row in rows:
         if (campaign := names.campaign(row.campaign.id)) is not None:
@@ -85,7 +88,7 @@ def _hours_of(campaign: str, target: str, rows: list[Any], zone: ZoneInfo) -> li
         hours.append(
             CampaignHour(
                 campaign=campaign,
-                start=_start(row, zone),
+                start=_start(row.segments.date, row.segments.hour, zone),
                 cost_micros=row.metrics.cost_micros,
                 impressions=row.metrics.impressions,
                 clicks=row.metrics.clicks,
@@ -97,7 +100,8 @@ def _hours_of(campaign: str, target: str, rows: list[Any], zone: ZoneInfo) -> li
     return hours
 
 
-def _start(row: Any, zone: ZoneInfo) -> datetime:
+@lru_cache(_KEPT_HOURS)
+def _start(day: str, hour: int, zone: ZoneInfo) -> datetime:
     """The instant at which an hour begins; when clocks go back, Google reports the repeated hour with the first."""
-    local = datetime.combine(date.fromisoformat(row.segments.date), datetime.min.time(), zone)
-    return local.replace(hour=row.segments.hour).astimezone(UTC)
+    local = datetime.combine(date.fromisoformat(day), datetime.min.time(), zone)
+    return local.replace(hour=hour).astimezone(UTC)

@@ -1,0 +1,117 @@
+"""The control loop of a run's pilot: limits and mandate, the agent's hours, and what came of them in figures."""
+
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+
+from gaelp.errors import WaitingForPerson
+from gaelp.guard_bootstrap import opened_guard
+from gaelp.history.logged_bidders import known_segments
+from gaelp.phases.declaration import Assignment
+from gaelp.phases.pilot_account import PilotAccount, allow_spending
+from gaelp.phases.pilot_planning import KnownAccount
+from gaelp.phases.pilot_result import LoopCounts
+from gaelp.phases.planned_pilot import PlannedPilot
+from gaelp.phases.simulation_episodes import source_of
+from gaelp.phases.stage_report import StageReport
+from gaelp.pilot.assembly import PilotAgent, pilot_begins, prepare_run
+from gaelp.pilot.decision_book import DecisionBook, book_place
+from gaelp.pilot.forecast import plan_estimates
+from gaelp.pilot.loop import PilotEnd, PilotLoop, PilotRun
+from gaelp.pilot.pilot_figures import PilotFigures
+from gaelp.pilot.pilot_plan import PilotPlan
+from gaelp.pilot.sales_feed import read_sales, sales_table
+from gaelp.pilot.seen_hours import pilot_figures
+from gaelp.pilot.stops import StopRules
+from gaelp.storage.backends import build_store
+from gaelp.storage.schema import TableName
+
+__all__ = ["Spent", "spend_budget"]
+
+_DAY_HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What came of the control loop."""
+
+    world: str
+    ended: str
+    mandate: str = ""
+    counts: LoopCounts = field(default_factory=lambda: LoopCounts(decided=0, missed=0))
+    figures: PilotFigures | None = None
+    violations: tuple[str, ...] = ()
+
+
+def spend_budget(given: Assignment, known: KnownAccount, account: PilotAccount, planned: PlannedPilot) -> Spent:
+    """Have the plan allowed, let the agent run its hours, and return what came of them; resumes where it was."""
+    plan, expected = planned.plan, planned.expected
+    settings, mandate = allow_spending(account, plan)
+    total = _DAY_HOURS * plan.days
+    with opened_guard(settings) as guard:
+        run = prepare_run(
+            guard,
+            plan,
+            _pilot_agent(known, plan),
+            mandate=mandate,
+            run_id=plan.name,
+            place=book_place(settings),
+            timekeeper=account.timekeeper,
+            budget=settings.budget,
+            settings=settings.pilot,
+            wall_clock=given.clock,
+            stop_rules=StopRules(
+                loss_cap_micros=plan.loss_cap_micros,
+                looks=plan.days,
+                expected_value_per_dollar=1 + max(expected.roi.value, 0.0),
+            ),
+            on_interval=lambda hour: given.on_report(
+                StageReport("pilot", min(hour + 1, total), total, "hours")
+                if hour < total
+                else StageReport("waiting for late conversions")
+            ),
+        )
+        end = PilotLoop(run).run()
+        if end.how == "interrupted":
+            raise WaitingForPerson(f"the pilot {plan.name} was interrupted: `gaelp resume {plan.name}` continues it")
+        figures = _with_sales(account, plan, _figures(run, plan, account), source_of(given.folder))
+        return Spent(
+            world=guard.platform.world,
+            ended=_ended(end),
+            mandate=mandate,
+            counts=_counts(run.book),
+            figures=figures,
+            violations=run.watch.violations(),
+        )
+
+
+def _figures(run: PilotRun, plan: PilotPlan, account: PilotAccount) -> PilotFigures:
+    return pilot_figures(run.looker.seen, plan, pilot_begins(plan), account.timekeeper.now())
+
+
+def _with_sales(account: PilotAccount, plan: PilotPlan, figures: PilotFigures, source: str) -> PilotFigures:
+    """The figures with the advertiser's own sales where there is a feed; what people imported counts too."""
+    with closing(build_store(account.settings)) as store:
+        if account.feed is not None:
+            store.append(
+                {TableName.CONVERSIONS: sales_table(account.feed(plan.first_day, plan.last_day), source=source)}
+            )
+        sold = read_sales(store, figures.campaigns, figures.days, plan.time_zone, figures.as_of)
+    return figures if sold is None else replace(figures, sales=sold.sales, sale_value_micros=sold.value_micros)
+
+
+def _pilot_agent(known: KnownAccount, plan: PilotPlan) -> PilotAgent:
+    market = known.agent.market
+    estimates = plan_estimates(known.fitted.estimates, plan)
+    segments = known_segments(market, estimates, plan.first_day.weekday() * _DAY_HOURS)
+    return PilotAgent(policy=known.agent.policy, known=segments, market=market)
+
+
+def _ended(end: PilotEnd) -> str:
+    return "finished" if end.how == "finished" else end.why
+
+
+def _counts(book: DecisionBook) -> LoopCounts:
+    intervals = Counter(row.state for row in book.intervals())
+    orders = Counter(note.word for note in book.orders(0))
+    return LoopCounts(decided=intervals["decided"], missed=intervals["missed"], orders=dict(orders))
