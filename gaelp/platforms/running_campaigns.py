@@ -13,7 +13,7 @@ __all__ = ["DayShare", "ReadsRunning", "RunningReport"]
 
 @dataclass(frozen=True, slots=True)
 class DayShare:
-    """The share of possible impressions that a target had on a day of the account; 0.0999 stands for less than 0.1."""
+    """The share of possible impressions that a target had on a day of the account; 0.0999 means less than 0.1."""
 
     campaign: str
     target: str

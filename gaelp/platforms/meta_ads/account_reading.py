@@ -120,10 +120,10 @@ def read_named_ids(connection: GraphConnection, names: Iterable[str]) -> dict[st
     """The names of campaigns of the account by id, whoever created them; BadInput names one that there is not."""
     wanted = set(names)
     rows = connection.read_all(connection.account, "campaigns", fields="name,status")
-    found = {row["id"]: row["name"] for row in rows if row["name"] in wanted}
-    if missing := sorted(wanted - set(found.values())):
+    name_of = {row["id"]: row["name"] for row in rows if row["name"] in wanted}
+    if missing := sorted(wanted - set(name_of.values())):
         raise BadInput(f"the account {connection.account} has no campaign {missing[0]!r}: check the names")
-    return found
+    return name_of
 
 
 def _campaign(row: dict[str, Any], zone: ZoneInfo) -> MetaCampaignRow:
