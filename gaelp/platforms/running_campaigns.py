@@ -28,7 +28,7 @@ class RunningReport:
     read_at: datetime
     as_of: datetime
     hours: tuple[CampaignHour, ...]
-    bids_micros: Mapping[tuple[str, str], Micros]  # by campaign and target
+    bids_micros: Mapping[tuple[str, str], Micros]  # by campaign and target, of those that take part in auctions
     shares: tuple[DayShare, ...] = ()  # of whole days, where the platform says
 
 

@@ -116,14 +116,14 @@ def read_campaign_rows(connection: GraphConnection, zone: ZoneInfo, *, gone: boo
     return sorted((_campaign(row, zone) for row in ours), key=lambda row: int(row.id))
 
 
-def read_named_ids(connection: GraphConnection, names: Iterable[str]) -> dict[str, str]:
-    """The names of campaigns of the account by id, whoever created them; BadInput names one that there is not."""
+def read_named_ids(connection: GraphConnection, names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Name and status of campaigns of the account by id, whoever created them; BadInput names one that is missing."""
     wanted = set(names)
     rows = connection.read_all(connection.account, "campaigns", fields="name,status")
-    name_of = {row["id"]: row["name"] for row in rows if row["name"] in wanted}
-    if missing := sorted(wanted - set(name_of.values())):
+    named = {row["id"]: (row["name"], row["status"]) for row in rows if row["name"] in wanted}
+    if missing := sorted(wanted - {name for name, _ in named.values()}):
         raise BadInput(f"the account {connection.account} has no campaign {missing[0]!r}: check the names")
-    return name_of
+    return named
 
 
 def _campaign(row: dict[str, Any], zone: ZoneInfo) -> MetaCampaignRow:

@@ -179,8 +179,9 @@ class MetaAds:
     def read_running(self, campaigns: Sequence[str], since: datetime) -> RunningReport:
         """Hours and bids of campaigns that run in the account, whoever created them; Meta gives no shares."""
         now, zone = self.now(), self._known_account().zone
-        names = read_named_ids(self._connection, campaigns)
-        ad_sets = read_ad_sets(self._connection, names)
+        named = read_named_ids(self._connection, campaigns)
+        names = {key: name for key, (name, _) in named.items()}
+        ad_sets = read_ad_sets(self._connection, [key for key, (_, status) in named.items() if status == "ACTIVE"])
         bids = {(names[row.campaign], row.name): row.bid_micros for each in ad_sets.values() for row in each}
         hours = read_hour_rows(self._connection, names, since, now, zone)
         return RunningReport(now, now - self._report_lag, hours, bids)
