@@ -30,7 +30,7 @@ class FigureGap:
 
 @dataclass(frozen=True, slots=True)
 class _Ratio:
-    """A figure as the sum of one column over that of another; hours stand for themselves."""
+    """A figure as the sum of one column over that of another; an hour counts as 1."""
 
     name: str
     above: str

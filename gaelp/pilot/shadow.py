@@ -120,12 +120,12 @@ def _bids(plan: ShadowPlan, report: RunningReport) -> Ints:
 def _record(plan: ShadowPlan, folder: ShadowFolder, figures: HourFigures) -> ShadowRecord:
     shape = (plan.hours, *plan.places.shape)
     hours = [folder.hour(hour) for hour in range(plan.hours)]
-    seen = np.array(["inputs" in each for each in hours])
+    decided = np.array(["inputs" in each for each in hours])
     features = next((each["inputs"].shape[-1] for each in hours if "inputs" in each), 0)
     inputs = np.full((*shape, features), np.nan, np.float32)
     would_bid = np.zeros(shape, np.int64)
     for hour, each in enumerate(hours):
-        if seen[hour]:
+        if decided[hour]:
             inputs[hour, each["rows"]] = each["inputs"]
             would_bid[hour, each["rows"]] = each["would_bid_micros"]
     reported = min(len(figures.impressions), plan.hours)
@@ -133,7 +133,7 @@ def _record(plan: ShadowPlan, folder: ShadowFolder, figures: HourFigures) -> Sha
         inputs=inputs,
         would_bid_micros=would_bid,
         bid_micros=np.stack([each["bid_micros"] for each in hours]),
-        seen=seen,
+        decided=decided,
         reported_hours=reported,
         **{name: _padded(getattr(figures, name)[:reported], plan.hours) for name in _COUNTS},
     )

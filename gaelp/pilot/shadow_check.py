@@ -80,7 +80,7 @@ class WatchedCampaigns:
             record.bid_micros,
             lag_hours=lag_hours,
         )
-        figures = figure_gaps(record, days.figures(len(record.seen), lag_hours), copies)
+        figures = figure_gaps(record, days.figures(len(record.decided), lag_hours), copies)
         return judge_skew(record, twin, input_names(self.market.objective), figures)
 
 

@@ -22,7 +22,7 @@ class ShadowRecord:
     inputs: Floats32  # (T, N, S, features) as the policy saw them
     would_bid_micros: Ints  # (T, N, S) for a click
     bid_micros: Ints  # (T, N, S) in force, set by the advertiser
-    seen: Bools  # (T,) hours that were decided
+    decided: Bools  # (T,) hours with a decision
     impressions: Ints  # (T, N, S) this and the next four: as reported last, 0 in hours that are not reported yet
     clicks: Ints
     conversions: Floats

@@ -69,18 +69,21 @@ def judge_skew(
     record: ShadowRecord, twin: TwinInputs, names: tuple[str, ...], figures: tuple[FigureGap, ...]
 ) -> SkewReport:
     """Compare the inputs of the shadow days with those of the copies."""
-    seen = record.seen
     scale = _scale(twin.sample)
-    found = [*_skewed_inputs(record, twin, names, scale), *_outside(record, twin, names), *_skewed_figures(figures)]
+    differences = [
+        *_skewed_inputs(record, twin, names, scale),
+        *_outside(record, twin, names),
+        *_skewed_figures(figures),
+    ]
     worst: dict[str, SkewedFeature] = {}
-    for each in found:
+    for each in differences:
         if each.name not in worst or each.size / each.limit > worst[each.name].size / worst[each.name].limit:
             worst[each.name] = each
     return SkewReport(
         skewed=tuple(sorted(worst.values(), key=lambda each: -each.size / each.limit)),
         compared=len(names) + len({gap.name for gap in figures}),
-        hours=int(seen.sum()),
-        missed_hours=int((~seen).sum()),
+        hours=int(record.decided.sum()),
+        missed_hours=int((~record.decided).sum()),
     )
 
 
@@ -93,7 +96,7 @@ def _scale(sample: Floats32) -> Floats:
 def _skewed_inputs(
     record: ShadowRecord, twin: TwinInputs, names: tuple[str, ...], scale: Floats
 ) -> list[SkewedFeature]:
-    if not record.seen.any():
+    if not record.decided.any():
         return []
     skewed = []
     for gap in (*_level_gaps(record, twin), _segment_gap(record, twin)):
@@ -116,10 +119,10 @@ def _level_gaps(record: ShadowRecord, twin: TwinInputs) -> list[_Gap]:
     weight = there / np.maximum(there.sum(axis=2, keepdims=True), 1)
     real = np.einsum("tnsf,tns->tnf", np.nan_to_num(record.inputs), weight)
     hour_of_day = np.arange(len(real)) % DAY_HOURS
-    gaps = [_level_gap("level", real[record.seen], twin.by_hour[record.seen])]
+    gaps = [_level_gap("level", real[record.decided], twin.by_hour[record.decided])]
     for part in range(PARTS):
         first = part * DAY_HOURS // PARTS
-        inside = record.seen & (hour_of_day // (DAY_HOURS // PARTS) == part)
+        inside = record.decided & (hour_of_day // (DAY_HOURS // PARTS) == part)
         if inside.any():
             where = f"hours {first} to {first + DAY_HOURS // PARTS - 1}"
             gaps.append(_level_gap(where, real[inside], twin.by_hour[inside]))
@@ -134,7 +137,7 @@ def _level_gap(where: str, real: Floats, twin: Floats32) -> _Gap:
 
 def _segment_gap(record: ShadowRecord, twin: TwinInputs) -> _Gap:
     """How much further the campaigns' segments are from the mean copy than a copy is."""
-    real = np.nan_to_num(record.inputs[record.seen]).mean(axis=0, dtype=np.float64)  # (N, S, F)
+    real = np.nan_to_num(record.inputs[record.decided]).mean(axis=0, dtype=np.float64)  # (N, S, F)
     there = (record.bid_micros > 0).any(axis=0)
     weight = there / np.maximum(there.sum(axis=1, keepdims=True), 1)
     copies = twin.by_segment.astype(np.float64)
@@ -156,7 +159,7 @@ def _mean_and_error(difference: Floats, copies: Floats) -> tuple[Floats, Floats]
 
 def _outside(record: ShadowRecord, twin: TwinInputs, names: tuple[str, ...]) -> list[SkewedFeature]:
     """Inputs with many values beyond the range that nearly all values of the copies are in."""
-    rows = record.inputs[record.seen][(record.bid_micros > 0)[record.seen]]
+    rows = record.inputs[record.decided][(record.bid_micros > 0)[record.decided]]
     if not len(rows):
         return []
     low, high = np.quantile(twin.sample.astype(np.float64), _RANGE_SHARES, axis=0)

@@ -13,7 +13,7 @@ __all__ = ["DayShare", "ReadsRunning", "RunningReport"]
 
 @dataclass(frozen=True, slots=True)
 class DayShare:
-    """The share of possible impressions that a target had on a day of the account; 0.0999 stands for less than 0.1."""
+    """The share of possible impressions that a target had on a day of the account; 0.0999 means less than 0.1."""
 
     campaign: str
     target: str
@@ -28,7 +28,7 @@ class RunningReport:
     read_at: datetime
     as_of: datetime
     hours: tuple[CampaignHour, ...]
-    bids_micros: Mapping[tuple[str, str], Micros]  # by campaign and target
+    bids_micros: Mapping[tuple[str, str], Micros]  # by campaign and target, of those that take part in auctions
     shares: tuple[DayShare, ...] = ()  # of whole days, where the platform says
 
 

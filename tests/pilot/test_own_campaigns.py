@@ -90,5 +90,6 @@ def test_the_advertiser_creates_each_campaign_once_and_pauses_it(account, platfo
     pause_own_campaigns(connection, [OWN])
     paused_at = world.now()
     world.advance(paused_at + timedelta(hours=12))
-    late = platform.read_running(["Spring sale"], paused_at + timedelta(hours=3)).hours
-    assert sum(hour.impressions for hour in late) == 0
+    late = platform.read_running(["Spring sale"], paused_at + timedelta(hours=3))
+    assert sum(hour.impressions for hour in late.hours) == 0
+    assert late.bids_micros == {}  # a paused campaign bids nothing

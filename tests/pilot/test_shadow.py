@@ -39,7 +39,7 @@ def whole(shop, watched, tmp_path_factory):
 
 def test_every_hour_is_decided_and_kept_with_what_the_policy_saw(whole, shop):
     names = input_names(shop[0].market.objective)
-    assert whole.seen.all()
+    assert whole.decided.all()
     assert whole.inputs.shape == (48, 3, 8, len(names))
     assert np.isfinite(whole.inputs).all()
     assert (whole.would_bid_micros > 0).all()
@@ -68,7 +68,7 @@ def test_after_an_interruption_the_same_bids_follow(whole, shop, watched, tmp_pa
     again = run_shadow_days(
         platform, campaigns.controller(policy), campaigns.plan, ShadowFolder(tmp_path), platform.wait_until
     )
-    assert again.seen.all()
+    assert again.decided.all()
     assert np.array_equal(again.would_bid_micros, whole.would_bid_micros)
     assert np.array_equal(again.inputs, whole.inputs)
 
@@ -84,7 +84,7 @@ def test_hours_that_passed_meanwhile_are_missed_and_not_decided_afterwards(whole
         return True
 
     record = run_shadow_days(platform, campaigns.controller(policy), campaigns.plan, ShadowFolder(tmp_path), away)
-    assert np.flatnonzero(~record.seen).tolist() == [20, 21, 22, 23, 24]
+    assert np.flatnonzero(~record.decided).tolist() == [20, 21, 22, 23, 24]
     assert np.isnan(record.inputs[20]).all()
     assert (record.would_bid_micros[20:25] == 0).all()
     assert np.array_equal(record.would_bid_micros[:20], whole.would_bid_micros[:20])
@@ -136,7 +136,7 @@ def test_nothing_is_sent_to_a_real_server(watched, account_parts, tmp_path, monk
     record = run_shadow_days(
         platform, campaigns.controller(policy), campaigns.plan, ShadowFolder(tmp_path / "shadow"), wait_until
     )
-    assert record.seen.all()
+    assert record.decided.all()
     assert record.impressions.sum() > 50
     assert (record.would_bid_micros != record.bid_micros).any()  # it would have bid otherwise
     assert [(group.name, group.bid_micros) for group in _groups(connection)] == before

@@ -124,13 +124,13 @@ def read_named_campaigns(connection: AdsConnection, names: Iterable[str]) -> lis
     """The campaigns of the account with these names, whoever created them; BadInput names one that there is not."""
     wanted = set(names)
     rows = [_campaign(row) for row in connection.search(_CAMPAIGNS) if row.campaign.name in wanted]
-    found = [row for row in rows if not row.is_removed and not row.base]
-    if missing := sorted(wanted - {row.name for row in found}):
+    present = [row for row in rows if not row.is_removed and not row.base]
+    if missing := sorted(wanted - {row.name for row in present}):
         raise BadInput(
             f"the account {connection.customer_id} has no campaign {missing[0]!r}"
             f"{f' and {len(missing) - 1} more of those asked for' if len(missing) > 1 else ''}: check the names"
         )
-    return found
+    return present
 
 
 def _is_ours(row: Any, marks: set[str]) -> bool:

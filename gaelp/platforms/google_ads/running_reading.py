@@ -1,10 +1,11 @@
 """Read campaigns that somebody else runs in the account: hours by ad group, bids as they are now, shares by day."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from gaelp.platforms.google_ads.account_reading import CampaignRow, read_ad_groups
+from gaelp.money import Micros
+from gaelp.platforms.google_ads.account_reading import CampaignRow
 from gaelp.platforms.google_ads.connection import AdsConnection
 from gaelp.platforms.google_ads.gaql import between, query
 from gaelp.platforms.google_ads.report_reading import ReportedNames, read_hour_rows
@@ -12,6 +13,7 @@ from gaelp.platforms.running_campaigns import DayShare, RunningReport
 
 __all__ = ["read_running_campaigns"]
 
+_BID_FIELDS = ("campaign.id", "ad_group.name", "ad_group.cpc_bid_micros")
 _SHARE_FIELDS = ("campaign.id", "ad_group.name", "segments.date", "metrics.search_impression_share")
 
 
@@ -26,12 +28,18 @@ def read_running_campaigns(
 ) -> RunningReport:
     """One report of these campaigns; only searches are sent."""
     names = ReportedNames(campaigns)
-    groups = read_ad_groups(connection, campaigns)
-    bids = {
-        (campaign.name, group.name): group.bid_micros for campaign in campaigns for group in groups.get(campaign.id, ())
-    }
+    bids = _read_bids(connection, {row.id: row.name for row in campaigns if row.status == "ENABLED"})
     hours = read_hour_rows(connection, names, since, now, zone)
     return RunningReport(now, now - report_lag, hours, bids, _read_shares(connection, names, since, now, zone))
+
+
+def _read_bids(connection: AdsConnection, names: Mapping[int, str]) -> dict[tuple[str, str], Micros]:
+    """Bids by campaign and ad group. Adverts are not read: they are most of an account."""
+    if not names:
+        return {}
+    within = f"campaign.id IN ({', '.join(map(str, sorted(names)))})"
+    rows = connection.search(query("ad_group", *_BID_FIELDS, where=[within, "ad_group.status = 'ENABLED'"]))
+    return {(names[row.campaign.id], row.ad_group.name): row.ad_group.cpc_bid_micros for row in rows}
 
 
 def _read_shares(

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from gaelp.errors import GaelpError
+from gaelp.errors import BadInput, GaelpError
 from gaelp.money import Micros
 from gaelp.platforms.meta_ads.connection import GraphConnection
 from gaelp.platforms.platform import CampaignState
@@ -26,6 +26,7 @@ __all__ = [
     "read_account",
     "read_ad_sets",
     "read_campaign_rows",
+    "read_named_ids",
     "read_published",
 ]
 
@@ -113,6 +114,16 @@ def read_campaign_rows(connection: GraphConnection, zone: ZoneInfo, *, gone: boo
     rows = connection.read_all(connection.account, "campaigns", fields=_CAMPAIGN_FIELDS, **wanted)
     ours = [row for row in rows if any(label["name"] == MARK for label in row.get("adlabels", ()))]
     return sorted((_campaign(row, zone) for row in ours), key=lambda row: int(row.id))
+
+
+def read_named_ids(connection: GraphConnection, names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Name and status of campaigns of the account by id, whoever created them; BadInput names one that is missing."""
+    wanted = set(names)
+    rows = connection.read_all(connection.account, "campaigns", fields="name,status")
+    named = {row["id"]: (row["name"], row["status"]) for row in rows if row["name"] in wanted}
+    if missing := sorted(wanted - {name for name, _ in named.values()}):
+        raise BadInput(f"the account {connection.account} has no campaign {missing[0]!r}: check the names")
+    return named
 
 
 def _campaign(row: dict[str, Any], zone: ZoneInfo) -> MetaCampaignRow:

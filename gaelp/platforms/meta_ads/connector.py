@@ -4,7 +4,7 @@ A budget is a daily one, and the campaign stops at the end of its last day: Meta
 1.75 budgets a day and 7 a week, is reserved (configs/budget/platforms.yaml).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 from threading import Lock
@@ -23,6 +23,7 @@ from gaelp.platforms.meta_ads.account_reading import (
     read_account,
     read_ad_sets,
     read_campaign_rows,
+    read_named_ids,
     read_published,
 )
 from gaelp.platforms.meta_ads.call_errors import ERRORS, describe
@@ -43,6 +44,7 @@ from gaelp.platforms.platform import (
     Unknown,
 )
 from gaelp.platforms.retrying import make_once
+from gaelp.platforms.running_campaigns import RunningReport
 from gaelp.platforms.server_world import ServerWorld
 
 __all__ = ["NAME", "MetaAds", "connect"]
@@ -158,6 +160,16 @@ class MetaAds:
         """The hours of each ad set; conversions are those of the hour's clicks, as far as they are known."""
         now, zone = self.now(), self._known_account().zone
         return HourReport(now - self._report_lag, read_hour_rows(self._connection, self._names(), since, now, zone))
+
+    def read_running(self, campaigns: Sequence[str], since: datetime) -> RunningReport:
+        """Hours and bids of campaigns that run in the account, whoever created them; Meta gives no shares."""
+        now, zone = self.now(), self._known_account().zone
+        named = read_named_ids(self._connection, campaigns)
+        names = {key: name for key, (name, _) in named.items()}
+        ad_sets = read_ad_sets(self._connection, [key for key, (_, status) in named.items() if status == "ACTIVE"])
+        bids = {(names[row.campaign], row.name): row.bid_micros for each in ad_sets.values() for row in each}
+        hours = read_hour_rows(self._connection, names, since, now, zone)
+        return RunningReport(now, now - self._report_lag, hours, bids)
 
     def read_edits(self, since: datetime) -> tuple[ForeignEdit, ...]:
         """What other applications and the Ads Manager have changed."""

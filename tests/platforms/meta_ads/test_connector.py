@@ -10,7 +10,7 @@ from gaelp.checks.raised import in_words
 from gaelp.config import load_settings
 from gaelp.config.meta_ads_settings import MetaAdsSettings
 from gaelp.content import Creative
-from gaelp.errors import ConfigError
+from gaelp.errors import BadInput, ConfigError
 from gaelp.platforms import Done, Rejected, Unknown
 from gaelp.platforms.meta_ads import campaign_changes, connect
 from gaelp.platforms.meta_ads.connection import GraphConnection
@@ -54,6 +54,23 @@ def test_costs_by_day_and_hours_by_target_are_those_of_the_exchange(sandbox):
     assert sum(hour.clicks for hour in hours) == sum(row.clicks for row in rows) > 20
     assert sum(hour.impressions for hour in hours) == sum(row.impressions for row in rows)
     assert sum(hour.conversions for hour in hours) == sum(row.conversions for row in rows)
+
+
+def test_campaigns_that_somebody_else_created_are_read_by_name_without_a_change(sandbox, monkeypatch):
+    platform = sandbox.connect()
+    start(platform)
+    sandbox.advance(days=2)
+    since = sandbox.world.now() - timedelta(days=2)
+    own = platform.read_hours(since).hours
+    monkeypatch.setattr("gaelp.platforms.meta_ads.account_reading.MARK", "another label")
+    monkeypatch.setattr(GraphConnection, "change", lambda *_given, **_named: pytest.fail("a change was sent"))
+    assert platform.read_campaigns() == ()
+    report = platform.read_running(["spring"], since)
+    assert report.hours == own
+    assert own
+    assert set(report.bids_micros) == {("spring", "Baking | Bread")}
+    with pytest.raises(BadInput, match="has no campaign 'autumn'"):
+        platform.read_running(["autumn"], since)
 
 
 def test_no_day_spends_more_than_meta_may_of_a_budget(sandbox):
