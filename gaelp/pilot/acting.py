@@ -1,7 +1,7 @@
 """Carry out a pilot's decisions through the guard: what a campaign needs to run, and the bids that are worth a call."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,12 +18,14 @@ from gaelp.pilot.pilot_plan import PilotCampaign
 from gaelp.pilot.report_arrays import PilotPlaces, target_bids
 from gaelp.pilot.stops import StopReason
 from gaelp.platforms import Guard, Order, guarded_all
+from gaelp.platforms.bid_steps import bid_bounds
 from gaelp.platforms.order import OrderKind
 from gaelp.platforms.platform import CampaignState, Done, Rejected, Unknown
 
 __all__ = ["Actor"]
 
 _DAY_HOURS = 24
+_NO_BOUND = 10**15
 _WAVES: tuple[OrderKind, ...] = ("budget", "publish", "bid", "enable")  # each depends on those before
 _NOT_SENT = ("its reservation is", "it left no trace", "not sent:", "it never got its room")
 _SENT: tuple[OrderWord, ...] = ("sent", "unknown", "rejected")
@@ -40,7 +42,6 @@ class Actor:
     rules: SendingRules
     spend_weight: Floats
     has_unknown: bool = False
-    _before: Ints | None = field(default=None)
 
     # Choosing
 
@@ -54,12 +55,19 @@ class Actor:
         running[decision.rows] = True
         for name in look.held:
             running[self.places.campaigns[name]] = False
-        recent = (in_force,) if self._before is None else (in_force, self._before)
-        self._before = in_force
         quota = CallQuota(
             self.rules, len(wanted), self._used_today(decision.hour), _DAY_HOURS - decision.hour % _DAY_HOURS
         )
-        return choose_bids(wanted, recent, self.spend_weight, running, self.rules, quota)
+        return choose_bids(wanted, in_force, self._limits, self.spend_weight, running, quota)
+
+    def _limits(self, row: int) -> tuple[Ints, Ints]:
+        """How far the guard lets the bids of a campaign move now, (S,)."""
+        campaign = self.orders.plan.campaigns[row]
+        least, most = np.zeros(self.places.shape[1], np.int64), np.full(self.places.shape[1], _NO_BOUND)
+        for target, bound in bid_bounds(self.guard, campaign.name, campaign.targets).items():
+            column = self.places.targets[row][target]
+            least[column], most[column] = bound.least_micros, bound.most_micros
+        return least, most
 
     def _present(self) -> np.ndarray:
         counts = np.array([len(targets) for targets in self.places.targets])

@@ -110,7 +110,6 @@ def prepare_run(
     looker = Looker(plan, places, guard, book)
     sending = SendingRules(
         worth=settings.bid_change_worth,
-        change_percent=guard.bid_change_percent,
         calls_a_day=settings.calls_a_day,
         unit_micros=guard.terms.step_micros,
     )

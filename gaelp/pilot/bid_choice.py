@@ -1,5 +1,6 @@
 """Which bids are worth a call: a bounded step towards the wanted ones, the largest gains first, within a quota."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,14 +9,15 @@ from pydantic import Field, PositiveInt
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.config.base import Frozen
 
-__all__ = ["BidChoice", "CallQuota", "SendingRules", "choose_bids", "step_towards"]
+BidLimits = Callable[[int], tuple[Ints, Ints]]  # a campaign's row -> lowest and highest bid of each target, (S,)
+
+__all__ = ["BidChoice", "BidLimits", "CallQuota", "SendingRules", "choose_bids", "step_towards"]
 
 
 class SendingRules(Frozen):
     """When a bid is sent, and how far it may move."""
 
     worth: float = Field(default=0.05, ge=0, le=0.5, description="a bid is sent if it differs by more than this share")
-    change_percent: PositiveInt = Field(default=50, description="by how much the guard lets a bid move in an hour")
     unit_micros: PositiveInt = 10_000
     calls_a_day: PositiveInt = 15_000
     pause_reserve: PositiveInt = Field(default=10, description="operations kept for the pauses of each campaign")
@@ -46,46 +48,43 @@ class BidChoice:
     why_not: tuple[str, ...]  # (N,) same, small or quota; empty where they are sent
 
 
-def step_towards(wanted: Ints, recent: tuple[Ints, ...], rules: SendingRules) -> Ints:
-    """The bids nearest to the wanted ones that stay within the bound of every recent bid, in whole units.
-
-    A recent bid of 0 does not bind: there was none.
-    """
-    percent, unit = 100 + rules.change_percent, rules.unit_micros
-    least, most = np.zeros_like(wanted), np.full_like(wanted, np.iinfo(np.int64).max // 200)
-    for bids in recent:
-        had = bids > 0
-        least = np.where(had, np.maximum(least, -(-bids * 100 // percent)), least)
-        most = np.where(had, np.minimum(most, bids * percent // 100), most)
-    least, most = -(-least // unit) * unit, most // unit * unit
-    return np.where(least <= most, np.clip(wanted, least, np.maximum(most, least)), recent[0] if recent else wanted)
+def step_towards(wanted: Ints, least: Ints, most: Ints, unit_micros: int) -> Ints:
+    """The bids nearest to the wanted ones within the guard's bounds, in whole units; none fits: the lower bound's."""
+    lowest, highest = -(-least // unit_micros) * unit_micros, most // unit_micros * unit_micros
+    return np.asarray(np.clip(wanted, lowest, np.maximum(lowest, highest)), np.int64)
 
 
 def choose_bids(
-    wanted: Ints,
-    recent: tuple[Ints, ...],
-    spend_weight: Floats,
-    running: Bools,
-    rules: SendingRules,
-    quota: CallQuota,
+    wanted: Ints, in_force: Ints, bounds: BidLimits, spend_weight: Floats, running: Bools, quota: CallQuota
 ) -> BidChoice:
-    """Bids of running campaigns, (N, S), that are worth sending; `recent[0]` are those in force.
+    """Bids of running campaigns, (N, S), that are worth sending.
 
     A bid that is off by a log factor d loses about spend x d^2 / 2, so that is the gain of correcting it;
-    `spend_weight` (N, S) is the expected spend of an hour.
+    `spend_weight` (N, S) is the expected spend of an hour. A step that no whole unit fits into is not taken.
     """
-    bids, in_force = step_towards(wanted, recent, rules), recent[0]
-    off = np.where(in_force > 0, np.abs(np.log(np.maximum(bids, 1) / np.maximum(in_force, 1))), np.inf)
+    rules = quota.rules
+    far = (_off(wanted, in_force) > np.log1p(rules.worth) + 1e-9).any(axis=1) & running
+    bids = in_force.copy()
+    for row in np.flatnonzero(far):
+        least, most = bounds(int(row))
+        stepped = step_towards(wanted[row], least, most, rules.unit_micros)
+        bids[row] = np.where(stepped <= most, stepped, in_force[row])
+    off = _off(bids, in_force)
     worth = (off > np.log1p(rules.worth) + 1e-9).any(axis=1) & running
-    with np.errstate(invalid="ignore"):
-        gain = np.where(np.isinf(off).any(axis=1), np.inf, (spend_weight * np.minimum(off, 10.0) ** 2).sum(axis=1))
+    gain = np.where(np.isinf(off).any(axis=1), np.inf, (spend_weight * np.minimum(off, 10.0) ** 2).sum(axis=1))
     operations = bids.shape[1] + 1  # each target, and the label that makes the call happen once
     room = quota.now // operations
     order = [row for row in np.argsort(-gain, kind="stable") if worth[row]]
     chosen = np.zeros(len(bids), np.bool_)
     chosen[order[:room]] = True
     why = tuple(
-        "" if chosen[n] else "quota" if worth[n] else "same" if (bids[n] == in_force[n]).all() else "small"
+        "" if chosen[n] else "quota" if worth[n] else "same" if (wanted[n] == in_force[n]).all() else "small"
         for n in range(len(bids))
     )
     return BidChoice(bids, chosen, why)
+
+
+def _off(bids: Ints, in_force: Ints) -> Floats:
+    """How far bids are from those in force, in logs; infinite where there is none."""
+    ratio = np.maximum(bids, 1) / np.maximum(in_force, 1)
+    return np.where(in_force > 0, np.abs(np.log(ratio)), np.where(bids > 0, np.inf, 0.0))

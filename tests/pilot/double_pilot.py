@@ -129,7 +129,7 @@ class DoublePilot:
             settings=self.settings.pilot,
             wall_clock=self.clock,
             on_interval=self.hours.append,
-            interrupted=lambda: until is not None and len(self.hours) >= until,
+            interrupted=lambda: until is not None and len(set(self.hours)) >= until,
             **options,
         )
         with closing(run.book):
