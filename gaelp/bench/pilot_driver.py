@@ -119,7 +119,8 @@ class DrivenPilot:
         self.controller.report(figures)
 
     def _in_pilot(self, rows: Rows, tick: str) -> Rows:
-        return rows[(rows[tick] >= self.hour_ticks[0]) & np.isin(rows["group"], list(self._place))]
+        inside: Rows = rows[(rows[tick] >= self.hour_ticks[0]) & np.isin(rows["group"], list(self._place))]
+        return inside
 
     def _at(self, rows: Rows, tick: str) -> tuple[Ints, Ints, Ints]:
         hour = np.minimum(np.searchsorted(self.hour_ticks, rows[tick], side="right"), len(self._sold)) - 1

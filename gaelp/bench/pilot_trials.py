@@ -41,7 +41,7 @@ from gaelp.storage.schema import TableName
 
 __all__ = ["CASES", "PilotSize", "TrialResult", "TrialWorld", "draw_world", "run_case", "summary"]
 
-_TABLES = (TableName.HOUR_REPORTS, TableName.IMPRESSION_SHARES, TableName.CONVERSIONS)
+_TABLES = (TableName.HOUR_REPORTS, TableName.IMPRESSION_SHARES, TableName.CONVERSIONS, TableName.DECISIONS)
 _WEEKS, _DRAWS = 4, 8
 _FACTORS = (0.55, 0.75, 1.0, 1.35, 1.8, 2.6)  # of the incumbent's bids, between which a true return is looked for
 _LASTING_FACTORS = (0.3, 0.45, 0.65, 1.0)

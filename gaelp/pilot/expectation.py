@@ -47,7 +47,7 @@ class PilotExpectation(Frozen):
     @property
     def day_conversions(self) -> Floats:
         """Expected of all campaigns together, (D,)."""
-        return np.array(self.conversions).sum(axis=1)
+        return np.asarray(np.array(self.conversions).sum(axis=1), np.float64)
 
     @property
     def wished_micros(self) -> float:

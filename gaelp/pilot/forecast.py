@@ -7,6 +7,7 @@ the twin, what it costs and returns from the reports' own curves (`bid_response`
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 
@@ -67,20 +68,20 @@ def plan_estimates(estimates: SegmentEstimates, plan: PilotPlan) -> SegmentEstim
                 f" {', '.join(estimates.campaign_names[:5])}, ..."
             )
         rows.append(estimates.campaign_names.index(campaign.logged_as))
-    first = len(estimates.campaign_names)
-    chosen = {
-        name: value[rows]
-        for name in SegmentEstimates.__dataclass_fields__
-        if isinstance(value := getattr(estimates, name), np.ndarray) and len(value) == first
+    count = len(estimates.campaign_names)
+    arrays = {name: getattr(estimates, name) for name in SegmentEstimates.__dataclass_fields__}
+    chosen: dict[str, Any] = {
+        name: array[rows] for name, array in arrays.items() if isinstance(array, np.ndarray) and len(array) == count
     }
-    budgets = np.array([campaign.daily_micros for campaign in plan.campaigns], float)
     own = replace(
         estimates,
-        **chosen,
         campaign_names=tuple(estimates.campaign_names[row] for row in rows),
         segment_names=tuple(estimates.segment_names[row] for row in rows),
+        **chosen,
     )
-    return replace(own, daily_budget_micros=budgets)
+    return replace(
+        own, daily_budget_micros=np.array([campaign.daily_micros for campaign in plan.campaigns], np.float64)
+    )
 
 
 def forecast_pilot(

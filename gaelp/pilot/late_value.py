@@ -108,7 +108,8 @@ def _changed(delay: DelaySpec, mean_hours: float, immediate_share: float) -> Del
 def _ages(day: date, as_of: datetime, zone: ZoneInfo) -> Floats:
     """Of clicks in the middle of each hour of a day, (24,) hours; 0 for what has not happened yet."""
     midnight = datetime(day.year, day.month, day.day, tzinfo=zone)
-    return np.maximum((as_of - midnight) / timedelta(hours=1) - np.arange(_DAY_HOURS) - 0.5, 0.0)
+    hours = (as_of - midnight) / timedelta(hours=1)
+    return np.asarray(np.maximum(hours - np.arange(_DAY_HOURS) - 0.5, 0.0), np.float64)
 
 
 def _refunded_shares(refunds: Refunds | None) -> tuple[float, float, float]:

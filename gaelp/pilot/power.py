@@ -260,7 +260,7 @@ def _value_of_sale(expected: PilotExpectation) -> Floats:
     """Of each campaign, (N,); of all where none is expected."""
     value, sales = np.sum(expected.value_micros, axis=0), np.sum(expected.conversions, axis=0)
     overall = value.sum() / max(float(sales.sum()), 1e-9)
-    return np.where(sales > 0, value / np.maximum(sales, 1e-9), overall)
+    return np.asarray(np.where(sales > 0, value / np.maximum(sales, 1e-9), overall), np.float64)
 
 
 def _gamma(spread: float, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
