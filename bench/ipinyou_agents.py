@@ -59,14 +59,14 @@ def _play(folder: Path, share: float, weights: np.ndarray) -> dict[str, dict[str
     )
     figures, clicks = {}, {}
     for bidder in (*trial.bidders, *own):
-        seen = play_auctions(trial.replay, bidder)
-        clicks[bidder.name] = seen.total_clicks[:, 0].astype(np.float64)
+        last = play_auctions(trial.replay, bidder)
+        clicks[bidder.name] = last.total_clicks[:, 0].astype(np.float64)
         value = float(trial.replay.meter.value_micros.sum()) / float(trial.replay.brief.conversion_value_micros[0])
         figures[bidder.name] = {
             "clicks": int(clicks[bidder.name].sum()),
             "predicted_clicks": round(value, 2),
-            "impressions": int(seen.total_impressions.sum()),
-            "cost": int(seen.total_cost_micros.sum()) // trial.history.micros_per_unit,
+            "impressions": int(last.total_impressions.sum()),
+            "cost": int(last.total_cost_micros.sum()) // trial.history.micros_per_unit,
         }
     for name in (_RULE, _AGENT):
         lead = clicks[name] - clicks["rlb"]

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gaelp.bench.model_based_trial import HistorySize, model_based_trial
+from gaelp.bench.model_based_trial import MadeHistory, model_based_trial
 from gaelp.gates import load_gate
 from gaelp.phases.history_declaration import WITHOUT_PROPENSITIES
 
@@ -25,11 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Read the arguments, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=[101])
-    parser.add_argument("--campaigns", type=int, default=HistorySize().campaigns)
-    parser.add_argument("--weeks", type=int, default=HistorySize().weeks)
-    parser.add_argument("--bid-log-sd", type=float, default=HistorySize().bid_log_sd)
+    parser.add_argument("--campaigns", type=int, default=MadeHistory().campaigns)
+    parser.add_argument("--weeks", type=int, default=MadeHistory().weeks)
+    parser.add_argument("--bid-log-sd", type=float, default=MadeHistory().bid_log_sd)
     given = parser.parse_args(arguments)
-    size = HistorySize(given.weeks, given.campaigns, given.bid_log_sd)
+    size = MadeHistory(given.weeks, given.campaigns, given.bid_log_sd)
     rules = load_gate(WITHOUT_PROPENSITIES).criteria
     margin = next(rule.threshold for rule in rules if rule.metric == "model_based_lift")
     wrong: list[str] = []

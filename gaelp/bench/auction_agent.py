@@ -66,9 +66,9 @@ def bid_units(
     many.
     """
     cost, spend, mean_price = table
-    seen = state[0]
-    mean = state[1] / (seen + PRIOR_AUCTIONS)
-    square = (state[2] + PRIOR_AUCTIONS * PRIOR_SPREAD**2) / (seen + PRIOR_AUCTIONS)
+    auctions_seen = state[0]
+    mean = state[1] / (auctions_seen + PRIOR_AUCTIONS)
+    square = (state[2] + PRIOR_AUCTIONS * PRIOR_SPREAD**2) / (auctions_seen + PRIOR_AUCTIONS)
     spread = min(np.sqrt(max(square - mean**2, 1e-4)), 2.0)
     centre = _centre(spend, spread, left[0] / left[1])
     paid = np.log((state[3] + mean_price) / (state[4] + mean_price))

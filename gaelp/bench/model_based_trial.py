@@ -30,14 +30,14 @@ from gaelp.phases.simulation import Plan, plan_simulation
 from gaelp.storage.backends import build_store
 from gaelp.storage.sealed_store import open_sealed
 
-__all__ = ["HistorySize", "model_based_trial", "without_propensities"]
+__all__ = ["MadeHistory", "model_based_trial", "without_propensities"]
 
 _RULE = "mpc"
 _SCALES = (0.75, 1.3)  # of the logged bids
 
 
 @dataclass(frozen=True, slots=True)
-class HistorySize:
+class MadeHistory:
     """Of a made history; half of it is for calibration."""
 
     weeks: int = 7
@@ -51,7 +51,7 @@ def without_propensities(logged: LoggedDecisions) -> LoggedDecisions:
     return replace(logged, action=nothing, density=nothing, density_kind=np.zeros(len(logged), np.int8))
 
 
-def model_based_trial(seed: int, size: HistorySize, home: Path) -> dict[str, object]:
+def model_based_trial(seed: int, size: MadeHistory, home: Path) -> dict[str, object]:
     """Fidelity, and for a rule and scaled bids the lift by the market with its interval beside the true one."""
     settings = _settings(seed, size, home)
     splits = fix_windows(settings, provide_history(settings, lambda _: None), SystemClock())
@@ -67,7 +67,7 @@ def model_based_trial(seed: int, size: HistorySize, home: Path) -> dict[str, obj
     }
 
 
-def _settings(seed: int, size: HistorySize, home: Path) -> Settings:
+def _settings(seed: int, size: MadeHistory, home: Path) -> Settings:
     made = f"history.synthesize.seed={seed}", f"history.synthesize.bid_log_sd={size.bid_log_sd}"
     extent = f"history.synthesize.weeks={size.weeks}", f"history.synthesize.campaigns={size.campaigns}"
     windows = "history.splits.calibration_share=0.5", "history.splits.validation_share=0.28"

@@ -43,12 +43,13 @@ def validate_on_history(given: Assignment) -> PhaseResult:
     splits = fix_windows(settings, history, given.clock)
     model = write_bundle(settings, given.previous, given.folder.path / "agent")
     agent = load_bundle(given.folder.path / "agent", settings)
-    gate = gate_for_log(given.gate, _check_readable(settings, splits), settings.gate)
+    readable = _check_readable(settings, splits)
+    gate = gate_for_log(given.gate, readable, settings.gate)
     windows = read_windows(settings, splits)
     account, fidelity = _measure_fidelity(given, agent, windows)
     given.on_report(StageReport(f"opening the sealed window for gate {gate.name}"))
     opened = open_sealed_window(settings, splits, given.folder, given.previous.model_hash, gate, given.clock)
-    judged = judge_agent(given, agent, account, opened, splits)
+    judged = judge_agent(given, agent, account, opened, splits, by_market=readable.needs_model)
     evidence = Evidence(
         run_id=given.folder.run_id,
         agent=given.previous.agent,

@@ -96,13 +96,23 @@ class JudgedAgent:
 
 
 def judge_agent(
-    given: Assignment, agent: Agent, account: FittedAccount, opened: OpenedWindow, splits: Splits
+    given: Assignment,
+    agent: Agent,
+    account: FittedAccount,
+    opened: OpenedWindow,
+    splits: Splits,
+    *,
+    by_market: bool,
 ) -> JudgedAgent:
-    """Check the opened log, ask every bidder what it would have bid on it, and say what that would have been worth."""
+    """Check the opened log, ask every bidder what it would have bid on it, and say what that would have been worth.
+
+    `by_market`: the gate asks the market alone, whatever the sealed window turns out to have. Where it asks for weights
+    and the sealed window has none, there is no figure for it.
+    """
     settings, logged = given.settings, opened.logged
     check = check_log(logged, window=opened.window, others=(splits.calibration, splits.validation))
     check.require_usable()
-    if not len(logged):
+    if not len(logged) or (check.needs_model and not by_market):
         return JudgedAgent(check)
     given.on_report(StageReport("asking what the agent would have bid"))
     policies = _policies(given, agent, account, opened)
@@ -111,7 +121,7 @@ def judge_agent(
     played = play_bidders(
         logged, policies, account, configured_personas(settings), draws=settings.history.draws, seed=seed
     )
-    if check.needs_model:
+    if by_market:
         judged = JudgedAgent(check, model=_by_model(played, account))
     else:
         judged = _by_weights(given, check, opened, policies, played)

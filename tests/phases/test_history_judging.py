@@ -1,6 +1,7 @@
 """Figures of gate 2 by the market alone: an identical agent has none to show, a thin log none that count."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ import pytest
 from gaelp.gates import Evidence, judge, load_gate
 from gaelp.history.log_checks import LogCheck, LogProblem, ProblemKind
 from gaelp.history.posterior_lift import TwinOutcome, lift_between
+from gaelp.phases import history_judging
 from gaelp.phases.data_evidence import without_data_rules
 from gaelp.phases.history_declaration import WITHOUT_PROPENSITIES
 from gaelp.phases.history_figures import ModelBased
-from gaelp.phases.history_judging import JudgedAgent
+from gaelp.phases.history_judging import JudgedAgent, judge_agent
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 MODEL_BASED = LogProblem(ProblemKind.NO_PROPENSITIES, "none", "some", "log them")
@@ -74,3 +76,15 @@ def test_that_a_log_has_no_densities_is_no_doubt_where_the_market_is_asked():
     assert judged(1.3).doubts == ()
     assert judged(1.3, THIN).doubts == (str(THIN),)
     assert JudgedAgent(LogCheck((MODEL_BASED,))).doubts == (str(MODEL_BASED),)
+
+
+def test_a_gate_that_asks_for_weights_gets_no_figure_of_the_market(monkeypatch):
+    """The sealed window has no densities where the window before it had: nobody plays, nothing is estimated."""
+    monkeypatch.setattr(history_judging, "check_log", lambda *_args, **_options: LogCheck((MODEL_BASED,)))
+    given = SimpleNamespace(settings=None)
+    opened = SimpleNamespace(logged=[1, 2], window=None)
+    splits = SimpleNamespace(calibration=None, validation=None)
+    agent = judge_agent(given, None, None, opened, splits, by_market=False)
+    assert agent.model is None
+    assert agent.metrics == {}
+    assert agent.doubts == (str(MODEL_BASED),)
