@@ -103,7 +103,8 @@ class LoggedDecisions:
     def campaign_day(self) -> Ints:
         """A number for each campaign and account day, the unit that budgets couple, shape (R,)."""
         first, last = (int(self.account_day.min()), int(self.account_day.max())) if len(self) else (0, 0)
-        return np.unique(self.campaign * (last - first + 1) + self.account_day - first, return_inverse=True)[1]
+        day = self.campaign * (last - first + 1) + self.account_day - first
+        return np.asarray(np.unique(day, return_inverse=True)[1], np.int64)
 
 
 _BY_ROW = tuple(

@@ -98,13 +98,15 @@ def recalibrated_dollars(
     every decision in its own cell this is `realised_dollars`.
 
     Each row carries the linearised form rho_k e_i + r_k (w_i - rho_k) c_i with r_k = sum_k e / sum_k c, whose sum is
-    the same and whose spread over clusters includes the error of rho_k (delta method).
+    the same and whose spread over clusters includes the error of rho_k (delta method). It is computed as V_i plus what
+    weights other than 1 change, so that a copy of the logging policy has exactly its value, without rounding: a gate
+    that asks for more than 0 would pass a copy with a lift of 1e-17.
     """
     values, costs = _money(value, spend)
     weights = _weights(weight, values)
     counts, model = _clicks(clicks, predicted_value_per_click, values)
     rho, residual, per_click = _cell_figures(values, weights, counts, model, cells)
-    corrected = weights * counts * model + rho * residual + per_click * (weights - rho) * counts
+    corrected = values + (weights - 1) * counts * model + (rho - 1) * residual + per_click * (weights - rho) * counts
     return DollarColumns("recalibrated", corrected, weights * costs)
 
 

@@ -231,3 +231,20 @@ def test_a_decision_carries_its_effect_on_the_correction_of_its_whole_cell():
     change = recalibrated(np.append(many, row)).sum() - recalibrated(many).sum()
     assert change == pytest.approx(recalibrated(once)[row], rel=1e-3)
     assert change != pytest.approx(weight[row] * log["value"][row], rel=0.1)
+
+
+def test_a_copy_of_the_logging_policy_has_exactly_its_value_without_rounding():
+    """A lift of 2e-16 with no spread would pass a gate that asks for more than 0."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        clicks = rng.poisson(0.3, 500).astype(float)
+        value = np.where(clicks > 0, rng.exponential(7.3, 500), 0.0)
+        copied = recalibrated_dollars(
+            value,
+            rng.random(500) + 0.1,
+            np.ones(500),
+            clicks=clicks,
+            predicted_value_per_click=rng.random(500),
+            cells=rng.integers(0, 5, 500),
+        )
+        assert (copied.value == value).all()
