@@ -54,7 +54,8 @@ class Decision:
     rows: Ints  # (n,) campaigns that run
     bids: ClickBids  # of these campaigns
     log_factor: Floats  # (n, S) log of the bid over the reference bid
-    observation: Observation  # what the policy saw, of these campaigns
+    brief: Brief  # of these campaigns' flights
+    observation: Observation  # what the policy saw of them
     action: Action  # what it answered
 
 
@@ -112,11 +113,11 @@ class Controller:
         """Bids for the coming hour of the campaigns that run in it."""
         self._begin_flights()
         rows = self._rows
-        obs = take(self._driving.observer.observe(), rows)
+        obs, brief = take(self._driving.observer.observe(), rows), take(self._driving.brief, rows)
         action = self._policy.act(obs) if len(rows) else _no_action(self._reference)
         reference = self._reference[rows]
         bids = click_bids(action, self._driving.bid_scale()[rows], self._rules, reference)
-        return Decision(self._hour, rows, bids, np.log(bids.bid_micros / reference), obs, action)
+        return Decision(self._hour, rows, bids, np.log(bids.bid_micros / reference), brief, obs, action)
 
     def pass_hour(self, bid_micros: Ints) -> None:
         """The hour begins with these bids in force, (N, S); 0 where a campaign does not take part in auctions."""

@@ -23,14 +23,14 @@ def bid_steps_beyond(guard: Guard, order: Order) -> Iterator[str]:
     """List every bid of an order that is too far from the bids that its target had during the last hour."""
     bounds = bid_bounds(guard, order.campaign, [bid.target for bid in order.bids], but=order.key)
     for bid in order.bids:
-        if bound := bounds.get(bid.target):
-            if not bound.least_micros <= bid.micros <= bound.most_micros:
-                least, most = _shown(guard, bound.least_micros), _shown(guard, bound.most_micros)
-                yield (
-                    f"a bid of {_shown(guard, bid.micros)} for {bid.target}, which had"
-                    f" {_shown(guard, min(bound.recent))} to {_shown(guard, max(bound.recent))} within the last hour,"
-                    f" allowed: {least} to {most} ({guard.bid_change_percent}% an hour)"
-                )
+        bound = bounds.get(bid.target)
+        if bound is not None and not bound.least_micros <= bid.micros <= bound.most_micros:
+            least, most = _shown(guard, bound.least_micros), _shown(guard, bound.most_micros)
+            yield (
+                f"a bid of {_shown(guard, bid.micros)} for {bid.target}, which had"
+                f" {_shown(guard, min(bound.recent))} to {_shown(guard, max(bound.recent))} within the last hour,"
+                f" allowed: {least} to {most} ({guard.bid_change_percent}% an hour)"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,13 +39,13 @@ def prepare(folder, handle, **plan):
 
 def start(folder):
     """The loop, in a process of its own."""
-    log = (folder / "pilot.log").open("ab")
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     program = [sys.executable, "-m", "tests.pilot.pilot_process", str(folder)]
-    return subprocess.Popen(program, cwd=ROOT, stdout=log, stderr=log, env=environ)
+    with (folder / "pilot.log").open("ab") as log:
+        return subprocess.Popen(program, cwd=ROOT, stdout=log, stderr=log, env=environ)
 
 
-def run_with_kills(folder, plan, settings, rng, *, patience=1800):
+def run_with_kills(folder, plan, settings, rng, *, patience=6000):
     """Run to the end; once a day, some moment after a random hour has been decided, kill the process."""
     kills, deadline = 0, time.monotonic() + patience
     book = DecisionBook(book_place(settings), plan.name)
