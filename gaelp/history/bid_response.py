@@ -34,12 +34,16 @@ class BidResponse:
         """Clicks an impression at these bids (R, N, S) over those at the usual ones."""
         return np.asarray(np.exp(self.click[..., 1] * self._distance(click_bid_micros)))
 
+    def clicks(self, click_bid_micros: Floats, impressions: Ints | Floats) -> Floats:
+        """Clicks on these impressions at these bids, (R, N, S)."""
+        rate_log = self.click[..., 0] + self.click[..., 1] * self._distance(click_bid_micros)
+        return np.asarray(impressions * self.click_rate * np.exp(rate_log))
+
     def spend_micros(self, click_bid_micros: Floats, impressions: Ints | Floats) -> Floats:
         """What these impressions cost at these bids, (R, N, S)."""
         distance = self._distance(click_bid_micros)
-        clicks_log = self.click[..., 0] + self.click[..., 1] * distance
         price_log = self.price[..., 0] + self.price[..., 1] * distance + self.price[..., 2] * distance**2
-        return np.asarray(impressions * self.click_rate * np.exp(clicks_log + price_log))
+        return np.asarray(self.clicks(click_bid_micros, impressions) * np.exp(price_log))
 
     def _distance(self, click_bid_micros: Floats) -> Floats:
         log_bid = np.log(np.maximum(click_bid_micros, 1.0))

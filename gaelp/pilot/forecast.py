@@ -7,13 +7,13 @@ the twin, what it costs and returns from the reports' own curves (`bid_response`
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
 
 import numpy as np
 
-from gaelp.arrays import Floats
+from gaelp.arrays import Floats, Ints
 from gaelp.config.objective import Objective
 from gaelp.errors import DataError
+from gaelp.history.bid_response import draw_response
 from gaelp.history.logged_bidders import segment_belief
 from gaelp.history.twin_market import TwinMarket, posterior_draws
 from gaelp.market.baselines.bids import Bidder
@@ -23,7 +23,6 @@ from gaelp.market.from_reports.flights import flight_brief, flight_hours
 from gaelp.market.personas import PersonaTable
 from gaelp.market.spec import MarketSpec
 from gaelp.market.view import Action
-from gaelp.pilot.bid_response import bid_response
 from gaelp.pilot.expectation import Expected, PilotExpectation
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.sale_chance import SaleChance, draw_value
@@ -60,28 +59,15 @@ class _Played:
 
 def plan_estimates(estimates: SegmentEstimates, plan: PilotPlan) -> SegmentEstimates:
     """Of the plan's campaigns in its order, with its budgets; targets are in the order of the logged segments."""
-    rows = []
     for campaign in plan.campaigns:
         if campaign.logged_as not in estimates.campaign_names:
             raise DataError(
                 f"campaign {campaign.name} is known from {campaign.logged_as}, which has no estimates: choose one of"
                 f" {', '.join(estimates.campaign_names[:5])}, ..."
             )
-        rows.append(estimates.campaign_names.index(campaign.logged_as))
-    count = len(estimates.campaign_names)
-    arrays = {name: getattr(estimates, name) for name in SegmentEstimates.__dataclass_fields__}
-    chosen: dict[str, Any] = {
-        name: array[rows] for name, array in arrays.items() if isinstance(array, np.ndarray) and len(array) == count
-    }
-    own = replace(
-        estimates,
-        campaign_names=tuple(estimates.campaign_names[row] for row in rows),
-        segment_names=tuple(estimates.segment_names[row] for row in rows),
-        **chosen,
-    )
-    return replace(
-        own, daily_budget_micros=np.array([campaign.daily_micros for campaign in plan.campaigns], np.float64)
-    )
+    own = estimates.some(tuple(campaign.logged_as for campaign in plan.campaigns))
+    budgets = np.array([campaign.daily_micros for campaign in plan.campaigns], np.float64)
+    return replace(own, daily_budget_micros=budgets)
 
 
 def forecast_pilot(
@@ -118,8 +104,14 @@ def forecast_pilot(
 def _play(plan: PilotPlan, policy: Bidder, account: ForecastAccount, *, seed: int, draws: int) -> _Played:
     estimates = account.estimates
     drawn = posterior_draws(estimates, draws, np.random.default_rng([seed, 29]))
-    response = bid_response(account.curves, estimates, drawn)
-    scale = np.tile(estimates.bid_scale, (draws, 1))
+    response = draw_response(account.curves, estimates, drawn, np.random.default_rng([seed, 43]))
+    shape = (draws, *estimates.row.shape)
+
+    def charge(shown: Ints | Floats, bids: Ints | Floats) -> Floats:
+        """What impressions cost at bids for an impression, (R x N, S)."""
+        spend = response.spend_micros(bids.reshape(shape) / estimates.bid_scale, shown.reshape(shape))
+        return spend.reshape(-1, shape[2])
+
     twin = TwinMarket(
         account.spec,
         account.personas,
@@ -129,12 +121,13 @@ def _play(plan: PilotPlan, policy: Bidder, account: ForecastAccount, *, seed: in
         start_hour_of_week=plan.first_day.weekday() * _DAY_HOURS,
         seed=seed,
         objective=account.objective,
-        charge=lambda shown, bids: shown * response.cost_micros(bids / scale),
+        charge=charge,
     )
     lowest, highest = _bid_range(plan, estimates, draws)
     known = segment_belief(estimates)
     belief = SegmentBelief(*(np.tile(part, (draws, 1)) for part in known))
     worth = np.concatenate([each.conversion_value_micros for each in drawn])
+    click_worth = np.stack([each.conversion_rate * each.conversion_value_micros[:, None] for each in drawn])
     totals = {name: np.zeros((plan.days, len(worth))) for name in ("spend", "value", "sales")}
     for hours in flight_hours(twin.hours, account.spec.hours):
         brief = flight_brief(twin.brief, hours.start, len(hours))
@@ -145,9 +138,10 @@ def _play(plan: PilotPlan, policy: Bidder, account: ForecastAccount, *, seed: in
             action = policy.act(replace(twin.observe(), hour=np.full(len(worth), hour - hours.start), left_micros=left))
             action = _within(action, lowest, highest)
             twin.step(action)
-            shown, bids = twin.market.state.impressions, action.bid_micros / scale
-            cost = (shown * response.cost_micros(bids)).sum(axis=1)
-            value = (shown * response.clicks(bids) * response.worth_micros).sum(axis=1)
+            shown = twin.market.state.impressions
+            clicks = response.clicks(action.bid_micros.reshape(shape) / estimates.bid_scale, shown.reshape(shape))
+            cost = charge(shown, action.bid_micros).sum(axis=1)
+            value = (clicks * click_worth).sum(axis=2).reshape(-1)
             spent += cost
             day = hour // _DAY_HOURS
             totals["spend"][day] += cost

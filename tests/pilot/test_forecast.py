@@ -11,13 +11,11 @@ from gaelp.config.objective import Objective
 from gaelp.content import Creative
 from gaelp.errors import DataError
 from gaelp.history.fidelity import fit_account
-from gaelp.history.twin_market import posterior_draws
 from gaelp.market.build import load_market_spec, load_persona_table
 from gaelp.market.calibration.report_fit import calibrate_reports, fit_reports
 from gaelp.market.calibration.report_frame import hour_reports
 from gaelp.market.spec import DelaySpec
 from gaelp.market.view import Action
-from gaelp.pilot.bid_response import bid_response
 from gaelp.pilot.forecast import ForecastAccount, forecast_pilot, plan_estimates
 from gaelp.pilot.pilot_plan import PilotCampaign, PilotPlan
 from gaelp.pilot.sale_chance import SaleChance, draw_sales, measure_chance
@@ -154,18 +152,6 @@ def test_campaigns_may_be_in_another_order_than_the_log_and_an_unknown_one_is_re
         plan_estimates(account.estimates, plan_of(names=("nowhere",)))
     with pytest.raises(DataError, match="saw draws=2"):
         forecast_pilot(plan_of(), Usual(account), account, seed=1, draws=2)
-
-
-def test_a_lower_bid_pays_less_for_a_click_as_the_reports_say(account):
-    draws = posterior_draws(account.estimates, 2, np.random.default_rng(1))
-    response = bid_response(account.curves, account.estimates, draws)
-    usual = np.tile(account.estimates.usual_bid_micros, (2, 1))
-    price = {by: response.cost_micros(by * usual) / response.clicks(by * usual) for by in (0.7, 1.0)}
-    by_click = np.exp(account.curves.price.coefficient[account.estimates.row, 0])
-    exact = bid_response(account.curves, account.estimates, [account.estimates])
-    same = exact.cost_micros(account.estimates.usual_bid_micros) / exact.clicks(account.estimates.usual_bid_micros)
-    assert (price[0.7] < price[1.0]).mean() > 0.9
-    assert same == pytest.approx(by_click, rel=0.02)
 
 
 def test_chance_is_measured_on_the_log_and_drawn_with_the_same_mean(reports):
