@@ -23,7 +23,7 @@ endif
 
 # What `make run` runs for the phases there are, and what it says about the rest.
 PIPELINE := run --config quick-test --approve auto
-PHASES := phases 1 (simulation) and 2 (history) with their gates, approved by this command; to come: 3 pilot, 4 scale
+PHASES := phases 1 (simulation), 2 (history) and 3 (pilot, on the local ad platform) with their gates, approved by this command; to come: 4 scale
 
 .DELETE_ON_ERROR:
 .PHONY: help run test test-all check format bench bench-peers planted-bugs clean
