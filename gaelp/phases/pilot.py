@@ -15,7 +15,7 @@ from gaelp.phases.data_evidence import asks_for_data, judge_with_data
 from gaelp.phases.data_job import DataJob
 from gaelp.phases.declaration import Assignment
 from gaelp.phases.phase_result import PhaseResult
-from gaelp.phases.pilot_account import PilotAccount, opened_account
+from gaelp.phases.pilot_account import PilotAccount, allow_spending, end_mandate, opened_account
 from gaelp.phases.pilot_planning import KnownAccount, first_pilot_day, read_account
 from gaelp.phases.pilot_result import CampaignMoney, PilotResult, as_phase_result
 from gaelp.phases.pilot_shadow import watch_before_spending
@@ -50,10 +50,15 @@ def run_pilot(given: Assignment) -> PhaseResult:
             given.on_report,
             name=folder.run_id,
             model_hash=previous.model_hash,
-            first_day=first_pilot_day(_today(account), settings.pilot.shadow_days),
+            first_day=first_pilot_day(_today(account), settings.pilot),
         )
+        allowed = allow_spending(account, planned.plan)
         skew = watch_before_spending(account, known, planned.plan, folder, given.on_report)
-        spent = Spent(_world(account), _SKEWED) if skew.skewed else spend_budget(given, known, account, planned)
+        if skew.skewed:
+            end_mandate(allowed, _SKEWED)
+            spent = Spent(_world(account), _SKEWED)
+        else:
+            spent = spend_budget(given, known, account, planned, allowed)
     metrics = _measured(known, planned, spent)
     evidence = Evidence(
         run_id=folder.run_id,

@@ -7,6 +7,7 @@ from datetime import date
 
 from gaelp.approvals import trusted_approvers
 from gaelp.authority.audit_records import open_approvals
+from gaelp.authority.mandates import revoke_mandate
 from gaelp.bootstrap import kill_switch
 from gaelp.budget.ledger import AdAccount, known_account
 from gaelp.budget.platform_budget import load_platform_terms
@@ -26,7 +27,7 @@ from gaelp.platforms.platform_clock import ledger_clock
 from gaelp.sandbox.control_messages import SandboxSale
 from gaelp.types import Phase
 
-__all__ = ["PilotAccount", "allow_spending", "check_pilot", "opened_account"]
+__all__ = ["AllowedSpending", "PilotAccount", "allow_spending", "check_pilot", "end_mandate", "opened_account"]
 
 _BEFORE = (Phase.SIMULATION, Phase.HISTORY)
 
@@ -39,6 +40,14 @@ class PilotAccount:
     account: AdAccount
     timekeeper: Timekeeper
     feed: Callable[[date, date], Sequence[SandboxSale]] | None = None  # the shop's own sales; none: imported by people
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedSpending:
+    """Settings with the plan's budgets, and the id of the mandate that is in force."""
+
+    settings: Settings
+    mandate: str
 
 
 def check_pilot(settings: Settings) -> None:
@@ -78,11 +87,10 @@ def opened_account(settings: Settings, folder: PhaseFolder, clock: Clock) -> Ite
         yield PilotAccount(local.settings, local.account, SandboxTime(local.platform), local.platform.sales)
 
 
-def allow_spending(account: PilotAccount, plan: PilotPlan, options: str = "") -> tuple[Settings, str]:
+def allow_spending(account: PilotAccount, plan: PilotPlan, options: str = "") -> AllowedSpending:
     """Limits and mandate of the plan: set where no real money can move, otherwise WaitingForPerson asks for them.
 
-    Returns the settings with the plan's budgets, and the id of the mandate in force. `options` are what a further
-    command needs to have the same settings.
+    `options` are what a further command needs to have the same settings.
     """
     settings = with_campaign_budgets(account.settings, plan)
     world = platform_world(settings)
@@ -100,4 +108,10 @@ def allow_spending(account: PilotAccount, plan: PilotPlan, options: str = "") ->
             stop=kill_switch(settings).state(),
             options=options,
         )
-    return settings, mandate
+    return AllowedSpending(settings, mandate)
+
+
+def end_mandate(allowed: AllowedSpending, why: str) -> None:
+    """Revoke a mandate that must not be used any more; what was never spent needs no authority."""
+    with closing(open_platform_books(allowed.settings)) as ledger:
+        revoke_mandate(ledger, open_approvals(allowed.settings), allowed.mandate, why)

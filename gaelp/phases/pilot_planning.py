@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from gaelp.budget.ledger import AdAccount
 from gaelp.clock import Clock
+from gaelp.config.pilot_settings import PilotSettings
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
 from gaelp.history.fidelity import FittedAccount, fit_account
@@ -34,6 +35,7 @@ __all__ = ["KnownAccount", "first_pilot_day", "make_plan", "read_account"]
 
 _LOSS_SHARE = 3  # a pilot may lose a third of what it can spend, unless the settings say otherwise
 _CENT_MICROS = 10_000
+_SIGNING_DAYS = 2  # of a real account: limits and mandate take two people
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,9 @@ def make_plan(
     )
 
 
-def first_pilot_day(today: date, shadow_days: int) -> date:
-    """The first day of spending: the shadow days are whole days, beginning tomorrow."""
-    return today + timedelta(days=1 + shadow_days)
+def first_pilot_day(today: date, settings: PilotSettings) -> date:
+    """The first day of spending: after the shadow days, which are whole days, and time to sign where people must."""
+    return today + timedelta(days=1 + settings.shadow_days + (0 if settings.local else _SIGNING_DAYS))
 
 
 def _campaigns(settings: Settings, known: KnownAccount, account: AdAccount, name: str) -> tuple[PilotCampaign, ...]:

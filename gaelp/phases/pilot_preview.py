@@ -40,7 +40,7 @@ def preview_plan(
 def account_and_day(settings: Settings, run_id: str, clock: Clock) -> tuple[AdAccount, date]:
     """The account, and the first day on which a pilot could spend there."""
     account, today = _account(settings, run_id, clock)
-    return account, first_pilot_day(today, settings.pilot.shadow_days)
+    return account, first_pilot_day(today, settings.pilot)
 
 
 def _account(settings: Settings, run_id: str, clock: Clock) -> tuple[AdAccount, date]:

@@ -8,7 +8,7 @@ from gaelp.errors import WaitingForPerson
 from gaelp.guard_bootstrap import opened_guard
 from gaelp.history.logged_bidders import known_segments
 from gaelp.phases.declaration import Assignment
-from gaelp.phases.pilot_account import PilotAccount, allow_spending
+from gaelp.phases.pilot_account import AllowedSpending, PilotAccount
 from gaelp.phases.pilot_planning import KnownAccount
 from gaelp.phases.pilot_result import LoopCounts
 from gaelp.phases.planned_pilot import PlannedPilot
@@ -45,10 +45,11 @@ class Spent:
     violations: tuple[str, ...] = ()
 
 
-def spend_budget(given: Assignment, known: KnownAccount, account: PilotAccount, planned: PlannedPilot) -> Spent:
-    """Have the plan allowed, let the agent run its hours, and return what came of them; resumes where it was."""
-    plan, expected = planned.plan, planned.expected
-    settings, mandate = allow_spending(account, plan)
+def spend_budget(
+    given: Assignment, known: KnownAccount, account: PilotAccount, planned: PlannedPilot, allowed: AllowedSpending
+) -> Spent:
+    """Let the agent run the hours of the plan, and return what came of them; resumes where it was."""
+    plan, expected, settings, mandate = planned.plan, planned.expected, allowed.settings, allowed.mandate
     total = _DAY_HOURS * plan.days
     source = PilotSource(source_of(given.folder), known.agent.description.name, known.agent.description.objective.kind)
     with opened_guard(settings) as guard, closing(build_store(settings)) as store:
