@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from gaelp.budget.platform_budget import load_platform_terms
 from gaelp.config.write import write_models
-from gaelp.errors import BadInput
+from gaelp.errors import BadInput, Refused
 from gaelp.market.build import configured_personas
 from gaelp.market.from_reports.bids import BidRules
 from gaelp.phases.pilot_account import PilotAccount
@@ -26,6 +26,8 @@ from gaelp.platforms.google_ads.connection import AdsConnection
 from gaelp.platforms.running_campaigns import ReadsRunning
 
 __all__ = ["watch_before_spending"]
+
+_LATEST = timedelta(hours=1)  # after the midnight with which the shadow days begin
 
 
 def watch_before_spending(
@@ -49,13 +51,19 @@ def watch_before_spending(
     watched = watched_campaigns(
         names, agent.market, known.fitted, rules, begins=begins, days=days, time_zone=plan.time_zone
     )
+    shadow = ShadowFolder(folder.path / "shadow")
+    if shadow.state() is None and account.timekeeper.now() > begins + _LATEST:
+        raise Refused(
+            f"the plan's shadow days began at {begins.isoformat()}, and it is {account.timekeeper.now().isoformat()}:"
+            " it was signed too late for its days. Begin another run"
+        )
     on_report(StageReport("shadow days", 0, watched.plan.hours, "hours"))
     with _running_campaigns(account, known, plan):
         record = run_shadow_days(
             platform,
             watched.controller(agent.policy),
             watched.plan,
-            ShadowFolder(folder.path / "shadow"),
+            shadow,
             lambda instant: account.timekeeper.wait_until(instant, _never),
             lambda hour: on_report(StageReport("shadow days", hour + 1, watched.plan.hours, "hours")),
         )
