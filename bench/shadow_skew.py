@@ -9,7 +9,7 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,9 +18,11 @@ from zoneinfo import ZoneInfo
 from gaelp.clock import SystemClock
 from gaelp.config import load_settings
 from gaelp.history.fidelity import fit_account
+from gaelp.market.baselines.bids import Bidder
 from gaelp.market.build import build_market, configured_personas, load_market_spec
 from gaelp.market.calibration.report_fit import fit_reports
 from gaelp.market.from_reports.bids import BidRules
+from gaelp.market.personas import PersonaTable
 from gaelp.phases.history_source import provide_history
 from gaelp.phases.history_windows import fix_windows, read_windows
 from gaelp.phases.simulation import plan_simulation
@@ -30,13 +32,15 @@ from gaelp.pilot.own_campaigns import pause_own_campaigns, provide_own_campaigns
 from gaelp.pilot.shadow import run_shadow_days
 from gaelp.pilot.shadow_check import WatchedCampaigns, watched_campaigns
 from gaelp.pilot.shadow_record import ShadowFolder
+from gaelp.pilot.skew import SkewReport
 from gaelp.platforms.catalog import connect_platform
 from gaelp.platforms.google_ads.connection import AdsConnection
-from gaelp.platforms.running_campaigns import RunningReport
+from gaelp.platforms.running_campaigns import ReadsRunning, RunningReport
 from gaelp.sandbox.history_specs import history_end, history_specs
 
 LAG_HOURS, SHADOW_DAYS = 3, 2
 Harm = Callable[[RunningReport], RunningReport]
+Parts = tuple[Bidder, PersonaTable]
 
 
 def _hours(change: Callable[..., dict[str, object]]) -> Harm:
@@ -80,12 +84,12 @@ PLANTED: dict[str, Harm] = {
 class Recorder:
     """Reads from a platform and keeps every report."""
 
-    platform: object
+    platform: ReadsRunning
     reports: list[RunningReport]
 
-    def read_running(self, campaigns: object, since: datetime) -> RunningReport:
+    def read_running(self, campaigns: Sequence[str], since: datetime) -> RunningReport:
         """As the platform."""
-        self.reports.append(self.platform.read_running(campaigns, since))  # type: ignore[attr-defined]
+        self.reports.append(self.platform.read_running(campaigns, since))
         return self.reports[-1]
 
 
@@ -97,13 +101,14 @@ class Replayed:
     harm: Harm
     read: int = 0
 
-    def read_running(self, _campaigns: object, _since: datetime) -> RunningReport:
-        """The next report."""
+    def read_running(self, campaigns: Sequence[str], since: datetime) -> RunningReport:
+        """The next report; it is about all campaigns from the beginning on."""
+        del campaigns, since
         self.read += 1
         return self.harm(self.reports[self.read - 1])
 
 
-def watch(seed: int, folder: Path, campaigns: int, weeks: int) -> tuple[WatchedCampaigns, list[RunningReport], object]:
+def watch(seed: int, folder: Path, campaigns: int, weeks: int) -> tuple[WatchedCampaigns, list[RunningReport], Parts]:
     """Two shadow days on the local ad platform: what was watched, and every report."""
     given = [
         f"home={folder / 'home'}",
@@ -145,7 +150,9 @@ def watch(seed: int, folder: Path, campaigns: int, weeks: int) -> tuple[WatchedC
     return watched, recorder.reports, (policy, personas)
 
 
-def judge(watched: WatchedCampaigns, reports: list[RunningReport], parts: object, name: str, folder: Path, seed: int):
+def judge(
+    watched: WatchedCampaigns, reports: list[RunningReport], parts: Parts, name: str, folder: Path, seed: int
+) -> SkewReport:
     """The report on skew with a fault planted."""
     policy, personas = parts
     record = run_shadow_days(

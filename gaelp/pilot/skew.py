@@ -51,6 +51,11 @@ class SkewReport(Frozen):
     missed_hours: int
 
     @property
+    def is_clean(self) -> bool:
+        """Whether at least one hour was decided and nothing is skewed: only then may money be spent."""
+        return self.hours > 0 and not self.skewed
+
+    @property
     def metrics(self) -> dict[str, float]:
         """For the gate: how many inputs are skewed; without a single hour all of them are."""
         return {"skewed_features": float(self.compared if self.hours == 0 else len(self.skewed))}

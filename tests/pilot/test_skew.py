@@ -68,6 +68,7 @@ QUICK = ("cost in units", "click rate as percent", "time zone")  # the others ar
 def test_where_nothing_is_skewed_nothing_is_found(judged, seed):
     report = judged(seed)
     assert report.skewed == ()
+    assert report.is_clean
     assert report.metrics == {"skewed_features": 0.0}
     assert (report.hours, report.missed_hours) == (48, 0)
 
@@ -95,4 +96,5 @@ def test_each_feature_is_listed_once_with_its_largest_difference(judged):
 def test_without_an_hour_there_is_no_evidence_and_everything_counts_as_skewed():
     report = SkewReport(skewed=(), compared=52, hours=0, missed_hours=48)
     assert report.metrics == {"skewed_features": 52.0}
+    assert not report.is_clean
     assert np.isfinite(report.metrics["skewed_features"])
