@@ -25,8 +25,6 @@ from gaelp.types import PolicyState
 
 __all__ = ["Driving", "DrivingSpec"]
 
-_COUNTS = ("impressions", "clicks", "conversions", "cost_micros", "value_micros")
-
 
 class DrivingSpec(Frozen):
     """How a policy is driven along reports."""
@@ -143,11 +141,18 @@ class Driving:
 def _as_changes(rows: ReportedHours, before: Bools, hour: Ints) -> LateChanges:
     """Rows of earlier flights, as changes for the totals that are carried over; hours count from this flight on."""
     values = np.zeros_like(rows.cost_micros) if rows.value_micros is None else rows.value_micros
-    figures = {name: values if name == "value_micros" else getattr(rows, name) for name in _COUNTS}
-    something = np.any([figure != 0 for figure in figures.values()], axis=0) & before[:, None]
-    campaign, segment = np.nonzero(something)
+    figures = (rows.impressions, rows.clicks, rows.conversions, rows.cost_micros, values)
+    something = np.any([figure != 0 for figure in figures], axis=0) & before[:, None]
+    campaign, segment = place = np.nonzero(something)
     return LateChanges(
-        campaign, segment, hour[campaign], **{name: figure[campaign, segment] for name, figure in figures.items()}
+        campaign=campaign,
+        segment=segment,
+        hour=hour[campaign],
+        impressions=rows.impressions[place],
+        clicks=rows.clicks[place],
+        conversions=rows.conversions[place],
+        cost_micros=rows.cost_micros[place],
+        value_micros=values[place],
     )
 
 
