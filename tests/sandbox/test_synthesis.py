@@ -137,3 +137,10 @@ def test_actions_depend_on_seed_campaign_and_hour_alone():
     assert (first != draw_actions(SPEC, 1, 6, 8)).all()
     total = sum(action_density(SPEC, x) * 0.01 for x in np.arange(-3, 3, 0.01))
     assert total == pytest.approx(1.0, abs=1e-3)
+
+
+def test_some_tables_alone_are_the_same(history, tables):
+    chosen = {TableName.HOUR_REPORTS, TableName.CONVERSIONS}
+    some = history_tables(history, only=chosen)
+    assert set(some) == chosen
+    assert all(some[name].equals(tables[name]) for name in chosen)
