@@ -100,8 +100,8 @@ def _show_power(world: TrialWorld, gate: Gate, options: argparse.Namespace) -> N
     sys.stdout.write(f"power of this size: {power.model_dump_json()}\n")
     sys.stdout.write(f"chance: {world.account.chance.model_dump_json()}; late: {world.late.model_dump_json()}\n")
     if options.find_size:
-        found = find_size(world.expected, ground, seed=world.seed, campaigns_most=options.campaigns)
-        sys.stdout.write(f"size it needs: {found.model_dump_json() if found else 'none'}\n")
+        needed = find_size(world.expected, ground, seed=world.seed, campaigns_most=options.campaigns)
+        sys.stdout.write(f"size it needs: {needed.model_dump_json() if needed else 'none'}\n")
 
 
 def _show_world(world: TrialWorld, rows: list[TrialResult], cpu_seconds: float) -> None:

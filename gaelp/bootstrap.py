@@ -3,10 +3,11 @@
 It imports no platform, because `gaelp kill` must not wait for parts that it does not need: see `guard_bootstrap.py`.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gaelp.budget.kill_switch import KillSwitch, fence_at
+from gaelp.budget.kill_switch import KillSwitch, fence_at, fence_of
 from gaelp.budget.latch import LATCH_NAME, Latch
 from gaelp.budget.ledger import Ledger, ledger_place, open_ledger
 from gaelp.budget.violations import ViolationStore, violations_place
@@ -43,11 +44,18 @@ def open_store(settings: Settings) -> "EpisodeStore":
     return build_store(settings)
 
 
-def kill_switch(settings: Settings, clock: Clock | None = None) -> KillSwitch:
-    """The kill switch of these settings; ledger and platform are opened only when needed."""
+def kill_switch(settings: Settings, clock: Clock | None = None, *, read_with: Ledger | None = None) -> KillSwitch:
+    """The kill switch of these settings; ledger and platform are opened only when needed.
+
+    Whoever has the ledger open reads the fence with it: an order asks several times, and opening takes longer than
+    reading. To stop, the ledger is opened anew in any case.
+    """
+    fence = fence_at(lambda: open_books(settings)) if should_have_books(settings) else None
+    if fence is not None and read_with is not None:
+        fence = replace(fence, read=fence_of(read_with).read)
     return KillSwitch(
         latch(settings),
-        fence=fence_at(lambda: open_books(settings)) if should_have_books(settings) else None,
+        fence=fence,
         pause=(lambda: _pause_everything(settings)) if settings.platform.name else None,
         clock=clock,
         why_no_fence=_no_ledger(settings),

@@ -72,7 +72,7 @@ def opened_guard(
             terms=load_platform_terms().of(platform.name),
             day_cap_micros=_day_cap_micros(ledger, account),
             ledger=ledger,
-            switch=kill_switch(settings, clock),
+            switch=kill_switch(settings, clock, read_with=ledger),
             authority=authority,
             judge=load_checker(),
             reviews=ReviewQueue(reviews_place(settings), clock),

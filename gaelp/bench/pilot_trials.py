@@ -264,17 +264,17 @@ def _agent_pilot(world: TrialWorld, key: int) -> PilotOutcome:
     return fly(world.world, flight, driven, world.incumbents)
 
 
-def _always(bids: Callable[[TrialWorld, int], list[ServedCampaign]], warm_days: int = 4) -> "Case":
+def _always(bids: Callable[[TrialWorld, int], list[ServedCampaign]], warm_days: int = 4) -> "RunBidder":
     return lambda world, key: fly(world.world, _flight(world, key, warm_days), bids(world, key), world.incumbents)
 
 
-def _scaled_to(name: str) -> "Case":
+def _scaled_to(name: str) -> "RunBidder":
     return _always(lambda world, _: _static(world, [world.factors[name]] * len(world.plan.campaigns)))
 
 
-Case = Callable[[TrialWorld, int], PilotOutcome]
+RunBidder = Callable[[TrialWorld, int], PilotOutcome]
 
-CASES: Mapping[str, Case] = {
+CASES: Mapping[str, RunBidder] = {
     "true ROI -10%": _scaled_to("true ROI -10%"),
     "true ROI 0%": _scaled_to("true ROI 0%"),
     "incumbent": _always(lambda world, _: _static(world, [1.0] * len(world.plan.campaigns))),

@@ -76,7 +76,7 @@ class PilotOutcome:
 def fly(
     world: PilotWorld, flight: Flight, bids: Sequence[ServedCampaign] | HourlyBids, warm: Sequence[ServedCampaign]
 ) -> PilotOutcome:
-    """Serve campaigns for the days of a pilot: the same all the time, or anew each hour; `warm` is served before."""
+    """Serve campaigns for the days of a pilot: the same all the time, or new ones each hour, after `warm`."""
     run = _Run(world, flight)
     first, last = run.hour_ticks[0], run.hour_ticks[-1]
     run.serve(warm, first - 1440 * flight.warm_days)
@@ -157,7 +157,7 @@ class _Run:
         settled = self.days[-1] + (self.flight.settle_days + 1) * _DAY
         now = int(self._calendar.day(settled).ticks[0])
         sales, returned = events.conversions, events.credits
-        seen, made = sales[sales["reported_tick"] <= now], sales[sales["tick"] <= now]
+        reported, made = sales[sales["reported_tick"] <= now], sales[sales["tick"] <= now]
         kept = np.where((made["refunded_tick"] != NEVER) & (made["refunded_tick"] <= now), 0, 1)
         credited = returned[returned["tick"] <= now]
         cost = self._by_day(events.clicks, "tick", "cost_micros")
@@ -168,8 +168,8 @@ class _Run:
             spend_micros=cost - self._by_day(credited, "click_tick", "cost_micros"),
             impressions=self._by_day(events.hours, "hour_tick", "impressions"),
             clicks=self._by_day(events.clicks, "tick") - self._by_day(credited, "click_tick"),
-            conversions=self._by_day(seen, "click_tick").astype(float),
-            value_micros=self._by_day(seen, "click_tick", "value_micros"),
+            conversions=self._by_day(reported, "click_tick").astype(float),
+            value_micros=self._by_day(reported, "click_tick", "value_micros"),
             sales=self._by_day(made[kept == 1], "click_tick").astype(float),
             sale_value_micros=self._by_day(made[kept == 1], "click_tick", "value_micros"),
             true_spend_micros=cost.sum(axis=0) - every_credit.astype(float),

@@ -54,7 +54,7 @@ def run_pilot(given: Assignment) -> PhaseResult:
         )
         allowed = allow_spending(account, planned.plan)
         skew = watch_before_spending(account, known, planned.plan, folder, given.on_report)
-        if skew.skewed:
+        if not skew.is_clean:
             end_mandate(allowed, _SKEWED)
             spent = Spent(_world(account), _SKEWED)
         else:

@@ -122,5 +122,5 @@ def _known(delay: DelaySpec, refunds: Refunds | None, share: float, age_hours: F
     reported = matured_share(delay, age_hours) / matured_share(delay, np.array(float(delay.window_hours)))
     if refunds is None or share <= 0:
         return np.asarray(reported)
-    seen = share * matured_share(refunds.delay, age_hours) / matured_share(refunds.delay, np.array(720.0))
-    return np.asarray(reported * (1 - seen) / max(1 - share, 1e-9))
+    returned = share * matured_share(refunds.delay, age_hours) / matured_share(refunds.delay, np.array(720.0))
+    return np.asarray(reported * (1 - returned) / max(1 - share, 1e-9))

@@ -117,7 +117,7 @@ def pilot_power(
 def find_size(
     expected: PilotExpectation, ground: PowerGround, *, seed: int, campaigns_most: int = _SEARCHED_CAMPAIGNS[-1]
 ) -> PilotPower | None:
-    """The cheapest size that tells the two apart, of those with at most so many campaigns; None if there is none."""
+    """The cheapest size that can separate the two, with at most so many campaigns; None if there is none."""
     campaigns = sorted({size for size in _SEARCHED_CAMPAIGNS if size < campaigns_most} | {campaigns_most})
     sizes = sorted((n * days, days, n) for n in campaigns for days in _SEARCHED_DAYS)
     too_small: list[tuple[int, int]] = []
@@ -128,9 +128,9 @@ def find_size(
         if not _mostly_passes(size, ground, np.random.default_rng([seed, 41])):
             too_small.append((n, days))
             continue
-        found = pilot_power(size, ground, seed=seed + 1)
-        if found.tells_apart:
-            return found
+        power = pilot_power(size, ground, seed=seed + 1)
+        if power.tells_apart:
+            return power
     return None
 
 
@@ -227,7 +227,7 @@ def _draw(expected: PilotExpectation, ground: PowerGround, roi: float, rng: np.r
     as_of = _judged_at(expected, ground)
     known = ground.late.known(expected.days, as_of, ground.time_zone).value[:, None]
     counts = np.rint(spend / 1e6).astype(np.int64)  # of clicks and impressions no rule asks
-    seen = np.rint(value * known).astype(np.int64)
+    known_micros = np.rint(value * known).astype(np.int64)
     feed = ground.late.refunds is not None
     return PilotFigures(
         as_of=as_of,
@@ -237,9 +237,9 @@ def _draw(expected: PilotExpectation, ground: PowerGround, roi: float, rng: np.r
         impressions=counts,
         clicks=counts,
         conversions=sales,
-        value_micros=seen,
+        value_micros=known_micros,
         sales=sales if feed else None,
-        sale_value_micros=seen if feed else None,
+        sale_value_micros=known_micros if feed else None,
     )
 
 

@@ -75,6 +75,13 @@ def test_an_interval_in_logs_is_never_below_its_offset():
         student_interval(mean_value("x", np.array([-1.0, -2.0])), log_offset=0.0)
 
 
+def test_fewer_degrees_of_freedom_make_the_interval_wider():
+    estimate = mean_value("x", np.random.default_rng(1).normal(size=12))
+    usual, fewer = student_interval(estimate), student_interval(estimate, degrees=4.0)
+    assert student_interval(estimate, degrees=11.0) == usual
+    assert fewer.lower < usual.lower < usual.upper < fewer.upper
+
+
 def test_bernstein_is_the_formula_of_maurer_and_pontil():
     rows = np.array([0.0, 1.0, 1.0, 0.0, 1.0])
     interval = bernstein_interval(mean_value("mean", rows, (0.0, 1.0)))

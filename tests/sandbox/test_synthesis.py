@@ -158,3 +158,10 @@ def test_a_factor_that_no_schedule_allows_is_served_as_its_bid(world):
     history = synthesize(wild, world, simulator_points=False)
     usual = np.array([group.bid_micros for group in history.campaigns[0].served.groups])
     assert (history.bid_micros[:, 0] / usual).max() > 50
+
+
+def test_some_tables_alone_are_the_same(history, tables):
+    chosen = {TableName.HOUR_REPORTS, TableName.CONVERSIONS}
+    some = history_tables(history, only=chosen)
+    assert set(some) == chosen
+    assert all(some[name].equals(tables[name]) for name in chosen)
