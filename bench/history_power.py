@@ -6,7 +6,7 @@ Each history is another world of the local ad platform, its seed drawn from the 
 given). On all of them the incumbent's bids times a factor are judged as phase 2 judges: a policy that is truly better
 by 15%, one worse by 10%, an identical one, and with --cases one that bids otherwise and gains nothing and some at the
 ends of the reach, which is what `gaelp history plan` is about. Realised value and the estimate with a model of a
-click's value stand side by side. Exits 1 if the worse one passes in more than 5%, the better one in fewer than 80%
+click's value are side by side. Exits 1 if the worse one passes in more than 5%, the better one in fewer than 80%
 after all days, or the identical one passes the rule "better than the log" in more than 5%. A history of 12 campaigns
 and six weeks takes 1 s of processor time, its judgement another 3; both are kept in --cache.
 """

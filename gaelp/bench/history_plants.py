@@ -32,9 +32,9 @@ __all__ = [
     "BATCHES",
     "MARKETS",
     "VARIED",
-    "Batch",
     "KnownAccount",
     "PlantedMarket",
+    "StoredBatch",
     "gate_2_verdict",
     "good_agent",
     "known_account",
@@ -58,7 +58,7 @@ _NOW = datetime(2026, 11, 18, tzinfo=UTC)
 _DAYS_A_WEEK, _HOURS_A_DAY = 7, 24
 _OVERRATED = 1.5
 
-Batch = dict[TableName, pa.Table]
+StoredBatch = dict[TableName, pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,21 +159,21 @@ AGENTS: Mapping[str, Callable[[LoggedDecisions], dict[str, LoggedPolicy]]] = {
 }
 
 
-def _flight_that_ends_before_it_begins(tables: Batch) -> Batch:
+def _flight_that_ends_before_it_begins(tables: StoredBatch) -> StoredBatch:
     """In the one table that neither the market nor a lift is computed from."""
     episodes = tables[TableName.EPISODES]
     began = pc.add(episodes["ended_at"], timedelta(hours=1))
     return {**tables, TableName.EPISODES: _with_column(episodes, "started_at", began)}
 
 
-def _budget_below_the_spend(tables: Batch) -> Batch:
+def _budget_below_the_spend(tables: StoredBatch) -> StoredBatch:
     """The log says that campaigns had a tenth of the budgets they had."""
     decisions = tables[TableName.DECISIONS]
     left = pc.divide(decisions["budget_left_micros"], 10)
     return {**tables, TableName.DECISIONS: _with_column(decisions, "budget_left_micros", left)}
 
 
-BATCHES: Mapping[str, Callable[[Batch], Batch]] = {
+BATCHES: Mapping[str, Callable[[StoredBatch], StoredBatch]] = {
     "failed_expectations": _flight_that_ends_before_it_begins,
     "budget_breaches": _budget_below_the_spend,
 }

@@ -31,7 +31,17 @@ from gaelp.sandbox.incumbent import SynthesisSpec
 from gaelp.sandbox.spec import SandboxSpec
 from gaelp.sandbox.topics import TOPICS, keywords_for
 
-__all__ = ["CASES", "VERSIONS", "JudgedCase", "PowerSize", "WorldResult", "lift_gate", "world_result"]
+__all__ = [
+    "CASES",
+    "VERSIONS",
+    "JudgedCase",
+    "JudgedVersion",
+    "PowerSize",
+    "StatedPlan",
+    "WorldResult",
+    "lift_gate",
+    "world_result",
+]
 
 REACH = 1.5
 VERSIONS = ("judged", "realised", "recalibrated")

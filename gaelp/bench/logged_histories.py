@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gaelp.arrays import Floats, Ints
-from gaelp.history.logged_campaigns import LogFacts, LoggedDecisions, keep_rows
+from gaelp.history.logged_campaigns import LogFacts, LoggedDecisions, keep_rows, sort_rows
 from gaelp.sandbox.exchange_events import NEVER, Rows
 from gaelp.sandbox.incumbent import SynthesisSpec, action_density
 from gaelp.sandbox.spec import SandboxSpec
@@ -46,7 +46,7 @@ def logged_history(history: SynthesizedHistory) -> LoggedDecisions:
     """The decisions as `read_logged` reads them at the end of the history from the rows that it leaves in a store."""
     figures = _figures(history)
     shape = history.actions.shape
-    hour, campaign, place = (index.transpose(1, 0, 2).reshape(-1) for index in np.indices(shape))
+    hour, campaign, place = (index.reshape(-1) for index in np.indices(shape))
     names = [each.name for each in history.campaigns]
     segments = sorted({segment for each in history.campaigns for segment in each.segments})
     code = np.array([[segments.index(segment) for segment in each.segments] for each in history.campaigns])
@@ -80,8 +80,7 @@ def logged_history(history: SynthesizedHistory) -> LoggedDecisions:
         facts=_NOTHING_NOTICED,
     )
     reported = _first_reading(history)[hour] <= history.end_tick
-    order = np.lexsort((logged.segment, hour, logged.campaign))
-    return keep_rows(logged, order[reported[order]])
+    return sort_rows(keep_rows(logged, reported))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +98,8 @@ def _figures(history: SynthesizedHistory) -> _Figures:
     events, cells = history.events, _Cells(history)
     hours = events.hours[events.hours["hour_tick"] >= history.hour_ticks[0]]
     at = cells.places(hours, "hour_tick")
-    late = cells.places(events.credits, "click_tick")
-    known = events.credits["tick"] <= cells.last_reading()[late]
-    late = tuple(index[known] for index in late)
+    known = events.credits["tick"] <= cells.last_reading()[cells.places(events.credits, "click_tick")]
+    late = cells.places(events.credits[known], "click_tick")
     sales = events.conversions[events.conversions["reported_tick"] <= history.end_tick]
     refunded = np.maximum(sales["refunded_tick"], sales["reported_tick"])
     sales = sales[(sales["refunded_tick"] == NEVER) | (refunded > history.end_tick)]
@@ -150,7 +148,7 @@ class _Cells:
 
     @property
     def _groups(self) -> int:
-        return self._history.actions.shape[2]
+        return int(self._history.actions.shape[2])
 
 
 def _first_reading(history: SynthesizedHistory) -> Ints:
@@ -161,7 +159,7 @@ def _first_reading(history: SynthesizedHistory) -> Ints:
 def _write(path: Path, logged: LoggedDecisions) -> None:
     """All columns; what was noticed while a log was read is not kept."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    columns = {
+    columns: dict[str, Any] = {
         field.name: np.asarray(getattr(logged, field.name))
         for field in fields(logged)
         if field.name not in ("facts", "as_of")
@@ -175,5 +173,5 @@ def _write(path: Path, logged: LoggedDecisions) -> None:
 def _read(path: Path) -> LoggedDecisions:
     with np.load(path) as stored:
         columns: dict[str, Any] = {name: stored[name] for name in stored.files}
-    texts = {name: tuple(str(text) for text in columns.pop(name)) for name in _TEXTS}
-    return LoggedDecisions(as_of=None, facts=_NOTHING_NOTICED, **texts, **columns)
+    columns |= {name: tuple(str(text) for text in columns[name]) for name in _TEXTS}
+    return LoggedDecisions(as_of=None, facts=_NOTHING_NOTICED, **columns)

@@ -17,7 +17,7 @@ BETTER_RULE = "lift_over_logging"
 def summarise_worlds(worlds: Sequence[WorldResult]) -> dict[str, object]:
     """By case and by days judged, and what plans said."""
     first = worlds[0].judged
-    groups = {(each.case, each.days): [] for each in first}
+    groups: dict[tuple[str, int], list[JudgedCase]] = {(each.case, each.days): [] for each in first}
     for world in worlds:
         for each in world.judged:
             groups[each.case, each.days].append(each)
@@ -46,21 +46,21 @@ def _version(judged: Sequence[JudgedCase], version: str) -> dict[str, object]:
     passes = sum(not each.failed for _, each in read)
     better = [(truth, BETTER_RULE not in each.failed) for truth, each in read]
     failed = Counter(rule for _, each in read for rule in each.failed)
-    told = [
+    estimates = [
         (truth, each.lift, each.lower, each.upper)
         for truth, each in read
         if each.lift is not None and each.lower is not None and each.upper is not None
     ]
-    errors = np.array([math.log1p(lift) - math.log1p(truth) for truth, lift, _, _ in told])
-    held = sum(lower <= truth <= upper for truth, _, lower, upper in told)
+    errors = np.array([math.log1p(lift) - math.log1p(truth) for truth, lift, _, _ in estimates])
+    held = sum(lower <= truth <= upper for truth, _, lower, upper in estimates)
     return {
         "passes": _share(passes, len(read)),
         "better_than_rule_passes": _share(sum(passed for _, passed in better), len(read)),
         "better_than_rule_passes_where_truly_no_better": sum(passed for truth, passed in better if truth <= 0),
         "refused_by": dict(failed),
-        "inconclusive": len(read) - len(told),
-        "intervals_that_hold_the_truth": _share(held, len(told)),
-        "lift": _spread([lift for _, lift, _, _ in told]),
+        "inconclusive": len(read) - len(estimates),
+        "intervals_that_hold_the_truth": _share(held, len(estimates)),
+        "lift": _spread([lift for _, lift, _, _ in estimates]),
         "mean_error_of_log_lift": round(float(errors.mean()), 4) if len(errors) else None,
         "spread_of_errors_of_log_lift": round(float(errors.std(ddof=1)), 4) if len(errors) > 1 else None,
     }

@@ -31,7 +31,7 @@ from gaelp.storage.schema import TableName
 from gaelp.storage.store import EpisodeStore, RowFilter
 from gaelp.types import Phase
 
-__all__ = ["DENSITY_KINDS", "LogFacts", "LoggedDecisions", "Times", "keep_rows", "read_logged"]
+__all__ = ["DENSITY_KINDS", "LogFacts", "LoggedDecisions", "Times", "keep_rows", "read_logged", "sort_rows"]
 
 Times = npt.NDArray[np.datetime64]  # microseconds, UTC
 
@@ -164,7 +164,7 @@ def read_logged(
         **log,
     )
     kept = np.ones(len(whole), bool) if keep_unreported else is_reported
-    return _sorted(keep_rows(whole, kept))
+    return sort_rows(keep_rows(whole, kept))
 
 
 def keep_rows(logged: LoggedDecisions, kept: Bools) -> LoggedDecisions:
@@ -172,7 +172,8 @@ def keep_rows(logged: LoggedDecisions, kept: Bools) -> LoggedDecisions:
     return replace(logged, **{name: getattr(logged, name)[kept] for name in _BY_ROW})
 
 
-def _sorted(logged: LoggedDecisions) -> LoggedDecisions:
+def sort_rows(logged: LoggedDecisions) -> LoggedDecisions:
+    """The rows by campaign, hour and segment."""
     order = np.lexsort((logged.source, logged.segment, logged.hour_start, logged.campaign))
     return replace(logged, **{name: getattr(logged, name)[order] for name in _BY_ROW})
 
