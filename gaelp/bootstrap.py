@@ -48,7 +48,7 @@ def kill_switch(settings: Settings, clock: Clock | None = None, *, read_with: Le
     """The kill switch of these settings; ledger and platform are opened only when needed.
 
     Whoever has the ledger open reads the fence with it: an order asks several times, and opening takes longer than
-    reading. To stop, the ledger is opened anew in any case.
+    reading. A stop opens the ledger itself in any case.
     """
     fence = fence_at(lambda: open_books(settings)) if should_have_books(settings) else None
     if fence is not None and read_with is not None:

@@ -60,6 +60,8 @@ def problem_of(line):
     while hasattr(command, "commands"):
         if not words:
             return None  # a whole group is meant
+        if words[0].startswith("-"):
+            break  # options of a group that is a command as well
         if words[0] not in command.commands:
             return f"{line}: there is no {words[0]!r}"
         command = command.commands[words.pop(0)]

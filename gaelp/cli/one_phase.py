@@ -22,7 +22,7 @@ __all__ = ["passed_before", "work_on_phase"]
 def passed_before(settings: Settings, run: str | None, phase: Phase, *, why: str, first: str) -> PhaseResult:
     """The last judged attempt at a phase of a run, or of the newest run that has one; Refused unless its gate passed.
 
-    `why` says why only a passed agent goes on, `first` what to do where there is none.
+    `why` says why only a passed agent may continue, `first` what to do where there is none.
     """
     names = [run] if run else [record.run_id for record in reversed(all_runs(settings.home))]
     for name in names:

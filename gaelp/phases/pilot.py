@@ -16,8 +16,8 @@ from gaelp.phases.data_job import DataJob
 from gaelp.phases.declaration import Assignment
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.pilot_account import PilotAccount, allow_spending, end_mandate, opened_account
-from gaelp.phases.pilot_planning import KnownAccount, first_pilot_day, read_account
-from gaelp.phases.pilot_result import CampaignMoney, PilotResult, as_phase_result
+from gaelp.phases.pilot_planning import PilotKnowledge, first_pilot_day, read_account
+from gaelp.phases.pilot_result import CampaignReturn, PilotResult, as_phase_result
 from gaelp.phases.pilot_shadow import watch_before_spending
 from gaelp.phases.pilot_spending import Spent, spend_budget
 from gaelp.phases.planned_pilot import PLAN_FILE, PlannedPilot, fix_plan
@@ -99,7 +99,7 @@ def _world(account: PilotAccount) -> str:
     return "sandbox" if account.settings.pilot.local else "live"
 
 
-def _measured(known: KnownAccount, planned: PlannedPilot, spent: Spent) -> PilotMetrics | None:
+def _measured(known: PilotKnowledge, planned: PlannedPilot, spent: Spent) -> PilotMetrics | None:
     if spent.figures is None or not spent.figures.spend_micros.any():
         return None
     return measure_pilot(
@@ -120,7 +120,7 @@ def _verdict(given: Assignment, evidence: Evidence) -> Verdict:
     return judge_with_data(verdict, job, given.run_job)
 
 
-def _by_campaign(expected: PilotExpectation, figures: PilotFigures | None) -> tuple[CampaignMoney, ...]:
+def _by_campaign(expected: PilotExpectation, figures: PilotFigures | None) -> tuple[CampaignReturn, ...]:
     if figures is None:
         return ()
     value = figures.value_micros if figures.sale_value_micros is None else figures.sale_value_micros
@@ -135,7 +135,7 @@ def _by_campaign(expected: PilotExpectation, figures: PilotFigures | None) -> tu
         )
     }
     return tuple(
-        CampaignMoney(
+        CampaignReturn(
             campaign=name,
             spend_micros=int(figures.spend_micros[:, place].sum()),
             value_micros=int(value[:, place].sum()),

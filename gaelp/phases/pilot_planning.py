@@ -31,7 +31,7 @@ from gaelp.storage.backends import build_store
 from gaelp.storage.schema import TABLES, TableName
 from gaelp.storage.store import RowFilter
 
-__all__ = ["KnownAccount", "first_pilot_day", "make_plan", "read_account"]
+__all__ = ["PilotKnowledge", "first_pilot_day", "make_plan", "read_account"]
 
 _LOSS_SHARE = 3  # a pilot may lose a third of what it can spend, unless the settings say otherwise
 _CENT_MICROS = 10_000
@@ -39,7 +39,7 @@ _SIGNING_DAYS = 2  # of a real account: limits and mandate take two people
 
 
 @dataclass(frozen=True, slots=True)
-class KnownAccount:
+class PilotKnowledge:
     """What the open days of the history say about the account, in the market that the agent was trained in."""
 
     agent: Agent
@@ -62,7 +62,7 @@ class KnownAccount:
         )
 
 
-def read_account(settings: Settings, agent: Agent, clock: Clock, on_report: OnReport) -> KnownAccount:
+def read_account(settings: Settings, agent: Agent, clock: Clock, on_report: OnReport) -> PilotKnowledge:
     """Fit the account to every day of the history that anyone may read; the sealed window stays sealed."""
     splits = fix_windows(settings, provide_history(settings, on_report), clock)
     on_report(StageReport("fitting the account to its history"))
@@ -70,7 +70,7 @@ def read_account(settings: Settings, agent: Agent, clock: Clock, on_report: OnRe
     spec = agent.market.spec
     fit = fit_reports(reports, spec)
     refunds = fit_refunds(_sales(settings, splits), splits.validation.known_at)
-    return KnownAccount(
+    return PilotKnowledge(
         agent=agent,
         splits=splits,
         reports=reports,
@@ -80,7 +80,7 @@ def read_account(settings: Settings, agent: Agent, clock: Clock, on_report: OnRe
 
 
 def make_plan(
-    settings: Settings, known: KnownAccount, account: AdAccount, *, name: str, model_hash: str, first_day: date
+    settings: Settings, known: PilotKnowledge, account: AdAccount, *, name: str, model_hash: str, first_day: date
 ) -> PilotPlan:
     """The plan of the settings for an account, from a day on."""
     chosen, campaigns = settings.pilot, _campaigns(settings, known, account, name)
@@ -108,7 +108,7 @@ def first_pilot_day(today: date, settings: PilotSettings) -> date:
     return today + timedelta(days=1 + settings.shadow_days + (0 if settings.local else _SIGNING_DAYS))
 
 
-def _campaigns(settings: Settings, known: KnownAccount, account: AdAccount, name: str) -> tuple[PilotCampaign, ...]:
+def _campaigns(settings: Settings, known: PilotKnowledge, account: AdAccount, name: str) -> tuple[PilotCampaign, ...]:
     estimates, chosen = known.fitted.estimates, settings.pilot
     if chosen.local:
         if settings.history.synthesize is None:

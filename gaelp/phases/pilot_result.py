@@ -12,12 +12,12 @@ from gaelp.pilot.pilot_metrics import PilotMetrics
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.types import Phase
 
-__all__ = ["CampaignMoney", "LoopCounts", "PilotResult", "as_phase_result"]
+__all__ = ["CampaignReturn", "LoopCounts", "PilotResult", "as_phase_result"]
 
 _SHOWN_SKEW = 3
 
 
-class CampaignMoney(Frozen):
+class CampaignReturn(Frozen):
     """What one campaign brought, as known at the end."""
 
     campaign: str
@@ -53,7 +53,7 @@ class PilotResult(Frozen):
     ended: str = Field(description="finished, or why the pilot stopped by itself")
     counts: LoopCounts
     metrics: PilotMetrics | None = Field(description="none where the pilot ended before it spent anything")
-    campaigns: tuple[CampaignMoney, ...] = ()
+    campaigns: tuple[CampaignReturn, ...] = ()
     violations: tuple[str, ...] = ()
     seconds: float
     verdict: Verdict

@@ -11,7 +11,7 @@ from gaelp.errors import BadInput, Refused
 from gaelp.market.build import configured_personas
 from gaelp.market.from_reports.bids import BidRules
 from gaelp.phases.pilot_account import PilotAccount
-from gaelp.phases.pilot_planning import KnownAccount
+from gaelp.phases.pilot_planning import PilotKnowledge
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.stage_report import OnReport, StageReport
 from gaelp.pilot.local_campaigns import own_campaigns
@@ -31,7 +31,7 @@ _LATEST = timedelta(hours=1)  # after the midnight with which the shadow days be
 
 
 def watch_before_spending(
-    account: PilotAccount, known: KnownAccount, plan: PilotPlan, folder: PhaseFolder, on_report: OnReport
+    account: PilotAccount, known: PilotKnowledge, plan: PilotPlan, folder: PhaseFolder, on_report: OnReport
 ) -> SkewReport:
     """Watch the plan's logged campaigns on the days before its first one; a finished watch is not repeated."""
     file = folder.path / "skew.json"
@@ -81,7 +81,7 @@ def _never() -> bool:
 
 
 @contextmanager
-def _running_campaigns(account: PilotAccount, known: KnownAccount, plan: PilotPlan) -> Iterator[None]:
+def _running_campaigns(account: PilotAccount, known: PilotKnowledge, plan: PilotPlan) -> Iterator[None]:
     """On the local platform the advertiser's own campaigns run meanwhile; on a real one they run anyway."""
     settings = account.settings
     if not settings.pilot.local or settings.platform.google_ads is None:

@@ -9,7 +9,7 @@ from gaelp.guard_bootstrap import opened_guard
 from gaelp.history.logged_bidders import known_segments
 from gaelp.phases.declaration import Assignment
 from gaelp.phases.pilot_account import AllowedSpending, PilotAccount
-from gaelp.phases.pilot_planning import KnownAccount
+from gaelp.phases.pilot_planning import PilotKnowledge
 from gaelp.phases.pilot_result import LoopCounts
 from gaelp.phases.planned_pilot import PlannedPilot
 from gaelp.phases.simulation_episodes import source_of
@@ -46,7 +46,7 @@ class Spent:
 
 
 def spend_budget(
-    given: Assignment, known: KnownAccount, account: PilotAccount, planned: PlannedPilot, allowed: AllowedSpending
+    given: Assignment, known: PilotKnowledge, account: PilotAccount, planned: PlannedPilot, allowed: AllowedSpending
 ) -> Spent:
     """Let the agent run the hours of the plan, and return what came of them; resumes where it was."""
     plan, expected, settings, mandate = planned.plan, planned.expected, allowed.settings, allowed.mandate
@@ -105,7 +105,7 @@ def _with_sales(
     return figures if sold is None else replace(figures, sales=sold.sales, sale_value_micros=sold.value_micros)
 
 
-def _pilot_agent(known: KnownAccount, plan: PilotPlan) -> PilotAgent:
+def _pilot_agent(known: PilotKnowledge, plan: PilotPlan) -> PilotAgent:
     market = known.agent.market
     estimates = plan_estimates(known.fitted.estimates, plan)
     segments = known_segments(market, estimates, plan.first_day.weekday() * _DAY_HOURS)

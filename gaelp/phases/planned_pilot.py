@@ -8,7 +8,7 @@ from gaelp.config.base import Frozen
 from gaelp.config.settings import Settings
 from gaelp.config.write import write_models
 from gaelp.gates import Gate
-from gaelp.phases.pilot_planning import KnownAccount, make_plan
+from gaelp.phases.pilot_planning import PilotKnowledge, make_plan
 from gaelp.phases.stage_report import OnReport, StageReport
 from gaelp.pilot.expectation import PilotExpectation
 from gaelp.pilot.forecast import forecast_pilot
@@ -21,7 +21,7 @@ PLAN_FILE = "plan.json"  # in the folder of the attempt
 
 
 class PlannedPilot(Frozen):
-    """What people sign, what it should earn, and how well it tells a good agent from a worthless one."""
+    """What people sign, what it should earn, and how well it separates a good agent from a worthless one."""
 
     plan: PilotPlan
     expected: PilotExpectation
@@ -31,7 +31,7 @@ class PlannedPilot(Frozen):
 def fix_plan(
     path: Path,
     settings: Settings,
-    known: KnownAccount,
+    known: PilotKnowledge,
     account: AdAccount,
     gate: Gate,
     on_report: OnReport,
@@ -57,7 +57,7 @@ def fix_plan(
 
 
 def play_plan(
-    settings: Settings, known: KnownAccount, plan: PilotPlan, gate: Gate, on_report: OnReport
+    settings: Settings, known: PilotKnowledge, plan: PilotPlan, gate: Gate, on_report: OnReport
 ) -> PlannedPilot:
     """Play a plan in the market fitted to the account, and draw pilots of its size."""
     on_report(StageReport("playing the plan in the market"))
@@ -68,7 +68,7 @@ def play_plan(
     return PlannedPilot(plan=plan, expected=expected, power=power)
 
 
-def _ground(settings: Settings, known: KnownAccount, plan: PilotPlan, gate: Gate) -> PowerGround:
+def _ground(settings: Settings, known: PilotKnowledge, plan: PilotPlan, gate: Gate) -> PowerGround:
     return PowerGround(
         gate=gate,
         chance=known.forecast(settings).chance,

@@ -30,7 +30,7 @@ __all__ = [
     "OrderNote",
     "OrderWord",
     "PilotEvent",
-    "SavedState",
+    "SavedController",
     "book_place",
 ]
 
@@ -176,7 +176,7 @@ class PilotEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedState:
+class SavedController:
     """What the controller remembered after deciding an interval."""
 
     interval: int
@@ -253,11 +253,11 @@ class DecisionBook:
             rows = connection.execute(_DECISIONS, span).all()
         return [_decision(row.campaign, row.slot, json.loads(row.body)) for row in rows]
 
-    def saved(self) -> SavedState | None:
+    def saved(self) -> SavedController | None:
         """The newest state; None before the first decision."""
         with self._database.reading() as connection:
             row = connection.execute(_SAVED, {"pilot": self.pilot}).one_or_none()
-        return None if row is None else SavedState(row.slot, state_from_bytes(zlib.decompress(row.body)))
+        return None if row is None else SavedController(row.slot, state_from_bytes(zlib.decompress(row.body)))
 
     # What became of them
 

@@ -15,7 +15,7 @@ from gaelp.money import Micros
 
 __all__ = ["PilotCampaign", "PilotPlan", "pilot_mandate"]
 
-PositiveMicros = Annotated[int, Field(gt=0)]
+_PositiveMicros = Annotated[int, Field(gt=0)]
 
 
 class PilotCampaign(Frozen):
@@ -23,10 +23,10 @@ class PilotCampaign(Frozen):
 
     name: Name  # on the platform
     logged_as: str = Field(min_length=1, description="the logged campaign that its segments are known from")
-    daily_micros: PositiveMicros
-    conversion_value_micros: PositiveMicros
+    daily_micros: _PositiveMicros
+    conversion_value_micros: _PositiveMicros
     targets: tuple[str, ...] = Field(min_length=1)
-    reference_bids_micros: tuple[PositiveMicros, ...] = Field(description="the usual bid for a click of each target")
+    reference_bids_micros: tuple[_PositiveMicros, ...] = Field(description="the usual bid for a click of each target")
     creative: Creative
 
     @model_validator(mode="after")
@@ -53,8 +53,8 @@ class PilotPlan(Frozen):
     days: PositiveInt
     settle_days: int = Field(ge=0)
     reach: float = Field(gt=1, description="bids stay within this factor of the reference bids")
-    bid_ceiling_micros: PositiveMicros
-    loss_cap_micros: PositiveMicros
+    bid_ceiling_micros: _PositiveMicros
+    loss_cap_micros: _PositiveMicros
 
     @model_validator(mode="after")
     def _each_campaign_once(self) -> Self:
