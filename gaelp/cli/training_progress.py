@@ -28,7 +28,7 @@ class _Stage:
 
     def __init__(self, report: StageReport, now: float) -> None:
         self.name, self.total, self._unit, self._hint = report.stage, report.total, report.unit, report.hint
-        self._began, self._is_explained = now, False
+        self._began, self._is_explained, self.figures = now, False, report.figures
         self.begin_at(report.done, now)
 
     def begin_at(self, done: int, now: float) -> None:
@@ -50,7 +50,8 @@ class _Stage:
         numbers = f"{self._done:,} of {self.total:,}"
         counted = f"{self._unit} {numbers}" if self._unit == "round" else f"{numbers} {self._unit}"
         seconds = self._left.seconds(now)
-        return f"{self.name}: {counted}, {so_far if seconds is None else f'ETA {duration_text(seconds)}'}"
+        known = f"; {self.figures}" if self.figures else ""
+        return f"{self.name}: {counted}, {so_far if seconds is None else f'ETA {duration_text(seconds)}'}{known}"
 
     def explanation(self, now: float) -> str:
         """Once, after ten seconds: why the stage may take long; empty before, afterwards, and where that is unknown."""
@@ -119,7 +120,8 @@ class ProgressScreen:
             self._stage = _Stage(report, self._clock())
             if self._bar is None:
                 self._say_stage()
-        self._move(report.done, "")
+        self._stage.figures = report.figures
+        self._move(report.done, report.figures)
 
     def _move(self, done: int, figures: str) -> None:
         if self._stage is None:

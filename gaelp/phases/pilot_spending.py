@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from gaelp.errors import WaitingForPerson
 from gaelp.guard_bootstrap import opened_guard
 from gaelp.history.logged_bidders import known_segments
+from gaelp.money import Money
 from gaelp.phases.declaration import Assignment
 from gaelp.phases.pilot_account import AllowedSpending, PilotAccount
 from gaelp.phases.pilot_planning import PilotKnowledge
@@ -19,6 +20,7 @@ from gaelp.pilot.decision_book import DecisionBook, book_place
 from gaelp.pilot.evidence_rows import EvidenceRows, PilotSource
 from gaelp.pilot.forecast import plan_estimates
 from gaelp.pilot.loop import PilotEnd, PilotLoop, PilotRun
+from gaelp.pilot.observation_ranges import measure_ranges
 from gaelp.pilot.pilot_figures import PilotFigures
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.sales_feed import read_sales, sales_table
@@ -50,13 +52,12 @@ def spend_budget(
 ) -> Spent:
     """Let the agent run the hours of the plan, and return what came of them; resumes where it was."""
     plan, expected, settings, mandate = planned.plan, planned.expected, allowed.settings, allowed.mandate
-    total = _DAY_HOURS * plan.days
     source = PilotSource(source_of(given.folder), known.agent.description.name, known.agent.description.objective.kind)
     with opened_guard(settings) as guard, closing(build_store(settings)) as store:
         run = prepare_run(
             guard,
             plan,
-            _pilot_agent(known, plan),
+            _pilot_agent(known, plan, seed=settings.evaluation.seed),
             mandate=mandate,
             run_id=plan.name,
             place=book_place(settings),
@@ -70,11 +71,7 @@ def spend_budget(
                 looks=plan.days,
                 expected_value_per_dollar=1 + max(expected.roi.value, 0.0),
             ),
-            on_interval=lambda hour: given.on_report(
-                StageReport("pilot", min(hour + 1, total), total, "hours")
-                if hour < total
-                else StageReport("waiting for late conversions")
-            ),
+            on_interval=lambda hour: given.on_report(_progress(run, plan, hour)),
         )
         end = PilotLoop(run).run()
         if end.how == "interrupted":
@@ -88,6 +85,20 @@ def spend_budget(
             figures=figures,
             violations=run.watch.violations(),
         )
+
+
+def _progress(run: PilotRun, plan: PilotPlan, hour: int) -> StageReport:
+    """Where the pilot is: hours decided, money, and what needs attention."""
+    total, known = _DAY_HOURS * plan.days, run.looker.seen
+    spend, value = int(known.spend_by_hour.sum()), int(known.value_micros.sum())
+    figures = f"{Money(spend, plan.currency)} of {Money(plan.budget_micros, plan.currency)} spent"
+    if spend:
+        figures += f", {value / spend - 1:+.0%} so far"
+    if held := len(run.book.held()):
+        figures += f", {held} held"
+    if hour >= total:
+        return StageReport("waiting for late conversions", figures=figures)
+    return StageReport("pilot", hour + 1, total, "hours", figures=figures)
 
 
 def _figures(run: PilotRun, plan: PilotPlan, account: PilotAccount) -> PilotFigures:
@@ -105,11 +116,12 @@ def _with_sales(
     return figures if sold is None else replace(figures, sales=sold.sales, sale_value_micros=sold.value_micros)
 
 
-def _pilot_agent(known: PilotKnowledge, plan: PilotPlan) -> PilotAgent:
-    market = known.agent.market
+def _pilot_agent(known: PilotKnowledge, plan: PilotPlan, *, seed: int) -> PilotAgent:
+    market, policy = known.agent.market, known.agent.policy
+    ranges = measure_ranges(policy, market, seed=seed)  # before the policy begins with these campaigns
     estimates = plan_estimates(known.fitted.estimates, plan)
     segments = known_segments(market, estimates, plan.first_day.weekday() * _DAY_HOURS)
-    return PilotAgent(policy=known.agent.policy, known=segments, market=market)
+    return PilotAgent(policy=policy, known=segments, market=market, outside=ranges.outside)
 
 
 def _ended(end: PilotEnd) -> str:

@@ -17,6 +17,7 @@ class StageReport:
     total: int | None = None
     unit: str = ""  # such as "round" or "episodes"
     hint: str = ""  # why it may take long, shown once it does
+    figures: str = ""  # what is known so far, such as "$412.00 spent"
 
 
 OnReport = Callable[[TrainingReport | StageReport], None]
