@@ -123,7 +123,8 @@ class GoogleAds:
     def set_bids(self, campaign: str, bids: Mapping[str, Micros], *, key: str) -> CallResult:
         """Set the bids of ad groups; a missing one is created with its keywords and the campaign's adverts."""
         outcome = self._change("set_bids", key, partial(self._bid_operations, campaign, dict(bids)))
-        if isinstance(outcome, Rejected) and self._known_groups.pop(campaign, None):
+        if isinstance(outcome, Rejected) and campaign in self._known_groups:
+            del self._known_groups[campaign]
             # What was known of its ad groups may be old. A refused request had no effect, so it is planned again.
             outcome = self._change("set_bids", key, partial(self._bid_operations, campaign, dict(bids)))
         return outcome
