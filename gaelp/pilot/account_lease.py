@@ -66,6 +66,6 @@ def _may_live(row: Row[tuple[str, str, int]]) -> bool:
     if host != socket.gethostname():
         return True
     try:
-        return f"{psutil.Process(int(number)).create_time():.2f}" == started
+        return bool(f"{psutil.Process(int(number)).create_time():.2f}" == started)
     except psutil.Error:
         return False

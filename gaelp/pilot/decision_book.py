@@ -44,7 +44,7 @@ _metadata = MetaData()
 
 
 def _table(name: str, *columns: Any, key: Sequence[str]) -> None:
-    named = [Column(each, Text, primary_key=True) for each in key if each != "slot"]
+    named: list[Column[Any]] = [Column(each, Text, primary_key=True) for each in key if each != "slot"]
     named.append(Column("slot", big_integer, primary_key=True, autoincrement=False))  # the interval: a word of SQL
     Table(name, _metadata, *named, *columns, sqlite_strict=True)
 
@@ -210,7 +210,8 @@ class DecisionBook:
     def last_interval(self) -> int | None:
         """The newest interval that was decided or missed."""
         with self._database.reading() as connection:
-            return connection.execute(_LAST, {"pilot": self.pilot}).scalar_one()
+            last: int | None = connection.execute(_LAST, {"pilot": self.pilot}).scalar_one()
+        return last
 
     def interval(self, interval: int) -> IntervalRow | None:
         """One interval; None if it has neither been decided nor missed."""
@@ -334,6 +335,5 @@ def _body(decision: CampaignDecision) -> str:
 
 
 def _decision(campaign: str, interval: int, body: dict[str, Any]) -> CampaignDecision:
-    lists = {name: tuple(body[name]) for name in ("bids_micros", "log_factor", "clipped", "order")}
-    others = {name: body[name] for name in ("why_not", "density", "density_note")}
-    return CampaignDecision(campaign, interval, **lists, **others)
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in body.items()}
+    return CampaignDecision(campaign, interval, **values)

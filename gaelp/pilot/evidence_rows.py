@@ -55,7 +55,7 @@ class EvidenceRows:
         changed = self._revision[: len(seen.impressions)] < 0
         for name, kept in _FIGURES.items():
             changed |= self._stored[name][: len(changed)] != getattr(seen, kept)
-        hours, spends = [], []
+        hours, spends = list[SegmentHour](), list[dict[str, Any]]()
         for hour, row, column in np.argwhere(changed).tolist():
             place = (hour, row, column)
             if column >= len(self._plan.campaigns[row].targets):

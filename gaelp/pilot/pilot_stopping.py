@@ -77,7 +77,7 @@ class StopWatch:
     def _standing(self, look: Look, decision: Decision) -> PilotStanding:
         seen, maturing = self.looker.seen, self.maturing
         hours = len(seen.clicks)
-        age = decision.hour - np.arange(hours) - 0.5
+        age = decision.hour - np.arange(hours, dtype=np.float64) - 0.5
         known = maturing.known_share(age)
         pending = float((seen.clicks.sum(axis=(1, 2)) * (1.0 - known)).sum() * maturing.conversion_rate)
         return PilotStanding(

@@ -108,11 +108,15 @@ class GoogleAds:
 
     def set_bids(self, campaign: str, bids: Mapping[str, Micros], *, key: str) -> CallResult:
         """Set the bids of ad groups; a missing one is created with its keywords and the campaign's adverts."""
-        outcome = self._change("set_bids", key, partial(self._bid_operations, campaign, dict(bids)))
-        if isinstance(outcome, Rejected) and self._known_groups.pop(campaign, None):
+        plan = partial(self._bid_operations, campaign, dict(bids))
+        if bids.keys() <= self._known_groups.get(campaign, {}).keys():
+            known = partial(change_once, self._connection, key, "set_bids", plan, search_first=False)
+            outcome = attempt(known)
+            if not isinstance(outcome, Rejected):
+                return outcome
             # What was known of its ad groups may be old. A refused request had no effect, so it is planned again.
-            outcome = self._change("set_bids", key, partial(self._bid_operations, campaign, dict(bids)))
-        return outcome
+            self._known_groups.pop(campaign, {})
+        return self._change("set_bids", key, plan)
 
     def enable(self, campaign: str, *, key: str) -> CallResult:
         """Let a campaign and the treatments of its experiments deliver."""

@@ -42,6 +42,7 @@ def read_foreign_edits(
             where=[
                 f"change_event.change_date_time >= '{first.strftime(_FORMAT)}'",
                 f"change_event.change_date_time <= '{last.strftime(_FORMAT)}'",
+                f"change_event.client_type != '{_OWN_CLIENT}'",
             ],
             end=f"ORDER BY change_event.change_date_time DESC LIMIT {_MOST_EDITS}",
         )

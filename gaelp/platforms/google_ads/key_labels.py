@@ -24,17 +24,25 @@ _MOST_DESCRIPTION = 200
 KeyTrace = str  # what a change has written to the description of its label: its kind, and what look_up needs
 
 
-def change_once(connection: AdsConnection, key: str, trace: KeyTrace, plan: Callable[[], list[Any]]) -> CallResult:
+def change_once(
+    connection: AdsConnection,
+    key: str,
+    trace: KeyTrace,
+    plan: Callable[[], list[Any]],
+    *,
+    search_first: bool = True,
+) -> CallResult:
     """Carry out the operations that `plan` builds, unless the key was used; search before every further attempt.
 
-    `plan` reads what it needs and raises Refused for what cannot be done, such as a change of a missing campaign.
+    `plan` reads what it needs and raises Refused for what cannot be done, such as a change of a missing campaign. One
+    that refuses nothing needs no search before the first attempt: a second label of its key is refused.
     """
     return make_once(
         was_made=lambda: find_trace(connection, key) is not None,
         make=lambda: connection.mutate([_label(connection, key, trace), *plan()]),
         errors=ERRORS,
         wait=connection.wait,
-        search_first=False,  # a second label of the key would be refused
+        search_first=search_first,
     )
 
 

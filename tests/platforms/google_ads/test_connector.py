@@ -316,3 +316,17 @@ def test_no_secret_is_sent_to_a_server_that_must_be_the_sandbox(sandbox, monkeyp
     platform.read_campaigns()
     assert seen
     assert not any("planted-secret" in metadata for metadata in seen)
+
+
+def test_bids_of_ad_groups_that_were_replaced_meanwhile_are_planned_again(platform, sandbox):
+    """What a connector remembers of ad groups is only a guess: a refusal makes it read them again."""
+    through = platform.now().date()
+    assert platform.set_budget("spring", 5_000_000, through, key="b") == Done()
+    assert platform.set_bids("spring", {"offers": 1_000_000}, key="p1") == Done()
+    platform.read_campaigns()
+    known = platform._known_groups["spring"]
+    known["offers"] = known["offers"].rsplit("/", 1)[0] + "/999999999"  # an ad group that is not there
+    assert platform.set_bids("spring", {"offers": 1_200_000}, key="p2") == Done()
+    [state] = platform.read_campaigns()
+    assert dict(state.bids) == {"offers": 1_200_000}
+    assert platform.set_bids("spring", {"offers": 1_200_000}, key="p2") == Done()  # the same key again
