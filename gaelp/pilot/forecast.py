@@ -32,6 +32,7 @@ __all__ = ["ForecastAccount", "forecast_pilot", "plan_estimates"]
 
 DRAWS, DRAWS_MIN = 20, 4
 _DAY_HOURS, _SHARE = 24, 0.95
+_NO_CAP = 100.0  # times the budget: the market's own costs stop no campaign, pacing by the reports' costs does
 _CHANCES = 50  # outcomes of sales for each draw
 
 
@@ -115,7 +116,7 @@ def _play(plan: PilotPlan, policy: Bidder, account: ForecastAccount, *, seed: in
     twin = TwinMarket(
         account.spec,
         account.personas,
-        estimates,
+        replace(estimates, overdelivery=_NO_CAP),
         drawn,
         days=plan.days,
         start_hour_of_week=plan.first_day.weekday() * _DAY_HOURS,

@@ -8,9 +8,11 @@ from gaelp.history.twin_market import TwinMarket, posterior_draws
 from gaelp.market.view import Action
 
 
-def build(account, personas, estimates, *, copies=4, days=7, seed=3):
+def build(account, personas, estimates, *, copies=4, days=7, seed=3, charge=None):
     draws = posterior_draws(estimates, copies, np.random.default_rng(1))
-    return TwinMarket(account.spec, personas, estimates, draws, days=days, start_hour_of_week=0, seed=seed)
+    return TwinMarket(
+        account.spec, personas, estimates, draws, days=days, start_hour_of_week=0, seed=seed, charge=charge
+    )
 
 
 def play(twin, factor=1.0):
@@ -31,6 +33,19 @@ def test_campaign_short_of_money_spends_its_budget_on_average_and_is_not_stopped
     poor = spend.reshape(len(spend), -1, campaigns)[:, :, 0]
     assert poor.mean() == pytest.approx(with_budgets.daily_budget_micros[0], rel=0.1)
     assert (poor > with_budgets.daily_budget_micros[0]).any()
+
+
+def test_budgets_are_held_against_what_is_known_of_costs_better_than_by_the_market(account, personas, with_budgets):
+    each_micros = 30_000.0
+
+    def charge(impressions, _bids):
+        shown.append(impressions.sum(axis=1))
+        return impressions * each_micros
+
+    shown = []
+    play(build(account, personas, with_budgets, charge=charge))
+    spend = each_micros * np.reshape(shown, (7, 24, -1, len(with_budgets.campaign_names))).sum(axis=1)
+    assert spend[..., 0].mean() == pytest.approx(with_budgets.daily_budget_micros[0], rel=0.15)
 
 
 def test_campaign_with_money_left_is_not_held_back(account, personas, with_budgets):

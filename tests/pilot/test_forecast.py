@@ -119,6 +119,14 @@ def test_budgets_of_the_plan_limit_what_it_wants_to_spend(account, plan_of):
     assert poor.wished_micros == pytest.approx(3 * CAMPAIGNS * SCARCE, rel=0.25)
 
 
+def test_budgets_are_held_against_the_costs_that_reports_show(account, plan_of):
+    price = account.curves.price
+    cheaper = price.coefficient + np.array([np.log(0.5), 0.0, 0.0])  # than the market of training says
+    curves = replace(account.curves, price=replace(price, coefficient=cheaper))
+    poor = forecast_pilot(plan_of(SCARCE), Usual(account), replace(account, curves=curves), seed=1, draws=4)
+    assert poor.wished_micros == pytest.approx(3 * CAMPAIGNS * SCARCE, rel=0.25)
+
+
 def test_bids_stay_within_the_reach_of_the_plan(account, plan_of):
     bold, edge = (forecast_pilot(plan_of(), Usual(account, by), account, seed=1, draws=4) for by in (9.0, 1.5))
     assert bold.wished_micros == pytest.approx(edge.wished_micros, rel=0.001)
