@@ -13,7 +13,7 @@ from gaelp.market.baselines.tuned import load_tuned_file
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.market.from_reports import BidRules, brief_from_estimates
 from gaelp.pilot.controller import CampaignHours, Controller
-from gaelp.pilot.told_hours import HourFigures
+from gaelp.pilot.known_hours import HourFigures
 from gaelp.types import SegmentBelief
 
 SEGMENTS, REVISED_HOURS = 8, 192

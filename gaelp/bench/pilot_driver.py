@@ -13,7 +13,7 @@ from gaelp.market.calibration.segment_estimates import SegmentEstimates
 from gaelp.market.from_reports.bids import BidRules
 from gaelp.market.market import Market
 from gaelp.pilot.controller import CampaignHours, Controller
-from gaelp.pilot.told_hours import HourFigures
+from gaelp.pilot.known_hours import HourFigures
 from gaelp.sandbox.exchange_events import ExchangeEvents, Rows
 from gaelp.sandbox.serving import ServedCampaign
 

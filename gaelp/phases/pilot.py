@@ -66,7 +66,7 @@ def run_pilot(given: Assignment) -> PhaseResult:
         learned=previous.learned,
         config_hash=fingerprint(settings.pilot),
         measured_at=given.clock.now(),
-        metrics={**skew.metrics, **(metrics.metrics if metrics else {})},
+        metrics={**_shadow_metrics(skew, planned), **(metrics.metrics if metrics else {})},
     )
     result = PilotResult(
         run_id=folder.run_id,
@@ -89,6 +89,10 @@ def run_pilot(given: Assignment) -> PhaseResult:
     )
     write_models({folder.details: result})
     return as_phase_result(result, folder)
+
+
+def _shadow_metrics(skew: SkewReport, planned: PlannedPilot) -> dict[str, float]:
+    return {**skew.metrics, "shadow_hours": float(skew.hours * len(planned.plan.campaigns))}
 
 
 def _today(account: PilotAccount) -> date:

@@ -21,7 +21,7 @@ from gaelp.market.from_reports.report_model import ObserverSpec, report_model
 from gaelp.market.market import Market
 from gaelp.market.policy_state import part_of, prefixed
 from gaelp.market.view import Action, Brief, Observation
-from gaelp.pilot.told_hours import HourFigures, ToldHours
+from gaelp.pilot.known_hours import HourFigures, KnownHours
 from gaelp.types import PolicyState, SegmentBelief
 
 __all__ = ["CampaignHours", "Controller", "Decision"]
@@ -90,7 +90,7 @@ class Controller:
         spec = DrivingSpec(bids=rules, observer=observer, carried_share=1.0)
         model = report_model(market.spec, market.landscapes)
         self._driving = Driving(known.brief, model, (known.click_rate, known.paid_factor), spec)
-        self._told = ToldHours(known.brief.persona.shape, revised_hours)
+        self._known_hours = KnownHours(known.brief.persona.shape, revised_hours)
         self._rows = np.zeros(0, np.int64)  # of the campaigns that the policy runs
         self._hour = 0
 
@@ -102,7 +102,7 @@ class Controller:
     @property
     def reported_hours(self) -> int:
         """How many hours, from the first on, were reported."""
-        return self._told.until
+        return self._known_hours.until
 
     @property
     def brief(self) -> Brief:
@@ -132,7 +132,7 @@ class Controller:
                 f"hours until {figures.until} reported, {self._hour} have begun: note the bids of an hour before its"
                 " report"
             )
-        changes, rows = self._told.take_in(figures, self._runs.first, self._runs.first + self._runs.hours)
+        changes, rows = self._known_hours.take_in(figures, self._runs.first, self._runs.first + self._runs.hours)
         for row in rows:
             self._driving.report(row)
         self._driving.revise(changes)
@@ -141,7 +141,7 @@ class Controller:
         """Everything that was remembered, as arrays by name."""
         own = {"hour": np.array([self._hour]), "rows": self._rows}
         policy = self._policy.state() if len(self._rows) else {}
-        parts = {"driving": self._driving.state(), "told": self._told.state(), "policy": policy}
+        parts = {"driving": self._driving.state(), "known_hours": self._known_hours.state(), "policy": policy}
         joined = {name: array for part, state in parts.items() for name, array in prefixed(part, state).items()}
         return own | {name: array.copy() for name, array in joined.items()}
 
@@ -149,7 +149,7 @@ class Controller:
         """Resume the same campaigns with what `state` returned: the same bids follow, to the bit."""
         self._hour, self._rows = int(state["hour"][0]), state["rows"].copy()
         self._driving.load_state(part_of("driving", state))
-        self._told.load_state(part_of("told", state))
+        self._known_hours.load_state(part_of("known_hours", state))
         if len(self._rows):
             self._policy.load_state(take(self._driving.brief, self._rows), part_of("policy", state))
 

@@ -21,7 +21,7 @@ from gaelp.types import Phase
 
 __all__ = ["EvidenceRows", "PilotSource"]
 
-_FIGURES = {  # of stored rows, and what they are called in the hours that were seen
+_FIGURES = {  # of stored rows, and what they are called in the reported hours
     "impressions": "impressions",
     "clicks": "clicks",
     "conversions": "conversions",
@@ -49,22 +49,22 @@ class EvidenceRows:
         self._revision = np.full((0, *places.shape), -1, np.int64)  # stored last; -1: none
         self._read_stored()
 
-    def append_hours(self, seen: SeenHours, bids: Mapping[int, Ints], at: datetime) -> int:
+    def append_hours(self, reported: SeenHours, bids: Mapping[int, Ints], at: datetime) -> int:
         """Store hours that are new or changed since they were stored, with the bids in force; returns how many."""
-        self._grow(len(seen.impressions))
-        changed = self._revision[: len(seen.impressions)] < 0
+        self._grow(len(reported.impressions))
+        changed = self._revision[: len(reported.impressions)] < 0
         for name, kept in _FIGURES.items():
-            changed |= self._stored[name][: len(changed)] != getattr(seen, kept)
+            changed |= self._stored[name][: len(changed)] != getattr(reported, kept)
         hours, spends = list[SegmentHour](), list[dict[str, Any]]()
         for hour, row, column in np.argwhere(changed).tolist():
             place = (hour, row, column)
             if column >= len(self._plan.campaigns[row].targets):
                 continue
             self._revision[place] += 1
-            hours.append(self._hour(seen, place, bids.get(hour), at))
-            spends += self._spend(seen, place, at)
+            hours.append(self._hour(reported, place, bids.get(hour), at))
+            spends += self._spend(reported, place, at)
             for name, kept in _FIGURES.items():
-                self._stored[name][place] = getattr(seen, kept)[place]
+                self._stored[name][place] = getattr(reported, kept)[place]
         batch = {TableName.HOUR_REPORTS: self._hour_table(hours)}
         if spends:
             batch[TableName.SPEND_EVENTS] = _table(TableName.SPEND_EVENTS, spends)
@@ -96,7 +96,7 @@ class EvidenceRows:
             self._store.append({TableName.DECISIONS: _table(TableName.DECISIONS, rows)})
 
     def append_episodes(
-        self, state: EpisodeState, at: datetime, *, seen: SeenHours | None = None, reason: str | None = None
+        self, state: EpisodeState, at: datetime, *, reported: SeenHours | None = None, reason: str | None = None
     ) -> None:
         """Store the state of every campaign's episode: running, or how it ended and what it brought."""
         rows = []
@@ -113,10 +113,10 @@ class EvidenceRows:
                     "seed": None,
                     "started_at": self._places.begins,
                     "ended_at": None if state is EpisodeState.RUNNING else at,
-                    "steps": 0 if seen is None else len(seen.impressions),
+                    "steps": 0 if reported is None else len(reported.impressions),
                     "budget_micros": campaign.daily_micros * self._plan.days,
                     "reward": None,
-                    **_totals(seen, row),
+                    **_totals(reported, row),
                 }
             )
         self._store.append({TableName.EPISODES: _table(TableName.EPISODES, rows)})
@@ -130,7 +130,7 @@ class EvidenceRows:
             for name, kept in self._stored.items():
                 self._stored[name] = np.concatenate([kept, np.zeros((more, *self._places.shape))])
 
-    def _hour(self, seen: SeenHours, place: tuple[int, int, int], bids: Ints | None, at: datetime) -> SegmentHour:
+    def _hour(self, reported: SeenHours, place: tuple[int, int, int], bids: Ints | None, at: datetime) -> SegmentHour:
         hour, row, column = place
         start = self._places.start(hour)
         campaign = self._plan.campaigns[row]
@@ -144,20 +144,20 @@ class EvidenceRows:
             reported_at=at,
             bid_micros=None if bids is None or not bids[row, column] else int(bids[row, column]),
             impression_share=None,
-            impressions=int(seen.impressions[place]),
-            clicks=int(seen.clicks[place]),
-            conversions=float(seen.conversions[place]),
-            spend_micros=int(seen.cost_micros[place]),
-            value_micros=int(seen.value_micros[place]),
+            impressions=int(reported.impressions[place]),
+            clicks=int(reported.clicks[place]),
+            conversions=float(reported.conversions[place]),
+            spend_micros=int(reported.cost_micros[place]),
+            value_micros=int(reported.value_micros[place]),
         )
 
     def _hour_table(self, hours: list[SegmentHour]) -> pa.Table:
         return hour_report_table(hours, phase=Phase.PILOT, source=self._source.source, policy=self._source.policy)
 
-    def _spend(self, seen: SeenHours, place: tuple[int, int, int], at: datetime) -> Iterator[dict[str, Any]]:
+    def _spend(self, reported: SeenHours, place: tuple[int, int, int], at: datetime) -> Iterator[dict[str, Any]]:
         """The cost of an hour as a charge, and later changes as credits or adjustments."""
         hour, row, column = place
-        more = int(seen.cost_micros[place] - self._stored["spend_micros"][place])
+        more = int(reported.cost_micros[place] - self._stored["spend_micros"][place])
         if more == 0:
             return
         start, campaign, revision = self._places.start(hour), self._plan.campaigns[row], int(self._revision[place])
@@ -200,10 +200,10 @@ class EvidenceRows:
         }
 
 
-def _totals(seen: SeenHours | None, row: int) -> dict[str, Any]:
-    if seen is None:
+def _totals(reported: SeenHours | None, row: int) -> dict[str, Any]:
+    if reported is None:
         return dict.fromkeys(_FIGURES)
-    totals = {name: getattr(seen, kept)[:, row].sum() for name, kept in _FIGURES.items()}
+    totals = {name: getattr(reported, kept)[:, row].sum() for name, kept in _FIGURES.items()}
     return {name: float(total) if name == "conversions" else int(total) for name, total in totals.items()}
 
 

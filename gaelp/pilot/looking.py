@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 from gaelp.observability import get_logger
 from gaelp.pilot.decision_book import DecisionBook
+from gaelp.pilot.known_hours import HourFigures
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.report_arrays import PilotPlaces, hour_figures
 from gaelp.pilot.seen_hours import SeenHours
-from gaelp.pilot.told_hours import HourFigures
 from gaelp.platforms import Guard
 from gaelp.platforms.findings import ReconcileFinding, pause_and_alert
 from gaelp.platforms.hour_keeping import with_retries
@@ -104,7 +104,7 @@ class Looker:
                 self._hold(edit.campaign, f"{edit.who} made an {edit.what} at {edit.at.isoformat()}")
 
     def _is_new(self, edit: ForeignEdit) -> bool:
-        """Whether nobody was told of it yet."""
+        """Whether no event has recorded it yet."""
         text = edit.at.isoformat()
         return not any(event.campaign == edit.campaign and text in event.what for event in self._book.events())
 

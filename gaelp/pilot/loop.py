@@ -186,7 +186,7 @@ class PilotLoop:
             self._append_hours(run.evidence)
             run.evidence.append_decisions(run.book.decisions())
             at = run.guard.ledger.clock.now()
-            run.evidence.append_episodes(state, at, seen=run.looker.seen, reason=reason)
+            run.evidence.append_episodes(state, at, reported=run.looker.seen, reason=reason)
 
     def _planned(self, look: Look, decision: Decision) -> list[CampaignDecision]:
         """The decision by campaign, with the bids to order now."""

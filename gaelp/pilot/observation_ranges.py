@@ -48,11 +48,11 @@ def measure_ranges(policy: Bidder, market: Market, *, seed: int, campaigns: int 
     """Play the policy in the market that it was trained in, and take quantiles of everything that it sees."""
     obs = market.reset(seeds_from(seed, campaigns))
     policy.begin(market.brief)
-    maker, seen = FeatureMaker(market.brief), []
+    maker, parts = FeatureMaker(market.brief), []
     while not market.done:
-        seen.append(_rows(maker, obs))
+        parts.append(_rows(maker, obs))
         obs, _ = market.step(policy.act(obs))
-    features = np.concatenate(seen)
+    features = np.concatenate(parts)
     lowest, highest = np.quantile(features, [_TAIL, 1 - _TAIL], axis=0)
     margin = _MARGIN * (highest - lowest) + 1e-6
     return ObservationRanges(_names(market.objective), lowest - margin, highest + margin)

@@ -75,19 +75,19 @@ class StopWatch:
         return next(stop_reasons(self.rules, self._standing(look, decision)), None)
 
     def _standing(self, look: Look, decision: Decision) -> PilotStanding:
-        seen, maturing = self.looker.seen, self.maturing
-        hours = len(seen.clicks)
+        reported, maturing = self.looker.seen, self.maturing
+        hours = len(reported.clicks)
         age = decision.hour - np.arange(hours, dtype=np.float64) - 0.5
         known = maturing.known_share(age)
-        pending = float((seen.clicks.sum(axis=(1, 2)) * (1.0 - known)).sum() * maturing.conversion_rate)
+        pending = float((reported.clicks.sum(axis=(1, 2)) * (1.0 - known)).sum() * maturing.conversion_rate)
         return PilotStanding(
             now=look.at,
             reported_until=look.reported_until,
             report_lag=timedelta(hours=self.guard.terms.report_lag_hours),
             currency=self.plan.currency,
-            spend_micros=seen.spend_by_hour,
-            value_micros=seen.value_micros.sum(axis=(1, 2)),
-            conversions=seen.conversions.sum(axis=(1, 2)),
+            spend_micros=reported.spend_by_hour,
+            value_micros=reported.value_micros.sum(axis=(1, 2)),
+            conversions=reported.conversions.sum(axis=(1, 2)),
             matured_share=known,
             pending_conversions=pending,
             conversion_value_micros=maturing.conversion_value_micros,

@@ -8,8 +8,8 @@ import numpy as np
 
 from gaelp.arrays import Ints
 from gaelp.clock import account_day
+from gaelp.pilot.known_hours import HourFigures
 from gaelp.pilot.pilot_plan import PilotPlan
-from gaelp.pilot.told_hours import HourFigures
 from gaelp.platforms.platform import CampaignHour, CampaignState, HourReport
 
 __all__ = ["PilotPlaces", "bids_in_force", "hour_figures", "target_bids"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaelp.arrays import Bools, Floats, Ints
+from gaelp.pilot.known_hours import HourFigures
 from gaelp.pilot.shadow_record import ShadowRecord
-from gaelp.pilot.told_hours import HourFigures
 
 __all__ = ["FigureGap", "figure_gaps"]
 

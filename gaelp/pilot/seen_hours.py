@@ -6,9 +6,9 @@ import numpy as np
 
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.clock import account_day
+from gaelp.pilot.known_hours import HourFigures
 from gaelp.pilot.pilot_figures import PilotFigures
 from gaelp.pilot.pilot_plan import PilotPlan
-from gaelp.pilot.told_hours import HourFigures
 
 __all__ = ["SeenHours", "pilot_figures"]
 
@@ -54,15 +54,15 @@ class SeenHours:
         return np.asarray(self.cost_micros.sum(axis=(1, 2)), np.int64)
 
 
-def pilot_figures(seen: SeenHours, plan: PilotPlan, begins: datetime, as_of: datetime) -> PilotFigures:
+def pilot_figures(reported: SeenHours, plan: PilotPlan, begins: datetime, as_of: datetime) -> PilotFigures:
     """What the pilot brought by day of the account and campaign; conversions count on the day of their click."""
-    days = [account_day(begins + hour * _HOUR, plan.time_zone) for hour in range(len(seen.impressions))]
+    days = [account_day(begins + hour * _HOUR, plan.time_zone) for hour in range(len(reported.impressions))]
     order = sorted(set(days))
     index = np.array([order.index(day) for day in days], np.int64)
     names = tuple(campaign.name for campaign in plan.campaigns)
     sums = {}
     for name in ("impressions", "clicks", "conversions", "cost_micros", "value_micros"):
-        by_hour = getattr(seen, name).sum(axis=2)
+        by_hour = getattr(reported, name).sum(axis=2)
         total = np.zeros((len(order), len(names)), by_hour.dtype)
         np.add.at(total, index, by_hour)
         sums[name] = total

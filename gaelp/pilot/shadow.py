@@ -16,10 +16,10 @@ import numpy.typing as npt
 from gaelp.arrays import Ints
 from gaelp.errors import WaitingForPerson
 from gaelp.pilot.controller import Controller
+from gaelp.pilot.known_hours import HourFigures
 from gaelp.pilot.policy_inputs import inputs_of
 from gaelp.pilot.report_arrays import PilotPlaces, hour_figures
 from gaelp.pilot.shadow_record import ShadowFolder, ShadowRecord
-from gaelp.pilot.told_hours import HourFigures
 from gaelp.platforms.platform import HourReport
 from gaelp.platforms.running_campaigns import ReadsRunning, RunningReport
 

@@ -159,12 +159,18 @@ def _decline(rules: StopRules, standing: PilotStanding) -> Iterator[StopReason]:
         if len(standing.spend_micros) < 24 * days:
             continue
         expected = float((standing.spend_micros[hours] * standing.matured_share[hours]).sum() * least)
-        seen = float(standing.conversions[hours].sum())
-        if (chance := float(poisson.cdf(np.floor(seen), expected))) < alpha:
+        conversions = float(standing.conversions[hours].sum())
+        if (chance := float(poisson.cdf(np.floor(conversions), expected))) < alpha:
             yield StopReason(
                 "decline",
-                f"{seen:g} conversions known of the last {days} days, and {expected:.1f} or more were due at"
+                f"{conversions:g} conversions known of the last {days} days, and {expected:.1f} or more were due at"
                 f" {rules.decline_share:.0%} of the value per money that the plan expects (chance {chance:.1g}, allowed"
                 f" {alpha:.1g} a look)",
-                {"days": days, "conversions": seen, "expected_at_limit": expected, "chance": chance, "alpha": alpha},
+                {
+                    "days": days,
+                    "conversions": conversions,
+                    "expected_at_limit": expected,
+                    "chance": chance,
+                    "alpha": alpha,
+                },
             )

@@ -28,7 +28,7 @@ class Timekeeper(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SandboxTime:
-    """Simulated time: it stands still until the loop advances it."""
+    """Simulated time: it does not move until the loop advances it."""
 
     handle: SandboxHandle
 
@@ -66,7 +66,7 @@ class WallTime:
 
 
 class HeldClock:
-    """A clock that asks a timekeeper once an interval: simulated time stands still in between.
+    """A clock that asks a timekeeper once an interval: simulated time does not move in between.
 
     Asking the sandbox takes a call; an order asks for the time a dozen times.
     """

@@ -18,8 +18,8 @@ from gaelp.market.personas import PersonaTable
 from gaelp.market.spec import MarketSpec
 from gaelp.market.view import Action
 from gaelp.pilot.controller import CampaignHours, Controller
+from gaelp.pilot.known_hours import HourFigures
 from gaelp.pilot.policy_inputs import inputs_of
-from gaelp.pilot.told_hours import HourFigures
 from gaelp.types import SegmentBelief
 
 __all__ = ["TwinDays", "TwinInputs", "play_bids", "twin_inputs"]

@@ -9,7 +9,7 @@ from gaelp.market.build import build_market, load_market_spec, load_persona_tabl
 from gaelp.market.campaign_rows import take
 from gaelp.market.from_reports import BidRules, brief_from_estimates
 from gaelp.pilot.controller import CampaignHours, Controller
-from gaelp.pilot.told_hours import HourFigures
+from gaelp.pilot.known_hours import HourFigures
 from gaelp.types import SegmentBelief
 from tests.market.from_reports.market_reports import build_policy
 

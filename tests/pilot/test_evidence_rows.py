@@ -9,9 +9,9 @@ import pytest
 from gaelp.pilot.assembly import pilot_begins
 from gaelp.pilot.decision_book import CampaignDecision
 from gaelp.pilot.evidence_rows import EvidenceRows, PilotSource
+from gaelp.pilot.known_hours import HourFigures
 from gaelp.pilot.report_arrays import PilotPlaces
 from gaelp.pilot.seen_hours import SeenHours, pilot_figures
-from gaelp.pilot.told_hours import HourFigures
 from gaelp.storage.duckdb_store import DuckDbStore
 from gaelp.storage.schema import EpisodeState, TableName
 from tests.pilot.double_pilot import double_plan
@@ -79,7 +79,9 @@ def test_decisions_say_that_there_is_no_density_and_episodes_how_they_ended(stor
     assert {(row["action"], row["density"], row["density_kind"], row["step"]) for row in rows} == {(0.1, None, None, 5)}
     evidence.append_episodes(EpisodeState.RUNNING, PLACES.begins)
     seen = seen_of(figures(2, 3, 1.0))
-    evidence.append_episodes(EpisodeState.TERMINATED, PLACES.begins + timedelta(days=1), seen=seen, reason="loss-cap")
+    evidence.append_episodes(
+        EpisodeState.TERMINATED, PLACES.begins + timedelta(days=1), reported=seen, reason="loss-cap"
+    )
     ended = [row for row in rows_of(store, TableName.EPISODES) if row["state"] == "terminated"]
     assert {(row["reason"], row["spend_micros"], row["conversions"]) for row in ended} == {
         ("loss-cap", 2 * 8 * 3 * 700_000, 16.0)

@@ -106,9 +106,9 @@ class Driving:
         if (before := (rows.hour >= 0) & ~inside).any():
             self.observer.revise(_as_changes(rows, before, hour))
 
-    def _count(self, told: Ints, rows: ReportedHours) -> None:
-        self._clicks[told] += rows.clicks[told]
-        self._impressions[told] += rows.impressions[told]
+    def _count(self, campaigns: Ints, rows: ReportedHours) -> None:
+        self._clicks[campaigns] += rows.clicks[campaigns]
+        self._impressions[campaigns] += rows.impressions[campaigns]
 
     def revise(self, changes: LateChanges) -> None:
         """Correct hours that were reported before."""

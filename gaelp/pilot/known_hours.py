@@ -1,4 +1,4 @@
-"""The figures of a pilot's hours as they were told last: what a newer report adds and what it changes."""
+"""The figures of a pilot's hours as reported last: what a newer report adds and what it changes."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from gaelp.errors import BadInput, DataError
 from gaelp.market.from_reports.reported_hours import LateChanges, ReportedHours
 from gaelp.types import PolicyState
 
-__all__ = ["HourFigures", "ToldHours"]
+__all__ = ["HourFigures", "KnownHours"]
 
 _KINDS: dict[str, npt.DTypeLike] = {
     "impressions": np.int32,
@@ -25,7 +25,7 @@ _KINDS: dict[str, npt.DTypeLike] = {
 class HourFigures:
     """What is known now of H hours in a row of N campaigns x S segments, from hour `first` of the pilot on.
 
-    All hours before `first + H` are reported; those before `first` are as they were told last.
+    All hours before `first + H` are reported; those before `first` are as reported last.
     """
 
     first: int
@@ -55,7 +55,7 @@ class HourFigures:
         return HourFigures(self.first, **{name: getattr(self, name)[:count] for name in _KINDS})
 
 
-class ToldHours:
+class KnownHours:
     """Remembers the figures of the newest hours, so that a revised report can be taken in as changes."""
 
     def __init__(self, pair: tuple[int, ...], remembered_hours: int) -> None:
@@ -63,10 +63,10 @@ class ToldHours:
         self._remembered = remembered_hours
         self._figures = {name: np.zeros((pair[0], 0, *pair[1:]), kind) for name, kind in _KINDS.items()}
         self._first = 0  # hour of the first remembered figures
-        self.until = 0  # hours before it were told
+        self.until = 0  # hours before it were reported
 
     def take_in(self, figures: HourFigures, began: Ints, ended: Ints) -> tuple[LateChanges, list[ReportedHours]]:
-        """Changes to hours that were told before, and rows of those that were not, in their order.
+        """Changes to hours that were reported before, and rows of those that were not, in their order.
 
         `began` and `ended` are the first hour of each campaign, and the one after its last.
         """
