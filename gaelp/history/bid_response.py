@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaelp.arrays import Floats, Ints
+from gaelp.arrays import Floats, Ints, Ints32
 from gaelp.market.calibration.report_curves import ReportCurves
 from gaelp.market.calibration.segment_effects import SegmentEffects
 from gaelp.market.calibration.segment_estimates import SegmentEstimates
@@ -34,12 +34,12 @@ class BidResponse:
         """Clicks an impression at these bids (R, N, S) over those at the usual ones."""
         return np.asarray(np.exp(self.click[..., 1] * self._distance(click_bid_micros)))
 
-    def clicks(self, click_bid_micros: Floats, impressions: Ints | Floats) -> Floats:
+    def clicks(self, click_bid_micros: Floats, impressions: Ints32 | Ints | Floats) -> Floats:
         """Clicks on these impressions at these bids, (R, N, S)."""
         rate_log = self.click[..., 0] + self.click[..., 1] * self._distance(click_bid_micros)
         return np.asarray(impressions * self.click_rate * np.exp(rate_log))
 
-    def spend_micros(self, click_bid_micros: Floats, impressions: Ints | Floats) -> Floats:
+    def spend_micros(self, click_bid_micros: Floats, impressions: Ints32 | Ints | Floats) -> Floats:
         """What these impressions cost at these bids, (R, N, S)."""
         distance = self._distance(click_bid_micros)
         price_log = self.price[..., 0] + self.price[..., 1] * distance + self.price[..., 2] * distance**2

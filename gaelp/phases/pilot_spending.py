@@ -33,6 +33,7 @@ from gaelp.storage.store import EpisodeStore
 __all__ = ["Spent", "spend_budget"]
 
 _DAY_HOURS = 24
+_CENT_MICROS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def _progress(run: PilotRun, plan: PilotPlan, hour: int) -> StageReport:
     """Where the pilot is: hours decided, money, and what needs attention."""
     total, known = _DAY_HOURS * plan.days, run.looker.seen
     spend, value = int(known.spend_by_hour.sum()), int(known.value_micros.sum())
-    figures = f"{Money(spend, plan.currency)} of {Money(plan.budget_micros, plan.currency)} spent"
+    figures = f"{Money(spend // _CENT_MICROS * _CENT_MICROS, plan.currency)} of {Money(plan.budget_micros, plan.currency)} spent"
     if spend:
         figures += f", {value / spend - 1:+.0%} so far"
     if held := len(run.book.held()):

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from gaelp.arrays import Floats, Ints
+from gaelp.arrays import Floats, Ints, Ints32
 from gaelp.config.objective import Objective
 from gaelp.errors import DataError
 from gaelp.history.bid_response import draw_response
@@ -108,7 +108,7 @@ def _play(plan: PilotPlan, policy: Bidder, account: ForecastAccount, *, seed: in
     response = draw_response(account.curves, estimates, drawn, np.random.default_rng([seed, 43]))
     shape = (draws, *estimates.row.shape)
 
-    def charge(shown: Ints | Floats, bids: Ints | Floats) -> Floats:
+    def charge(shown: Ints32, bids: Ints) -> Floats:
         """What impressions cost at bids for an impression, (R x N, S)."""
         spend = response.spend_micros(bids.reshape(shape) / estimates.bid_scale, shown.reshape(shape))
         return spend.reshape(-1, shape[2])

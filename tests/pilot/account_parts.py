@@ -24,6 +24,8 @@ def settings_of(home, *overrides):
         f"home={home}",
         "pilot.local=true",
         "pilot.campaigns=2",
+        "pilot.days=7",
+        "pilot.daily_micros=25000000",
         "history.synthesize.weeks=4",
         "history.synthesize.campaigns=3",
         *overrides,

@@ -65,7 +65,7 @@ def shop(estimates):
     rng = np.random.default_rng(5)
     unlike = np.exp(0.6 * rng.standard_normal(estimates.row.shape))
     own = replace(estimates, week=week, per_hour=12.0 * unlike, click_rate=np.clip(0.06 / unlike, 0.02, 0.2))
-    account = FittedAccount(spec=spec, estimates=own, curves=None, conversions=100.0)
+    account = FittedAccount(spec=spec, estimates=own, curves=None, conversions=100.0, bid_variation=0.4)
     watched = watched_campaigns(
         own.campaign_names, market, account, BidRules(), begins=BEGINS, days=DAYS, time_zone="UTC"
     )
