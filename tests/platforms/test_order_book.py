@@ -9,6 +9,7 @@ from gaelp.errors import GaelpError, Refused
 from gaelp.platforms import Done, Unknown, find_order, guarded, open_orders, reconcile
 from gaelp.platforms.order_book import (
     NOT_READ_BACK,
+    newest_orders,
     note_read_back,
     orders_of_campaign,
     orders_of_day,
@@ -88,3 +89,13 @@ def test_a_whole_life_leaves_books_that_balance(door, double):
         assert reconcile(door.guard).failures == ()
     assert find_transfer(door.ledger, "b1").state is TransferState.POSTED
     assert verify(door.ledger).balances
+
+
+def test_the_newest_orders_of_a_kind_come_first_however_many_there_are(door, double):
+    for number in range(20):
+        record(door, double.order(f"b{number}"))
+        record(door, double.order(f"e{number}", "enable"))
+    record(door, double.order("other", campaign="summer"))
+    found = [row.key for row in newest_orders(door.ledger, "acc", "spring", "budget")]
+    assert found == [f"b{number}" for number in reversed(range(20))]
+    assert [row.key for row in orders_of_day(door.ledger, "acc", "2026-11-16", "summer")] == ["other"]
