@@ -92,7 +92,8 @@ def _progress(run: PilotRun, plan: PilotPlan, hour: int) -> StageReport:
     """Where the pilot is: hours decided, money, and what needs attention."""
     total, known = _DAY_HOURS * plan.days, run.looker.seen
     spend, value = int(known.spend_by_hour.sum()), int(known.value_micros.sum())
-    figures = f"{Money(spend // _CENT_MICROS * _CENT_MICROS, plan.currency)} of {Money(plan.budget_micros, plan.currency)} spent"
+    spent = Money(spend // _CENT_MICROS * _CENT_MICROS, plan.currency)
+    figures = f"{spent} of {Money(plan.budget_micros, plan.currency)} spent"
     if spend:
         figures += f", {value / spend - 1:+.0%} so far"
     if held := len(run.book.held()):
