@@ -107,7 +107,7 @@ def prepare_run(
     guard, clock = pilot_guard(guard, timekeeper)
     book = DecisionBook(place, plan.name)
     places = PilotPlaces.of(plan, pilot_begins(plan))
-    looker = Looker(plan, places, guard, book)
+    looker = Looker(plan, places, guard, book, reads_all=clock is None)
     sending = SendingRules(
         worth=settings.bid_change_worth,
         calls_a_day=settings.calls_a_day,

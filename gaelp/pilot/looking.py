@@ -41,8 +41,12 @@ class Look:
 class Looker:
     """Reads one account for one pilot."""
 
-    def __init__(self, plan: PilotPlan, places: PilotPlaces, guard: Guard, book: DecisionBook) -> None:
+    def __init__(
+        self, plan: PilotPlan, places: PilotPlaces, guard: Guard, book: DecisionBook, *, reads_all: bool = True
+    ) -> None:
+        """Without `reads_all`, the guard's platform reads hours before yesterday once a day."""
         self._plan, self._places, self._guard, self._book = plan, places, guard, book
+        self._reads_all = reads_all
         self._names = {campaign.name for campaign in plan.campaigns}
         self.seen = SeenHours(places.shape)
 
@@ -76,10 +80,15 @@ class Looker:
         return with_retries(lambda: self._guard.platform.read_hours(self._places.start(first)))
 
     def _first_hour(self, hour: int) -> int:
-        """All hours once, afterwards those of the days that are open to revision."""
+        """All hours once, afterwards those of the days that are open to revision.
+
+        Where those before yesterday are read once a day, they are new in the first hour of a day only.
+        """
         if self.seen.until == 0:
             return 0
-        return max(min(hour - hour % _DAY_HOURS - self._revised_hours, self.seen.until), 0)
+        today = hour - hour % _DAY_HOURS
+        back = self._revised_hours if self._reads_all or hour == today else _DAY_HOURS
+        return max(min(today - back, self.seen.until), 0)
 
     @property
     def _revised_hours(self) -> int:
