@@ -19,6 +19,7 @@ from gaelp.gates import Gate, load_gate
 from gaelp.market.persona_spec import load_creatives, load_personas
 from gaelp.market.spec import MarketSpec
 from gaelp.phases.declared import PHASES
+from gaelp.pilot.adverts_file import load_adverts
 from gaelp.platforms.catalog import find_platform
 from gaelp.sandbox.spec import load_sandbox_spec
 from gaelp.training.curriculum_spec import load_curriculum
@@ -34,6 +35,7 @@ REFERENCES: Mapping[str, Callable[[Settings], object]] = {
     "history.synthesize.world": lambda settings: (
         (made := settings.history.synthesize) and load_sandbox_spec(made.world)
     ),
+    "pilot.adverts": lambda settings: (name := settings.pilot.adverts) and load_adverts(name),
     "training.agent": lambda settings: load_recipe(settings.training.agent),
     "training.curriculum": lambda settings: (name := settings.training.curriculum) and load_curriculum(name),
     "approvals.policy": lambda settings: load_policy(settings.approvals.policy),
