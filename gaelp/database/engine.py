@@ -7,6 +7,7 @@ commit after the stop has returned; a row lock would let a stream of spenders st
 """
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -27,12 +28,14 @@ READ_ONLY = "gaelp_read_only"
 Lock = Literal["shared", "alone"]
 
 WAIT_SECONDS = 30  # for another writer, and for one statement on PostgreSQL
+_BETWEEN_SECONDS = 0.01
+_PRIMARY_CODE = 0xFF  # an extended error code has more bits
 _OLDEST_SQLITE = (3, 37)  # the first with STRICT tables
 _LOCKS = {"shared": "pg_advisory_xact_lock_shared", "alone": "pg_advisory_xact_lock"}
 # FULL: a commit that was reported survives a power cut; NORMAL: it survives a killed process, and the file stays whole.
 _SYNC = {True: "synchronous=FULL", False: "synchronous=NORMAL"}
 # Checkpoints of 16 MB instead of 4 cost fewer syncs.
-_SETTINGS = ("journal_mode=WAL", "wal_autocheckpoint=4000", "foreign_keys=ON")
+_SETTINGS = ("wal_autocheckpoint=4000", "foreign_keys=ON")
 
 
 def connect_engine(
@@ -75,6 +78,7 @@ def _sqlite(path: Path, *, create: bool, synced: bool, pool: dict[str, Any]) -> 
             address, uri=True, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
+            _use_wal(connection)
             for setting in (*_SETTINGS, _SYNC[synced]):
                 connection.execute(f"PRAGMA {setting}")
         except BaseException:
@@ -85,6 +89,20 @@ def _sqlite(path: Path, *, create: bool, synced: bool, pool: dict[str, Any]) -> 
     engine = create_engine(URL.create("sqlite", database=str(path)), creator=connect, **pool)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log; SQLite itself does not wait where several switch a new file at once."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode & _PRIMARY_CODE != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_BETWEEN_SECONDS)
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:
