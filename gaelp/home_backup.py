@@ -15,6 +15,7 @@ from gaelp.database import Database, Store, has_store, open_database, place_of
 from gaelp.database.backup import Backup, write_backup
 from gaelp.errors import BadInput
 from gaelp.gates.decision_store import STORE as DECISIONS
+from gaelp.pilot.book_schema import STORE as PILOT
 from gaelp.registry.records import STORE as REGISTRY
 from gaelp.registry.registry_key import key_place
 from gaelp.storage.seals import STORE as SEALS
@@ -22,7 +23,7 @@ from gaelp.storage.seals import STORE as SEALS
 __all__ = ["STORES", "back_up"]
 
 # In the order in which their locks are taken: a promotion reads decisions, and storing a decision reads approvals.
-STORES: tuple[Store, ...] = (REGISTRY, DECISIONS, APPROVALS, LEDGER, REVIEWS, VIOLATIONS, SEALS)
+STORES: tuple[Store, ...] = (REGISTRY, DECISIONS, APPROVALS, LEDGER, REVIEWS, VIOLATIONS, SEALS, PILOT)
 
 
 def back_up(settings: Settings, target: Path) -> Backup:

@@ -10,8 +10,9 @@ from gaelp.budget.ledger import SpendingStopped
 from gaelp.content import creative_hash
 from gaelp.errors import BadInput, GaelpError, Refused, WaitingForPerson
 from gaelp.pilot.bid_choice import BidChoice, CallQuota, SendingRules, choose_bids
+from gaelp.pilot.book_schema import OrderWord
 from gaelp.pilot.controller import Decision
-from gaelp.pilot.decision_book import CampaignDecision, DecisionBook, OrderNote, OrderWord
+from gaelp.pilot.decision_book import CampaignDecision, DecisionBook, OrderNote
 from gaelp.pilot.looking import Look
 from gaelp.pilot.pilot_orders import PilotOrders
 from gaelp.pilot.pilot_plan import PilotCampaign

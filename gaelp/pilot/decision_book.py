@@ -10,15 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from sqlalchemy import CheckConstraint, Column, Connection, LargeBinary, MetaData, Table, Text, text
+from sqlalchemy import Connection, text
 
 from gaelp.config.settings import Settings
-from gaelp.database import Database, Place, Schema, Store, big_integer, open_database, place_of
+from gaelp.database import Database, Place, open_database, place_of
 from gaelp.errors import Refused
 from gaelp.market.policy_conformance import state_from_bytes, state_to_bytes
 from gaelp.money import Micros
+from gaelp.pilot.book_schema import STORE, OrderWord
 from gaelp.types import PolicyState
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "EventKind",
     "IntervalRow",
     "OrderNote",
-    "OrderWord",
     "PilotEvent",
     "SavedController",
     "book_place",
@@ -36,67 +36,7 @@ __all__ = [
 
 DENSITY_NOTE = "the policy is deterministic: a given state leads to one bid, so there is no density"
 
-OrderWord = Literal["sent", "unknown", "rejected", "refused", "same", "small", "quota", "held", "late"]
 EventKind = Literal["launched", "hold", "release", "missed", "stop", "end", "note"]
-
-_APPEND_ONLY = ("pilot_interval", "pilot_decision", "pilot_order", "pilot_event")
-_metadata = MetaData()
-
-
-def _table(name: str, *columns: Any, key: Sequence[str]) -> None:
-    named: list[Column[Any]] = [Column(each, Text, primary_key=True) for each in key if each != "slot"]
-    named.append(Column("slot", big_integer, primary_key=True, autoincrement=False))  # the interval: a word of SQL
-    Table(name, _metadata, *named, *columns, sqlite_strict=True)
-
-
-_table(
-    "pilot_interval",
-    Column("begins", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    CheckConstraint("state IN ('decided', 'missed')", name="interval_state_is_known"),
-    key=("pilot", "slot"),
-)
-_table("pilot_decision", Column("body", Text, nullable=False), key=("pilot", "campaign", "slot"))
-_table(
-    "pilot_order",
-    Column("word", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    CheckConstraint(f"word IN ({', '.join(repr(word) for word in get_args(OrderWord))})", name="order_word_is_known"),
-    key=("pilot", "campaign", "slot"),
-)
-Table(
-    "pilot_event",
-    _metadata,
-    Column("pilot", Text, primary_key=True),
-    Column("number", big_integer, primary_key=True, autoincrement=False),
-    *(Column(name, Text, nullable=False) for name in ("at", "kind", "campaign", "body")),
-    sqlite_strict=True,
-)
-Table(
-    "pilot_state",
-    _metadata,
-    Column("pilot", Text, primary_key=True),
-    Column("slot", big_integer, nullable=False),
-    Column("body", LargeBinary, nullable=False),
-    sqlite_strict=True,
-)
-Table(
-    "pilot_lease",
-    _metadata,
-    Column("account", Text, primary_key=True),
-    *(Column(name, Text, nullable=False) for name in ("run", "holder")),
-    Column("expires_ms", big_integer, nullable=False),
-    sqlite_strict=True,
-)
-
-STORE = Store(
-    title="the record of pilots",
-    file_name="pilot.db",
-    lock_key=0x6761_656C_7009,
-    schema=Schema("pilot", _metadata, append_only=_APPEND_ONLY),
-    meanwhile="no pilot decides",
-    keep_connections=True,
-)
 
 _INTERVAL = text("SELECT begins, state FROM pilot_interval WHERE pilot = :pilot AND slot = :slot")
 _LAST = text("SELECT MAX(slot) FROM pilot_interval WHERE pilot = :pilot")

@@ -14,9 +14,10 @@ from gaelp.database import DatabaseBroken, DatabaseDamaged, has_store, open_data
 from gaelp.errors import BadInput, GaelpError
 from gaelp.gates.decision_store import STORE as DECISIONS
 from gaelp.observability.alert_table import STORE as ALERTS
+from gaelp.pilot.book_schema import STORE as PILOT
 from gaelp.storage.seals import STORE as SEALS
 
-_ALL = (ALERTS, APPROVALS, DECISIONS, LEDGER, REVIEWS, SEALS, VIOLATIONS)
+_ALL = (ALERTS, APPROVALS, DECISIONS, LEDGER, PILOT, REVIEWS, SEALS, VIOLATIONS)
 STORES = {store.schema.name: store for store in _ALL}
 WALLED = [name for name, store in STORES.items() if store.schema.append_only]
 

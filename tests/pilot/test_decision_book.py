@@ -17,8 +17,8 @@ NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
 
 @pytest.fixture
-def book(tmp_path):
-    with closing(DecisionBook(tmp_path / "pilot.db", "pilot-1")) as opened:
+def book(place):
+    with closing(DecisionBook(place, "pilot-1")) as opened:
         yield opened
 
 
@@ -93,9 +93,9 @@ def test_a_held_campaign_waits_until_a_person_releases_it_with_a_reason(book):
     assert list(book.held()) == ["spring"]
 
 
-def test_pilots_do_not_see_each_other(book, tmp_path):
+def test_pilots_do_not_see_each_other(book, place):
     book.store(0, NOW, [decision()], state(1))
-    with closing(DecisionBook(tmp_path / "pilot.db", "pilot-2")) as other:
+    with closing(DecisionBook(place, "pilot-2")) as other:
         assert other.last_interval() is None
         assert other.saved() is None
         other.store(0, NOW, [decision()], state(5))
