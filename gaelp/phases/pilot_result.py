@@ -132,12 +132,7 @@ def _meaning(result: PilotResult) -> str:
         lines.append(f"It stopped by itself. {result.ended}")
     counts = result.counts
     sent = counts.orders.get("sent", 0)
-    lines.append(
-        f"The agent decided {counts.decided} hours, sent {sent} changes and missed {counts.missed} hours; the day's"
-        " limits held to the micro."
-        if not result.violations
-        else f"The agent decided {counts.decided} hours."
-    )
+    lines.append(f"The agent decided {counts.decided} hours, sent {sent} changes and missed {counts.missed} hours.")
     return "\n".join([*lines, f"Run {result.run_id}: {_sentence(result)}"])
 
 
