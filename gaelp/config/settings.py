@@ -17,6 +17,7 @@ from gaelp.config.meta_ads_settings import MetaAdsSettings
 from gaelp.config.names import Name, Slug, Text
 from gaelp.config.objective import VALUE, Objective
 from gaelp.config.pilot_settings import PilotSettings
+from gaelp.config.scale_settings import ScaleSettings
 from gaelp.config.rating_service import RatingService
 from gaelp.types import Phase
 
@@ -215,6 +216,7 @@ class Settings(Frozen):
     storage: StorageSettings = StorageSettings()  # runs that began before there was a store recorded none
     history: HistorySettings = HistorySettings()  # likewise
     pilot: PilotSettings = PilotSettings()  # likewise
+    scale: ScaleSettings = ScaleSettings()  # likewise
     gate: GateSettings
     approvals: ApprovalSettings
     budget: BudgetSettings

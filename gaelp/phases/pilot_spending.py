@@ -30,7 +30,7 @@ from gaelp.storage.backends import build_store
 from gaelp.storage.schema import TableName
 from gaelp.storage.store import EpisodeStore
 
-__all__ = ["Spent", "spend_budget"]
+__all__ = ["Spent", "driving_agent", "known_figures", "loop_counts", "money_so_far", "spend_budget"]
 
 _DAY_HOURS = 24
 _CENT_MICROS = 10_000
@@ -58,7 +58,7 @@ def spend_budget(
         run = prepare_run(
             guard,
             plan,
-            _pilot_agent(known, plan, seed=settings.evaluation.seed),
+            driving_agent(known, plan, seed=settings.evaluation.seed),
             mandate=mandate,
             run_id=plan.name,
             place=book_place(settings),
@@ -77,12 +77,12 @@ def spend_budget(
         end = PilotLoop(run).run()
         if end.how == "interrupted":
             raise WaitingForPerson(f"the pilot {plan.name} was interrupted: `gaelp resume {plan.name}` continues it")
-        figures = _with_sales(account, plan, _figures(run, plan, account), store, source.source)
+        figures = known_figures(run, account, store, source.source)
         return Spent(
             world=guard.platform.world,
             ended=_ended(end),
             mandate=mandate,
-            counts=_counts(run.book),
+            counts=loop_counts(run.book),
             figures=figures,
             violations=run.watch.violations(),
         )
@@ -90,7 +90,15 @@ def spend_budget(
 
 def _progress(run: PilotRun, plan: PilotPlan, hour: int) -> StageReport:
     """Where the pilot is: hours decided, money, and what needs attention."""
-    total, known = _DAY_HOURS * plan.days, run.looker.seen
+    total, figures = _DAY_HOURS * plan.days, money_so_far(run)
+    if hour >= total:
+        return StageReport("waiting for late conversions", figures=figures)
+    return StageReport("pilot", hour + 1, total, "hours", figures=figures)
+
+
+def money_so_far(run: PilotRun) -> str:
+    """What was spent of the budgets, what it returned so far, and who waits for a person."""
+    known, plan = run.looker.seen, run.plan
     spend, value = int(known.spend_by_hour.sum()), int(known.value_micros.sum())
     spent = Money(spend // _CENT_MICROS * _CENT_MICROS, plan.currency)
     figures = f"{spent} of {Money(plan.budget_micros, plan.currency)} spent"
@@ -98,19 +106,13 @@ def _progress(run: PilotRun, plan: PilotPlan, hour: int) -> StageReport:
         figures += f", {value / spend - 1:+.0%} so far"
     if held := len(run.book.held()):
         figures += f", {held} held"
-    if hour >= total:
-        return StageReport("waiting for late conversions", figures=figures)
-    return StageReport("pilot", hour + 1, total, "hours", figures=figures)
+    return figures
 
 
-def _figures(run: PilotRun, plan: PilotPlan, account: PilotAccount) -> PilotFigures:
-    return pilot_figures(run.looker.seen, plan, pilot_begins(plan), account.timekeeper.now())
-
-
-def _with_sales(
-    account: PilotAccount, plan: PilotPlan, figures: PilotFigures, store: EpisodeStore, source: str
-) -> PilotFigures:
-    """The figures with the advertiser's own sales where there is a feed; what people imported counts too."""
+def known_figures(run: PilotRun, account: PilotAccount, store: EpisodeStore, source: str) -> PilotFigures:
+    """What is known now, with the advertiser's own sales where there is a feed; what people imported counts too."""
+    plan = run.plan
+    figures = pilot_figures(run.looker.seen, plan, pilot_begins(plan), account.timekeeper.now())
     if account.feed is not None:
         fed = account.feed(plan.first_day, plan.last_day)
         store.append({TableName.CONVERSIONS: sales_table(fed, source=source)})
@@ -118,7 +120,8 @@ def _with_sales(
     return figures if sold is None else replace(figures, sales=sold.sales, sale_value_micros=sold.value_micros)
 
 
-def _pilot_agent(known: PilotKnowledge, plan: PilotPlan, *, seed: int) -> PilotAgent:
+def driving_agent(known: PilotKnowledge, plan: PilotPlan, *, seed: int) -> PilotAgent:
+    """The agent with what is known of the plan's campaigns."""
     market, policy = known.agent.market, known.agent.policy
     ranges = measure_ranges(policy, market, seed=seed)  # before the policy begins with these campaigns
     estimates = plan_estimates(known.fitted.estimates, plan)
@@ -130,7 +133,8 @@ def _ended(end: PilotEnd) -> str:
     return "finished" if end.how == "finished" else end.why
 
 
-def _counts(book: DecisionBook) -> LoopCounts:
+def loop_counts(book: DecisionBook) -> LoopCounts:
+    """What the loop did so far."""
     intervals = Counter(row.state for row in book.intervals())
     orders = Counter(note.word for note in book.orders(0))
     return LoopCounts(decided=intervals["decided"], missed=intervals["missed"], orders=dict(orders))

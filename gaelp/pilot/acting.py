@@ -91,7 +91,8 @@ class Actor:
         waves: dict[OrderKind, list[Order]] = {kind: [] for kind in _WAVES}
         for decision in decided:
             if decision.campaign not in held:
-                for order in self._needed(plan[decision.campaign], decision, states.get(decision.campaign), hour):
+                campaign = _with_budget(plan[decision.campaign], decision)
+                for order in self._needed(campaign, decision, states.get(decision.campaign), hour):
                     waves[order.kind].append(order)
         try:
             for orders in waves.values():
@@ -129,7 +130,7 @@ class Actor:
         orders = self.orders
         if (state is None or not state.bids) and not decision.order:
             return  # its turn comes when the quota has room
-        if state is None or state.through < self.guard.today():
+        if state is None or state.through < self.guard.today() or state.daily_micros != campaign.daily_micros:
             yield orders.budget(campaign, hour)
         if state is None or creative_hash(campaign.creative) not in state.creatives:
             yield orders.publish(campaign, hour)
@@ -141,6 +142,13 @@ class Actor:
     def note_late(self, decided: Sequence[CampaignDecision]) -> None:
         """Decisions whose hour is over: what was not sent then is not sent any more."""
         self.book.note_orders([OrderNote(each.campaign, each.interval, "late") for each in decided])
+
+
+def _with_budget(campaign: PilotCampaign, decision: CampaignDecision) -> PilotCampaign:
+    """The campaign with the budget that was decided for the day."""
+    if not decision.daily_micros:
+        return campaign
+    return campaign.model_copy(update={"daily_micros": decision.daily_micros})
 
 
 def _word(why_not: str) -> OrderWord:

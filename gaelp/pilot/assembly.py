@@ -20,7 +20,7 @@ from gaelp.market.market import Market
 from gaelp.pilot.account_lease import AccountLease, this_process
 from gaelp.pilot.acting import Actor
 from gaelp.pilot.bid_choice import SendingRules
-from gaelp.pilot.controller import CampaignHours, Controller, Decision
+from gaelp.pilot.controller import BidController, CampaignHours, Controller, Decision
 from gaelp.pilot.decision_book import DecisionBook
 from gaelp.pilot.evidence_rows import EvidenceRows
 from gaelp.pilot.looking import Looker
@@ -34,7 +34,10 @@ from gaelp.pilot.timekeeper import HeldClock, Timekeeper
 from gaelp.platforms import Guard
 from gaelp.platforms.remembered_reads import RememberedReads
 
-__all__ = ["PilotAgent", "pilot_begins", "pilot_controller", "pilot_guard", "prepare_run"]
+__all__ = ["MakeController", "PilotAgent", "pilot_begins", "pilot_controller", "pilot_guard", "prepare_run"]
+
+# Who decides, around the agent's controller; it may read what was reported so far.
+MakeController = Callable[[Controller, Looker], BidController]
 
 _DAY_HOURS = 24
 _RECENT = timedelta(hours=12)  # a report has whole days: those of today and of half a day ago
@@ -98,6 +101,8 @@ def prepare_run(
     budget: BudgetSettings,
     settings: PilotSettings,
     wall_clock: Clock,
+    make_controller: MakeController = lambda agent, _: agent,
+    decide_hours: int = 1,
     stop_rules: StopRules | None = None,
     evidence: Callable[[PilotPlaces], EvidenceRows] | None = None,
     on_interval: Callable[[int], None] = lambda _: None,
@@ -125,7 +130,7 @@ def prepare_run(
         book=book,
         lease=AccountLease(book, plan.account, run_id, wall_clock, this_process()),
         timekeeper=timekeeper,
-        controller=controller,
+        controller=make_controller(controller, looker),
         looker=looker,
         actor=Actor(guard, book, PilotOrders(plan, mandate, run_id), places, sending, _spend_weight(agent, plan)),
         watch=StopWatch(
@@ -140,6 +145,7 @@ def prepare_run(
         ),
         clock=clock,
         evidence=None if evidence is None else evidence(places),
+        decide_hours=decide_hours,
         on_interval=on_interval,
         interrupted=interrupted,
     )

@@ -7,6 +7,7 @@ first hour on, with what was learned in the flights before.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from gaelp.market.view import Action, Brief, Observation
 from gaelp.pilot.known_hours import HourFigures, KnownHours
 from gaelp.types import PolicyState, SegmentBelief
 
-__all__ = ["CampaignHours", "Controller", "Decision"]
+__all__ = ["BidController", "CampaignHours", "Controller", "Decision"]
 
 _LEAST_REMEMBERED_HOURS = 48
 
@@ -57,6 +58,41 @@ class Decision:
     brief: Brief  # of these campaigns' flights
     observation: Observation  # what the policy saw of them
     action: Action  # what it answered
+    daily_micros: Ints | None = None  # (n,) budgets for the day; none: those of the plan
+
+
+class BidController(Protocol):
+    """Who decides the bids of a loop's campaigns, hour by hour; `Controller` says when each is called."""
+
+    @property
+    def hour(self) -> int:
+        """The coming hour."""
+        ...
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is left to decide, although hours are left."""
+        ...
+
+    def decide(self) -> Decision:
+        """Bids for the coming hour of the campaigns that run in it."""
+        ...
+
+    def pass_hour(self, bid_micros: Ints) -> None:
+        """The hour begins with these bids in force, (N, S); 0 where a campaign does not take part in auctions."""
+        ...
+
+    def report(self, figures: HourFigures) -> None:
+        """Take in the newest figures of all hours that are open to revision."""
+        ...
+
+    def state(self) -> PolicyState:
+        """Everything that was remembered, as arrays by name."""
+        ...
+
+    def load_state(self, state: PolicyState) -> None:
+        """Resume the same campaigns with what `state` returned."""
+        ...
 
 
 class Controller:
@@ -98,6 +134,11 @@ class Controller:
     def hour(self) -> int:
         """The coming hour."""
         return self._hour
+
+    @property
+    def has_ended(self) -> bool:
+        """A pilot runs all of its hours."""
+        return False
 
     @property
     def reported_hours(self) -> int:

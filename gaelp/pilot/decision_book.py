@@ -81,6 +81,7 @@ class CampaignDecision:
     why_not: str = ""  # why nothing is sent: same, small, quota or held
     density: float | None = None
     density_note: str = DENSITY_NOTE
+    daily_micros: Micros = 0  # the budget for the day; 0: that of the plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +271,7 @@ def _body(decision: CampaignDecision) -> str:
             "why_not": decision.why_not,
             "density": decision.density,
             "density_note": decision.density_note,
+            "daily_micros": decision.daily_micros,
         }
     )
 

@@ -1,6 +1,6 @@
 """The rows of a pilot for the episode store: hour reports with revisions, decisions, spend and episodes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -37,6 +37,12 @@ class PilotSource:
     source: str  # the run's, as of its other phases
     policy: str
     objective: str
+    phase: Phase = Phase.PILOT
+    decided_by: Callable[[str, datetime], str] | None = None  # a campaign at an instant; none: always the policy
+
+    def policy_at(self, campaign: str, at: datetime) -> str:
+        """Whose bids a campaign has at an instant."""
+        return self.policy if self.decided_by is None else self.decided_by(campaign, at)
 
 
 class EvidenceRows:
@@ -73,7 +79,7 @@ class EvidenceRows:
         return len(hours)
 
     def _read_stored(self) -> None:
-        rows = RowFilter(phases=(Phase.PILOT,), sources=(self._source.source,))
+        rows = RowFilter(phases=(self._source.phase,), sources=(self._source.source,))
         columns = ("at", "campaign", "segment", "revision", *_FIGURES)
         for table in self._store.scan(TableName.HOUR_REPORTS, rows, columns):
             for stored in table.to_pylist():
@@ -152,7 +158,14 @@ class EvidenceRows:
         )
 
     def _hour_table(self, hours: list[SegmentHour]) -> pa.Table:
-        return hour_report_table(hours, phase=Phase.PILOT, source=self._source.source, policy=self._source.policy)
+        by_policy: dict[str, list[SegmentHour]] = {}
+        for hour in hours:
+            by_policy.setdefault(self._source.policy_at(hour.campaign, hour.start), []).append(hour)
+        tables = [
+            hour_report_table(own, phase=self._source.phase, source=self._source.source, policy=policy)
+            for policy, own in by_policy.items()
+        ]
+        return pa.concat_tables(tables or [TABLES[TableName.HOUR_REPORTS].columns.empty_table()])
 
     def _spend(self, reported: SeenHours, place: tuple[int, int, int], at: datetime) -> Iterator[dict[str, Any]]:
         """The cost of an hour as a charge, and later changes as credits or adjustments."""
@@ -193,10 +206,10 @@ class EvidenceRows:
         return {
             "id": name,
             "at": at,
-            "phase": Phase.PILOT.value,
+            "phase": self._source.phase.value,
             "source": self._source.source,
             "campaign": campaign,
-            "policy": self._source.policy,
+            "policy": self._source.policy_at(campaign, at),
         }
 
 

@@ -14,7 +14,7 @@ from gaelp.config.settings import BudgetSettings
 from gaelp.observability import get_logger
 from gaelp.pilot.account_lease import AccountLease
 from gaelp.pilot.acting import Actor
-from gaelp.pilot.controller import Controller, Decision
+from gaelp.pilot.controller import BidController, Decision
 from gaelp.pilot.decision_book import CampaignDecision, DecisionBook
 from gaelp.pilot.evidence_rows import EvidenceRows
 from gaelp.pilot.looking import Look, Looker
@@ -47,13 +47,14 @@ class PilotRun:
     book: DecisionBook
     lease: AccountLease
     timekeeper: Timekeeper
-    controller: Controller
+    controller: BidController
     looker: Looker
     actor: Actor
     watch: StopWatch
     clock: HeldClock | None = None
     evidence: EvidenceRows | None = None
     reconcile_hours: int = 24  # from the first hour of a day on; unknown outcomes bring one forward
+    decide_hours: int = 1  # the agent decides every so many hours; bids stay as they are in between
     on_interval: Callable[[int], None] = lambda _: None
     interrupted: Callable[[], bool] = lambda: False
 
@@ -93,7 +94,7 @@ class PilotLoop:
                 run.evidence.append_episodes(EpisodeState.RUNNING, run.places.begins)
         try:
             self._resume()
-            while run.controller.hour < run.hours:
+            while run.controller.hour < run.hours and not run.controller.has_ended:
                 if not self._wait(run.controller.hour):
                     return PilotEnd("interrupted")
                 if reason := self._interval(run.controller.hour):
@@ -115,15 +116,15 @@ class PilotLoop:
             run.controller.load_state(saved.state)
         now = self._read_time()
         current = min(run.places.hour(now), run.hours)
-        if run.controller.hour >= current:
+        if run.controller.hour >= current or run.controller.has_ended:
             return
         states = run.looker.states()
         missed = []
         while run.controller.hour < current:
             hour = run.controller.hour
-            if saved is None or hour > saved.interval:
+            if saved is None or hour >= self._interval_end(saved.interval):
                 missed.append((hour, run.places.start(hour)))
-            else:
+            elif hour <= saved.interval:
                 run.actor.note_late(run.book.decisions(hour, hour + 1))
             run.controller.pass_hour(self._in_force(states, run.places.start(hour)))
         run.book.miss(missed)
@@ -162,10 +163,16 @@ class PilotLoop:
         if reason := run.actor.act(decided, hour):
             return reason
         in_force = self._in_force(run.looker.states(), run.places.start(hour))
-        run.controller.pass_hour(in_force)
-        self._record(hour, in_force)
+        for passed in range(hour, min(self._interval_end(hour), run.hours)):
+            run.controller.pass_hour(in_force)
+            self._record(passed, in_force)
         run.on_interval(hour)
         return None
+
+    def _interval_end(self, hour: int) -> int:
+        """The hour of the next decision; intervals begin at midnight, whenever the loop was resumed."""
+        every = self._run.decide_hours
+        return hour - hour % every + every
 
     def _record(self, hour: int, in_force: Ints) -> None:
         """Append the evidence of a day after its last hour; what a kill loses of it is in the record and read again."""
@@ -206,6 +213,7 @@ class PilotLoop:
                     clipped=tuple(bool(each) for each in decision.bids.clipped[place, :targets]),
                     order=_ints(choice.bids[row, :targets]) if send else (),
                     why_not="held" if campaign.name in look.held else choice.why_not[row],
+                    daily_micros=0 if decision.daily_micros is None else int(decision.daily_micros[place]),
                 )
             )
         return planned
@@ -236,18 +244,19 @@ class PilotLoop:
     def _settle(self) -> PilotEnd:
         """Pause everything, then wait for late conversions, day by day."""
         run = self._run
-        if run.book.interval(run.hours) is None:
+        last = min(run.controller.hour, run.hours)
+        if run.book.interval(last) is None:
             run.watch.pause_everything()
         for day in range(run.plan.settle_days + 1):
-            at = run.places.start(run.hours + _DAY_HOURS * day)
+            at = run.places.start(last + _DAY_HOURS * day)
             if not run.timekeeper.wait_until(at, run.interrupted):
                 return PilotEnd("interrupted")
             self._read_time()
             run.lease.take()
             run.looker.forget()
             reconcile(run.guard)
-            run.looker.look(run.hours + _DAY_HOURS * day, hold=False)
-            run.on_interval(run.hours + _DAY_HOURS * day)
+            run.looker.look(last + _DAY_HOURS * day, hold=False)
+            run.on_interval(last + _DAY_HOURS * day)
         self._record_end(EpisodeState.FINISHED)
         run.book.add_event("end", "the pilot has settled", run.guard.wall_now())
         run.lease.end()

@@ -34,9 +34,9 @@ def plan_limits(plan: PilotPlan, terms: Overdelivery) -> BudgetLimits:
     """What the job `budget_safety` compares the stored spend of a pilot with."""
     campaigns = {
         campaign.name: CampaignLimits(
-            daily_micros=campaign.daily_micros,
-            day_cap_micros=day_worst_micros(campaign.daily_micros, terms),
-            episode_cap_micros=day_worst_micros(campaign.daily_micros, terms) * plan.days,
+            daily_micros=plan.highest_daily_micros(campaign),
+            day_cap_micros=day_worst_micros(plan.highest_daily_micros(campaign), terms),
+            episode_cap_micros=day_worst_micros(plan.highest_daily_micros(campaign), terms) * plan.days,
             loss_cap_micros=_loss_cap_micros(campaign),
             conversion_value_micros=campaign.conversion_value_micros,
         )

@@ -54,25 +54,29 @@ def _needed(ledger: Ledger, plan: PilotPlan, terms: Overdelivery) -> Iterator[tu
         return Money(micros, plan.currency)
 
     worst_day = plan.day_worst_micros(terms)
-    yield _TOTAL, money(_total_used_micros(ledger, plan) + worst_day * plan.days)
-    yield Cap(CapKind.ACCOUNT, plan.account), money(worst_day * plan.days)
+    used = _used_by_others(ledger, plan)
+    yield _TOTAL, money(used[CapKind.TOTAL] + worst_day * plan.days)
+    yield Cap(CapKind.ACCOUNT, plan.account), money(used[CapKind.ACCOUNT] + worst_day * plan.days)
     yield Cap(CapKind.ACCOUNT_DAY, plan.account), money(worst_day)
     for campaign in plan.campaigns:
-        own_day = day_worst_micros(campaign.daily_micros, terms)
+        own_day = day_worst_micros(plan.highest_daily_micros(campaign), terms)
         yield Cap(CapKind.CAMPAIGN, campaign.name), money(own_day * plan.days)
         yield Cap(CapKind.CAMPAIGN_DAY, campaign.name), money(own_day)
 
 
-def _total_used_micros(ledger: Ledger, plan: PilotPlan) -> int:
-    """What other accounts have reserved and spent of the total of all accounts; the plan's own is part of the plan."""
-    caps = overview(ledger).caps
-    used = sum(cap.reserved_micros + cap.posted_micros for cap in caps if cap.kind == CapKind.TOTAL)
-    own = sum(
-        cap.reserved_micros + cap.posted_micros
-        for cap in caps
-        if cap.kind == CapKind.ACCOUNT and cap.subject == plan.account
-    )
-    return max(used - own, 0)
+def _used_by_others(ledger: Ledger, plan: PilotPlan) -> dict[CapKind, int]:
+    """What is reserved and spent of the total and of the account by campaigns that are not in the plan."""
+    used, own = {CapKind.TOTAL: 0, CapKind.ACCOUNT: 0}, 0
+    names = {campaign.name for campaign in plan.campaigns}
+    for cap in overview(ledger).caps:
+        micros = cap.reserved_micros + cap.posted_micros
+        if cap.kind == CapKind.TOTAL:
+            used[CapKind.TOTAL] += micros
+        elif cap.kind == CapKind.ACCOUNT and cap.subject == plan.account:
+            used[CapKind.ACCOUNT] += micros
+        elif cap.kind == CapKind.CAMPAIGN and cap.subject in names:
+            own += micros
+    return {kind: max(micros - own, 0) for kind, micros in used.items()}
 
 
 def _command(plan: PilotPlan, cap: Cap, limit: Money, options: str) -> str:

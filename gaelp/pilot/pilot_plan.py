@@ -55,6 +55,10 @@ class PilotPlan(Frozen):
     reach: float = Field(gt=1, description="bids stay within this factor of the reference bids")
     bid_ceiling_micros: _PositiveMicros
     loss_cap_micros: _PositiveMicros
+    raise_percent: int = Field(default=0, ge=0, description="how much more than the day before a budget may be")
+    raised_daily_micros: _PositiveMicros | None = Field(
+        default=None, description="the most that a budget may be raised to; none: budgets are not raised"
+    )
 
     @model_validator(mode="after")
     def _each_campaign_once(self) -> Self:
@@ -82,15 +86,20 @@ class PilotPlan(Frozen):
         """Sum of all daily budgets over all days."""
         return self.daily_micros * self.days
 
+    def highest_daily_micros(self, campaign: PilotCampaign) -> Micros:
+        """The most that a campaign's daily budget may ever be."""
+        return max(campaign.daily_micros, self.raised_daily_micros or 0)
+
     def day_worst_micros(self, terms: Overdelivery) -> Micros:
-        """The most that one day can cost, the platform's overdelivery included."""
-        return sum(day_worst_micros(campaign.daily_micros, terms) for campaign in self.campaigns)
+        """The most that one day can cost, raised budgets and the platform's overdelivery included."""
+        return sum(day_worst_micros(self.highest_daily_micros(campaign), terms) for campaign in self.campaigns)
 
 
 def pilot_mandate(plan: PilotPlan, terms: Overdelivery) -> Mandate:
     """What people sign: the plan's ceilings, for exactly its campaigns, adverts and model."""
     worst_day = plan.day_worst_micros(terms)
     highest = max(campaign.daily_micros for campaign in plan.campaigns)
+    raised = max(plan.highest_daily_micros(campaign) for campaign in plan.campaigns)
     return Mandate(
         name=plan.name,
         account=plan.account,
@@ -98,11 +107,11 @@ def pilot_mandate(plan: PilotPlan, terms: Overdelivery) -> Mandate:
         campaigns=tuple(campaign.name for campaign in plan.campaigns),
         creatives=tuple(dict.fromkeys(creative_hash(campaign.creative) for campaign in plan.campaigns)),
         model_hash=plan.model_hash,
-        campaign_daily_micros=highest,
+        campaign_daily_micros=raised,
         account_daily_micros=worst_day,
         total_micros=worst_day * plan.days,
         bid_micros=plan.bid_ceiling_micros,
         start_daily_micros=highest,
-        raise_percent=0,
+        raise_percent=plan.raise_percent,
         last_day=plan.last_day,
     )

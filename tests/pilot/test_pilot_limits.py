@@ -83,8 +83,18 @@ def test_what_other_accounts_have_used_of_the_total_comes_on_top(settings, ledge
 def test_what_the_plan_itself_has_used_does_not_raise_the_total_again(settings, ledger, plan):
     provide_limits(settings, "sandbox", ledger, plan, TERMS)
     caps = (Cap(CapKind.TOTAL, "all"), Cap(CapKind.ACCOUNT, ACCOUNT.id))
+    own = Cap(CapKind.CAMPAIGN, plan.campaigns[0].name)
+    reserve(ledger, Reservation("r1", ACCOUNT.id, Money(50_000_000, "USD"), (*caps, own)))
+    needed = needed_limits(ledger, plan, TERMS)
+    assert [needed[cap] for cap in caps] == [Money(700_000_000, "USD")] * 2
+
+
+def test_what_other_campaigns_of_the_account_have_used_comes_on_top(settings, ledger, plan):
+    provide_limits(settings, "sandbox", ledger, plan, TERMS)
+    caps = (Cap(CapKind.TOTAL, "all"), Cap(CapKind.ACCOUNT, ACCOUNT.id))
     reserve(ledger, Reservation("r1", ACCOUNT.id, Money(50_000_000, "USD"), caps))
-    assert needed_limits(ledger, plan, TERMS)[caps[0]] == Money(700_000_000, "USD")
+    needed = needed_limits(ledger, plan, TERMS)
+    assert [needed[cap] for cap in caps] == [Money(750_000_000, "USD")] * 2
 
 
 def test_where_real_money_can_move_people_are_asked_and_nothing_is_set(settings, ledger, plan):

@@ -1,0 +1,114 @@
+"""Judge a running release at the start of each day: what the days before show, and so which exposure comes next."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import numpy as np
+
+from gaelp.arrays import Ints
+from gaelp.gates.lift_test import LiftPlan
+from gaelp.pilot.late_value import LateValue
+from gaelp.pilot.pilot_plan import PilotPlan
+from gaelp.pilot.seen_hours import SeenHours
+from gaelp.release.exposure import ExposurePlan, ExposureState, next_exposure
+from gaelp.release.exposure_checks import ReleaseEvidence, ServedDays
+from gaelp.release.pairs import Comparison, PairRules, ReleaseDays, compare_arms
+from gaelp.release.release_controller import DayDecision, DaysBefore
+
+__all__ = ["ReleaseJudge", "days_of_release", "spend_of_day"]
+
+_DAY_HOURS = 24
+_LEAST_KNOWN = 0.05  # of a day's final value: below, dividing by it says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseJudge:
+    """Judges one release; `next_budgets` gets the comparison and the budgets in force, and returns those of the day."""
+
+    campaigns: PilotPlan
+    exposure: ExposurePlan
+    rules: PairRules
+    lift: LiftPlan
+    late: LateValue
+    seen: Callable[[], SeenHours]
+    now: Callable[[], datetime]
+    violations: Callable[[], tuple[str, ...]]
+    next_budgets: Callable[[Comparison, ExposureState, Ints], Ints] = lambda _comparison, _state, daily: daily
+
+    def __call__(self, day: int, before: DaysBefore, state: ExposureState) -> DayDecision:
+        """Decide exposure and budgets of a day."""
+        days = self.days(day, before)
+        comparison = compare_arms(days, self.rules, self.lift)
+        decided = next_exposure(self.exposure, state, self._evidence(day, before, days, comparison))
+        start = np.array([campaign.daily_micros for campaign in self.campaigns.campaigns], np.int64)
+        daily = before.daily_micros[-1] if day and len(before.daily_micros) else start
+        if decided.state.ended in ("rolled_back", "aborted"):
+            return DayDecision(day, decided, np.minimum(daily, start))
+        return DayDecision(day, decided, self.next_budgets(comparison, decided.state, daily))
+
+    def days(self, day: int, before: DaysBefore) -> ReleaseDays:
+        """The days before as they are known now, value by the platform's count."""
+        seen = self.seen()
+        value, spend = (_by_day(array, day) for array in (seen.value_micros, seen.cost_micros))
+        dates = tuple(self.campaigns.first_day + timedelta(days=each) for each in range(day))
+        counted = self.late.model_copy(update={"refunds": None})  # the platform never learns of refunds
+        return days_of_release(
+            value, spend, before, late=counted, dates=dates, as_of=self.now(), time_zone=self.campaigns.time_zone
+        )
+
+    def _evidence(self, day: int, before: DaysBefore, days: ReleaseDays, comparison: Comparison) -> ReleaseEvidence:
+        treated, decided = days.treated, before.decided[:day, None] if day else np.zeros((0, 1), np.bool_)
+        loss = days.spend_micros[treated].sum() - days.final_value()[treated].sum()
+        yesterday = treated[-1] if day else np.zeros(treated.shape[1], np.bool_)
+        return ReleaseEvidence(
+            day=day,
+            lift=comparison.lift,
+            loss_micros=int(loss),
+            day_spend_micros=int(days.spend_micros[-1][yesterday].sum()) if day else 0,
+            day_planned_micros=int(before.daily_micros[-1][yesterday].sum()) if day else 0,
+            served=ServedDays(
+                treatment_assigned=int(treated.sum()),
+                treatment_served=int((treated & decided).sum()),
+                control_assigned=int((~treated).sum()),
+                control_served=int((~treated & decided).sum()),
+            ),
+            violations=self.violations(),
+        )
+
+
+def days_of_release(
+    value_micros: Ints,
+    spend_micros: Ints,
+    before: DaysBefore,
+    *,
+    late: LateValue,
+    dates: tuple[date, ...],
+    as_of: datetime,
+    time_zone: str,
+) -> ReleaseDays:
+    """Days of a release for the comparison, D x N; those on which nobody decided count for no side."""
+    served = before.decided[:, None]
+    share = np.ones(0) if not dates else late.known(dates, as_of, time_zone).value
+    return ReleaseDays(
+        value_micros=np.where(served, value_micros, 0),
+        spend_micros=np.where(served, spend_micros, 0),
+        treated=before.treated,
+        known_share=np.maximum(share, _LEAST_KNOWN),
+    )
+
+
+def spend_of_day(seen: SeenHours, day: int) -> Ints | None:
+    """What each campaign spent on a day of the release, (N,); None while not all of its hours are reported."""
+    if seen.until < (day + 1) * _DAY_HOURS:
+        return None
+    hours = slice(day * _DAY_HOURS, (day + 1) * _DAY_HOURS)
+    return np.asarray(seen.cost_micros[hours].sum(axis=(0, 2)), np.int64)
+
+
+def _by_day(hours: Ints, days: int) -> Ints:
+    """Sums of hours (H, N, S) by day, (D, N); hours that are not reported yet are 0."""
+    total = np.zeros((days * _DAY_HOURS, *hours.shape[1:]), np.int64)
+    known = min(len(hours), len(total))
+    total[:known] = hours[:known]
+    return np.asarray(total.reshape(days, _DAY_HOURS, *hours.shape[1:]).sum(axis=(1, 3)), np.int64)

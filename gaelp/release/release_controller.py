@@ -1,0 +1,208 @@
+"""Decide the bids of a release: on each campaign-day those of the agent or those of the control, by the exposure.
+
+At the first decision of a day it is decided how many of the campaigns the agent gets. That decision is part of the
+controller's state, so that it is made once, whatever is killed when. After a rollback every campaign gets the control's
+bids; the release has ended once these are in force.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from gaelp.arrays import Bools, Floats, Ints
+from gaelp.market.policy_state import part_of, prefixed
+from gaelp.pilot.controller import BidController, Decision
+from gaelp.pilot.known_hours import HourFigures
+from gaelp.release.assignment import treated_days
+from gaelp.release.control_bids import ScaledIncumbent
+from gaelp.release.exposure import ExposureDecision, ExposurePlan, ExposureState
+from gaelp.types import PolicyState
+
+__all__ = ["DayDecision", "DayJudge", "DaysBefore", "ReleaseController", "ReleaseSetup"]
+
+_DAY_HOURS = 24
+_SAME_BID = 0.06  # smaller differences are not sent, see bid_change_worth
+_RESTORE_HOURS = 6  # the guard bounds how far a bid moves in an hour; what is not back by then is reported
+_ENDS = ("", "promoted", "rolled_back", "aborted")
+
+
+@dataclass(frozen=True, slots=True)
+class DayDecision:
+    """What was decided at the start of a day: the exposure, and the budgets of all campaigns, (N,)."""
+
+    day: int
+    exposure: ExposureDecision
+    daily_micros: Ints
+
+
+class DayJudge(Protocol):
+    """Decides exposure and budgets of a day from what was reported of the days before."""
+
+    def __call__(self, day: int, before: "DaysBefore", state: ExposureState) -> DayDecision:
+        """Judge the days before this one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DaysBefore:
+    """D days x N campaigns: whose bids were in force, and with which budgets."""
+
+    treated: Bools  # (D, N)
+    decided: Bools  # (D,) False: nobody decided on that day, so it belongs to no side
+    daily_micros: Ints  # (D, N)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSetup:
+    """What is fixed before a release begins; arrays are of its N campaigns in the order of `campaigns`."""
+
+    key: str  # of the assignment
+    campaigns: tuple[str, ...]
+    plan: ExposurePlan
+    reference_bids_micros: Floats  # (N, S) what a log factor of a bid is relative to
+    daily_micros: Ints  # (N,) budgets at the start
+    full_days: int = 0  # after a promotion the release ends with so many days at 100%
+
+
+class ReleaseController:
+    """Puts the agent's bids or the control's into each hour, as the exposure of the day says."""
+
+    def __init__(
+        self,
+        agent: BidController,
+        control: ScaledIncumbent,
+        setup: ReleaseSetup,
+        judge: DayJudge,
+        *,
+        spend_of_day: Callable[[int], Ints | None],
+        on_day: Callable[[DayDecision], None] = lambda _: None,
+    ) -> None:
+        """`spend_of_day` returns what each campaign spent on a day, (N,), or None while that is not reported."""
+        self._agent, self._control, self._setup = agent, control, setup
+        self._judge, self._spend_of_day, self._on_day = judge, spend_of_day, on_day
+        self._exposure = ExposureState()
+        self._percent: Floats = np.zeros(0)  # (D,) planned for each day so far
+        self._daily: Ints = np.asarray(setup.daily_micros, np.int64).copy()
+        self._budgets: Ints = np.zeros((0, len(setup.campaigns)), np.int64)  # (D, N) of each day so far
+        self._decided: Bools = np.zeros(0, np.bool_)  # (D,)
+        self._settled = 0  # days whose spending has corrected the control
+        self._ended_in = -1  # the hour in which the release was rolled back; -1: it was not
+        self._restored = False  # the control's bids are in force again
+
+    # What a loop asks for
+
+    @property
+    def hour(self) -> int:
+        """The coming hour."""
+        return self._agent.hour
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its days at 100% are over, or it was rolled back and the control's bids are in force again."""
+        if self._exposure.ended == "promoted":
+            return self.hour // _DAY_HOURS >= self._exposure.since_day + self._setup.full_days
+        return self._ended_in >= 0 and (self._restored or self.hour >= self._ended_in + _RESTORE_HOURS)
+
+    @property
+    def exposure(self) -> ExposureState:
+        """Which step the release is in."""
+        return self._exposure
+
+    def treated(self) -> Bools:
+        """Which campaign-days were the agent's so far, (D, N)."""
+        if not len(self._percent):
+            return np.zeros((0, len(self._setup.campaigns)), np.bool_)
+        return treated_days(self._setup.key, self._setup.campaigns, self._percent.tolist())
+
+    def days_before(self) -> DaysBefore:
+        """Everything that was assigned so far."""
+        return DaysBefore(self.treated(), self._decided.copy(), self._budgets.copy())
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether the control's bids are in force again after a rollback."""
+        return self._restored
+
+    def decide(self) -> Decision:
+        """Bids for the coming hour; a new day is judged first."""
+        if self.hour // _DAY_HOURS >= len(self._percent):
+            self._begin_day(self.hour // _DAY_HOURS)
+        decision = self._agent.decide()
+        own = self.treated()[-1][decision.rows]
+        control = self._control.bids_micros()[decision.rows]
+        chosen = np.where(own[:, None], decision.bids.bid_micros, control)
+        reference = self._setup.reference_bids_micros[decision.rows]
+        return replace(
+            decision,
+            bids=replace(decision.bids, bid_micros=chosen, clipped=decision.bids.clipped & own[:, None]),
+            log_factor=np.where(chosen > 0, np.log(np.maximum(chosen, 1) / reference), 0.0),
+            daily_micros=self._daily[decision.rows],
+        )
+
+    def pass_hour(self, bid_micros: Ints) -> None:
+        """The hour begins with these bids in force, (N, S)."""
+        self._agent.pass_hour(bid_micros)
+        if self._ended_in >= 0:
+            wanted = self._control.bids_micros()
+            off = np.abs(np.log(np.maximum(bid_micros, 1) / np.maximum(wanted, 1)))
+            self._restored = bool((off[(wanted > 0) & (bid_micros > 0)] <= _SAME_BID).all())
+
+    def report(self, figures: HourFigures) -> None:
+        """Take in what was reported: the agent learns from the control's hours too."""
+        self._agent.report(figures)
+
+    # A new day
+
+    def _begin_day(self, day: int) -> None:
+        self._correct_control(day)
+        decided = self._judge(day, self.days_before(), self._exposure)
+        skipped = day - len(self._percent)  # days in which nobody decided have no treatment
+        self._percent = np.append(self._percent, [*np.zeros(skipped), decided.exposure.percent])
+        self._exposure, self._daily = decided.exposure.state, np.asarray(decided.daily_micros, np.int64)
+        self._budgets = np.vstack([self._budgets, *[self._daily] * (skipped + 1)])
+        self._decided = np.append(self._decided, [*np.zeros(skipped, np.bool_), True]).astype(np.bool_)
+        if self._exposure.ended in ("rolled_back", "aborted") and self._ended_in < 0:
+            self._ended_in = self.hour
+        self._on_day(decided)
+
+    def _correct_control(self, day: int) -> None:
+        """Correct the control by each of its days that is reported in full."""
+        treated = self.treated()
+        while self._settled < day and self._settled < len(treated):
+            spend = self._spend_of_day(self._settled)
+            if spend is None:
+                return
+            self._control.end_day(spend, self._budgets[self._settled], ~treated[self._settled])
+            self._settled += 1
+
+    # State
+
+    def state(self) -> PolicyState:
+        """Everything that was remembered, as arrays by name."""
+        exposure = self._exposure
+        own = {
+            "percent": self._percent,
+            "daily": self._daily,
+            "budgets": self._budgets,
+            "decided": self._decided,
+            "counts": np.array([self._settled, self._ended_in, self._restored]),
+            "exposure": np.array(
+                [exposure.step, exposure.since_day, exposure.error_streak, _ENDS.index(exposure.ended)]
+            ),
+        }
+        parts = {"release": own, "agent": self._agent.state(), "control": self._control.state()}
+        return {name: array.copy() for part, state in parts.items() for name, array in prefixed(part, state).items()}
+
+    def load_state(self, state: PolicyState) -> None:
+        """Resume with what `state` returned."""
+        own = part_of("release", state)
+        self._agent.load_state(part_of("agent", state))
+        self._control.load_state(part_of("control", state))
+        self._percent, self._daily, self._budgets = (own[name].copy() for name in ("percent", "daily", "budgets"))
+        self._decided, counts = own["decided"].copy(), own["counts"]
+        self._settled, self._ended_in, self._restored = int(counts[0]), int(counts[1]), bool(counts[2])
+        step, since, streak, ended = (int(each) for each in own["exposure"])
+        values = {"step": step, "since_day": since, "error_streak": streak, "ended": _ENDS[ended]}
+        self._exposure = ExposureState.model_validate(values)
