@@ -23,6 +23,7 @@ from flows.history import history
 from flows.long_phases import DEPLOYMENT, long_phase
 from flows.pilot import pilot
 from flows.safety_watch import safety_watch
+from flows.scale import scale
 from flows.simulation import simulation
 from gaelp.config import Settings
 
@@ -104,6 +105,7 @@ def deployments(
         _deployed(simulation, f"alone{suffix}", parameters),
         _deployed(history, f"alone{suffix}", parameters),
         _deployed(pilot, f"alone{suffix}", parameters),
+        _deployed(scale, f"alone{suffix}", parameters),
         _deployed(long_phase, f"{DEPLOYMENT}{suffix}", parameters, at_once=None),
         _deployed(
             safety_watch,

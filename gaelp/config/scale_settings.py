@@ -15,8 +15,12 @@ class ScaleSettings(Frozen):
     daily_micros: PositiveInt | None = Field(
         default=None, description="budget of a campaign for a day at the start; none: that of the pilot"
     )
-    step_days: PositiveInt = Field(default=4, le=60, description="least days of each step of exposure; even: blocks of two")
-    days: PositiveInt = Field(default=60, le=365, description="last day of the comparison; then it ends without a proof")
+    step_days: PositiveInt = Field(
+        default=4, le=60, description="least days of each step of exposure; even: blocks of two"
+    )
+    days: PositiveInt = Field(
+        default=60, le=365, description="last day of the comparison; then it ends without a proof"
+    )
     full_days: PositiveInt = Field(
         default=4, le=60, description="days at 100% after the proof, on which budgets may be raised"
     )
@@ -32,5 +36,6 @@ class ScaleSettings(Frozen):
         default=None, description="the most that a campaign's daily budget may ever be; none: twice the first one"
     )
     loss_cap_micros: PositiveInt | None = Field(
-        default=None, description="the most that the release may lose; none: a third of what the first budgets can spend"
+        default=None,
+        description="the most that the release may lose; none: a third of what the first budgets can spend",
     )

@@ -17,8 +17,8 @@ from gaelp.config.meta_ads_settings import MetaAdsSettings
 from gaelp.config.names import Name, Slug, Text
 from gaelp.config.objective import VALUE, Objective
 from gaelp.config.pilot_settings import PilotSettings
-from gaelp.config.scale_settings import ScaleSettings
 from gaelp.config.rating_service import RatingService
+from gaelp.config.scale_settings import ScaleSettings
 from gaelp.types import Phase
 
 __all__ = [

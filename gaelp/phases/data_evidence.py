@@ -7,11 +7,13 @@ from pathlib import Path
 from gaelp.config.base import Frozen
 from gaelp.config.places import shown
 from gaelp.config.write import write_models
-from gaelp.gates import Gate, Verdict, judge
+from gaelp.gates import Evidence, Gate, Verdict, judge
 from gaelp.jobs.run_jobs import BudgetSafetyReport, EpisodeMetricsReport
 from gaelp.phases.data_job import DataJob, RunJob, run_directly
+from gaelp.phases.declaration import Assignment
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.simulation_episodes import source_of
+from gaelp.phases.stage_report import StageReport
 from gaelp.quality.window_check import FailingRow, QualityResult
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "asks_for_data",
     "check_stored_data",
     "data_facts",
+    "judge_attempt",
     "judge_with_data",
     "without_data_rules",
 ]
@@ -62,6 +65,16 @@ def without_data_rules(gate: Gate) -> Gate:
     return gate.model_copy(
         update={"criteria": tuple(rule for rule in gate.criteria if rule.metric not in DATA_METRICS)}
     )
+
+
+def judge_attempt(given: Assignment, evidence: Evidence) -> Verdict:
+    """Judge an attempt by its gate, with the checks of what it stored where the gate asks for them."""
+    verdict = judge(given.gate, evidence, given.clock.now())
+    if not asks_for_data(given.gate):
+        return verdict
+    given.on_report(StageReport("checking the stored data"))
+    job = DataJob(given.settings, given.folder, evidence.measured_at)
+    return judge_with_data(verdict, job, given.run_job)
 
 
 def judge_with_data(verdict: Verdict, job: DataJob, run_job: RunJob = run_directly) -> Verdict:

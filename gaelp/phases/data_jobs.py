@@ -21,11 +21,14 @@ from gaelp.jobs.stored_input import export_tables
 from gaelp.phases.data_job import DataJob, JobName
 from gaelp.phases.history_source import history_of
 from gaelp.phases.planned_pilot import PLAN_FILE, PlannedPilot
+from gaelp.phases.scale_planning import RELEASE_PLAN_FILE
 from gaelp.phases.simulation_episodes import source_of
 from gaelp.pilot.local_account import LOCAL_PLATFORM
 from gaelp.pilot.pilot_budgets import plan_limits
+from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.quality.suite import load_suite
 from gaelp.quality.window_check import check_window
+from gaelp.release.release_plan import ReleasePlan
 from gaelp.storage.backends import build_store
 from gaelp.storage.schema import TABLES, TableName
 from gaelp.storage.store import EpisodeStore, RowFilter
@@ -36,7 +39,11 @@ __all__ = ["JOBS"]
 _ALL_IS_FINAL = timedelta(days=30)
 _CHECKED = (TableName.EPISODES, TableName.DECISIONS)
 _CHECKED_ACCOUNT = (*_CHECKED, TableName.HOUR_REPORTS, TableName.CONVERSIONS, TableName.SPEND_EVENTS)
-_ON_ACCOUNTS = (Phase.HISTORY, Phase.PILOT)  # phases whose rows are of an ad account, with reports and spend events
+_ON_ACCOUNTS = (
+    Phase.HISTORY,
+    Phase.PILOT,
+    Phase.SCALE,
+)  # phases whose rows are of an ad account, with reports and spend events
 _LOG_PLATFORM = "google-ads"  # whose terms logged budgets are held against: the most generous of those known
 
 
@@ -95,12 +102,18 @@ def _check_logged_budget(job: DataJob) -> dict[str, Any]:
 
 
 def _account_limits(job: DataJob, reports: pa.Table, decisions: pa.Table) -> BudgetLimits | None:
-    """Of a pilot those of its plan, of logged campaigns those of their own budgets."""
-    if job.folder.phase is not Phase.PILOT:
+    """Of a pilot or release those of its plan, of logged campaigns those of their own budgets."""
+    if job.folder.phase is Phase.HISTORY:
         terms = load_platform_terms().of(_LOG_PLATFORM)
         return logged_limits(reports, decisions, terms, history_of(job.settings).zone)
-    planned = PlannedPilot.model_validate_json((job.folder.path / PLAN_FILE).read_bytes())
-    return plan_limits(planned.plan, load_platform_terms().of(job.settings.platform.name or LOCAL_PLATFORM))
+    return plan_limits(_plan(job), load_platform_terms().of(job.settings.platform.name or LOCAL_PLATFORM))
+
+
+def _plan(job: DataJob) -> PilotPlan:
+    """What the attempt was allowed to spend."""
+    if job.folder.phase is Phase.PILOT:
+        return PlannedPilot.model_validate_json((job.folder.path / PLAN_FILE).read_bytes()).plan
+    return ReleasePlan.model_validate_json((job.folder.path / RELEASE_PLAN_FILE).read_bytes()).campaigns
 
 
 def _joined(store: EpisodeStore, table: TableName, rows: RowFilter, columns: tuple[str, ...]) -> pa.Table:

@@ -4,6 +4,7 @@ from gaelp.errors import BadInput
 from gaelp.phases.declaration import PhaseDeclaration
 from gaelp.phases.history_declaration import HISTORY
 from gaelp.phases.pilot_declaration import PILOT
+from gaelp.phases.scale_declaration import SCALE
 from gaelp.phases.simulation_declaration import SIMULATION
 from gaelp.types import Phase
 
@@ -13,6 +14,7 @@ PHASES: tuple[PhaseDeclaration, ...] = (
     SIMULATION,
     HISTORY,
     PILOT,
+    SCALE,
 )  # fmt: skip
 
 

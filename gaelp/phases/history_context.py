@@ -6,11 +6,13 @@ from gaelp.gates.verdict_context import BiddersTable, ComparedBidder, VerdictCon
 from gaelp.history.logged_lift import PolicyLift
 from gaelp.history.posterior_report import LOGGED_BIDS, PosteriorLift
 from gaelp.market.baselines.catalog import CATALOG
+from gaelp.phases.attempt_context import attempt_context
 from gaelp.phases.data_evidence import data_facts
 from gaelp.phases.history_figures import TrueResult
 from gaelp.phases.history_pictures import read_pictures
 from gaelp.phases.history_result import HistoryResult
 from gaelp.phases.phase_result import PhaseResult
+from gaelp.phases.run_folder import PhaseFolder
 
 __all__ = ["history_context"]
 
@@ -35,12 +37,10 @@ _MODEL_TABLE = BiddersTable(
 
 def history_context(result: PhaseResult, home: Path) -> VerdictContext:
     """Facts and bidders of an attempt. A file that cannot be read is named; it closes no gate."""
-    folder = result.folder(home)
-    try:
-        details = HistoryResult.model_validate_json(folder.details.read_bytes())
-    except (OSError, ValueError) as problem:  # pydantic's own error is a ValueError
-        first = (str(problem).splitlines() or [type(problem).__name__])[0]
-        return VerdictContext(facts=(("records of the run", f"cannot be read: {first}"),))
+    return attempt_context(result, home, HistoryResult, _context)
+
+
+def _context(details: HistoryResult, folder: PhaseFolder, result: PhaseResult) -> VerdictContext:
     return VerdictContext(
         facts=tuple(_facts(details).items()),
         stored_data=tuple(data_facts(folder).items()),

@@ -9,10 +9,9 @@ from gaelp.clock import account_day
 from gaelp.config.fingerprint import fingerprint
 from gaelp.config.write import write_models
 from gaelp.errors import BadInput
-from gaelp.gates import Evidence, Verdict, judge
+from gaelp.gates import Evidence
 from gaelp.phases.agent_bundle import copy_bundle, load_bundle
-from gaelp.phases.data_evidence import asks_for_data, judge_with_data
-from gaelp.phases.data_job import DataJob
+from gaelp.phases.data_evidence import judge_attempt
 from gaelp.phases.declaration import Assignment
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.pilot_account import PilotAccount, allow_spending, end_mandate, opened_account
@@ -21,7 +20,6 @@ from gaelp.phases.pilot_result import CampaignReturn, PilotResult, as_phase_resu
 from gaelp.phases.pilot_shadow import watch_before_spending
 from gaelp.phases.pilot_spending import Spent, spend_budget
 from gaelp.phases.planned_pilot import PLAN_FILE, PlannedPilot, fix_plan
-from gaelp.phases.stage_report import StageReport
 from gaelp.pilot.expectation import PilotExpectation
 from gaelp.pilot.pilot_figures import PilotFigures
 from gaelp.pilot.pilot_metrics import PilotMetrics, measure_pilot
@@ -85,7 +83,7 @@ def run_pilot(given: Assignment) -> PhaseResult:
         campaigns=_by_campaign(planned.expected, spent.figures),
         violations=spent.violations,
         seconds=time.monotonic() - started,
-        verdict=_verdict(given, evidence),
+        verdict=judge_attempt(given, evidence),
     )
     write_models({folder.details: result})
     return as_phase_result(result, folder)
@@ -113,15 +111,6 @@ def _measured(known: PilotKnowledge, planned: PlannedPilot, spent: Spent) -> Pil
         time_zone=planned.plan.time_zone,
         safety_violations=len(spent.violations),
     )
-
-
-def _verdict(given: Assignment, evidence: Evidence) -> Verdict:
-    verdict = judge(given.gate, evidence, given.clock.now())
-    if not asks_for_data(given.gate):
-        return verdict
-    given.on_report(StageReport("checking the stored data"))
-    job = DataJob(given.settings, given.folder, evidence.measured_at)
-    return judge_with_data(verdict, job, given.run_job)
 
 
 def _by_campaign(expected: PilotExpectation, figures: PilotFigures | None) -> tuple[CampaignReturn, ...]:

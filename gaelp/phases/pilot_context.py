@@ -4,21 +4,21 @@ from pathlib import Path
 
 from gaelp.gates.verdict_context import VerdictContext
 from gaelp.money import Money
+from gaelp.phases.attempt_context import attempt_context
 from gaelp.phases.data_evidence import data_facts
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.pilot_result import PilotResult
+from gaelp.phases.run_folder import PhaseFolder
 
 __all__ = ["pilot_context"]
 
 
 def pilot_context(result: PhaseResult, home: Path) -> VerdictContext:
     """Facts of an attempt. A file that cannot be read is named; it closes no gate."""
-    folder = result.folder(home)
-    try:
-        details = PilotResult.model_validate_json(folder.details.read_bytes())
-    except (OSError, ValueError) as problem:  # pydantic's own error is a ValueError
-        first = (str(problem).splitlines() or [type(problem).__name__])[0]
-        return VerdictContext(facts=(("records of the run", f"cannot be read: {first}"),))
+    return attempt_context(result, home, PilotResult, _context)
+
+
+def _context(details: PilotResult, folder: PhaseFolder, result: PhaseResult) -> VerdictContext:
     return VerdictContext(
         facts=tuple(_facts(details).items()),
         stored_data=tuple(data_facts(folder).items()),

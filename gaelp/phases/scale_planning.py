@@ -42,7 +42,9 @@ def read_pilot(settings: Settings, pilot: PhaseResult) -> PilotResult:
         return PilotResult.model_validate_json(path.read_bytes())
     except (OSError, ValueError) as problem:  # pydantic's own error is a ValueError
         first = (str(problem).splitlines() or [type(problem).__name__])[0]
-        raise DataError(f"{path} has no pilot that this release reads ({first}): restore it, or run it again") from problem
+        raise DataError(
+            f"{path} has no pilot that this release reads ({first}): restore it, or run it again"
+        ) from problem
 
 
 def _proven(settings: Settings, pilot: PhaseResult, flown: PilotResult) -> ProvenLift:
@@ -55,6 +57,8 @@ def _proven(settings: Settings, pilot: PhaseResult, flown: PilotResult) -> Prove
             " validate the agent again (`gaelp validate`)"
         )
     if flown.metrics is None:
-        raise DataError(f"the pilot of run {pilot.run_id} spent nothing, so nothing follows from it: pilot another agent")
+        raise DataError(
+            f"the pilot of run {pilot.run_id} spent nothing, so nothing follows from it: pilot another agent"
+        )
     days = len(flown.plan.campaigns) * flown.plan.days
     return ProvenLift(value=lift, lower_95=lower, day_spend_micros=flown.metrics.spend_micros // days)

@@ -35,7 +35,7 @@ from gaelp.release.release_plan import ReleasePlan
 from gaelp.storage.backends import build_store
 from gaelp.types import Phase
 
-__all__ = ["CONTROL", "Released", "day_events", "release_agent"]
+__all__ = ["CONTROL", "Released", "day_events", "release_agent", "usual_bids"]
 
 RunGetter = Callable[[], PilotRun]  # the run that is being put together, once it is
 
@@ -126,7 +126,7 @@ def _controller(
         lift=plan.lift,
         late=known.late,
         seen=lambda: looker.seen,
-        now=lambda: run().guard.ledger.clock.now(),
+        now=lambda: run().guard.ledger.clock.now(),  # noqa: PLW0108 - the run is put together later
         violations=lambda: run().watch.violations(open_only=True),
     )
     setup = ReleaseSetup(
@@ -156,9 +156,7 @@ def _source(given: Assignment, known: PilotKnowledge, run: RunGetter) -> PilotSo
         own = 0 <= day < len(treated) and treated[day, places.campaigns[campaign]]
         return description.name if own else CONTROL
 
-    return PilotSource(
-        source_of(given.folder), description.name, description.objective.kind, Phase.SCALE, decided_by
-    )
+    return PilotSource(source_of(given.folder), description.name, description.objective.kind, Phase.SCALE, decided_by)
 
 
 def _released_controller(run: PilotRun) -> ReleaseController:

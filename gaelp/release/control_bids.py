@@ -1,7 +1,8 @@
 """The control of a release: the incumbent's usual bids, scaled down until its daily budget lasts.
 
-A bid that is too high for its budget makes the platform leave auctions out, cheap ones as well as dear ones. Anybody can
-avoid that by bidding lower, without knowing what a click is worth. So the agent is compared with an incumbent that does.
+A bid that is too high for its budget makes the platform leave auctions out, cheap ones as well as dear ones. Anybody
+can avoid that by bidding lower, without knowing what a click is worth. So the agent is compared with an incumbent that
+does.
 """
 
 import numpy as np

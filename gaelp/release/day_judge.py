@@ -13,7 +13,7 @@ from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.seen_hours import SeenHours
 from gaelp.release.exposure import ExposurePlan, ExposureState, next_exposure
 from gaelp.release.exposure_checks import ReleaseEvidence, ServedDays
-from gaelp.release.pairs import Comparison, PairRules, ReleaseDays, compare_arms
+from gaelp.release.pairs import ArmComparison, PairRules, ReleaseDays, compare_arms
 from gaelp.release.release_controller import DayDecision, DaysBefore
 
 __all__ = ["ReleaseJudge", "days_of_release", "spend_of_day"]
@@ -34,7 +34,7 @@ class ReleaseJudge:
     seen: Callable[[], SeenHours]
     now: Callable[[], datetime]
     violations: Callable[[], tuple[str, ...]]
-    next_budgets: Callable[[Comparison, ExposureState, Ints], Ints] = lambda _comparison, _state, daily: daily
+    next_budgets: Callable[[ArmComparison, ExposureState, Ints], Ints] = lambda _comparison, _state, daily: daily
 
     def __call__(self, day: int, before: DaysBefore, state: ExposureState) -> DayDecision:
         """Decide exposure and budgets of a day."""
@@ -57,7 +57,7 @@ class ReleaseJudge:
             value, spend, before, late=counted, dates=dates, as_of=self.now(), time_zone=self.campaigns.time_zone
         )
 
-    def _evidence(self, day: int, before: DaysBefore, days: ReleaseDays, comparison: Comparison) -> ReleaseEvidence:
+    def _evidence(self, day: int, before: DaysBefore, days: ReleaseDays, comparison: ArmComparison) -> ReleaseEvidence:
         treated, decided = days.treated, before.decided[:day, None] if day else np.zeros((0, 1), np.bool_)
         loss = days.spend_micros[treated].sum() - days.final_value()[treated].sum()
         yesterday = treated[-1] if day else np.zeros(treated.shape[1], np.bool_)

@@ -117,8 +117,9 @@ def rollback_findings(limits: CheckLimits, evidence: ReleaseEvidence, error_stre
     if error_streak >= limits.error_checks:
         yield Finding(
             check="errors",
-            text=f"{evidence.errors} of {evidence.decisions} decisions failed, and more than {limits.error_rate_max:.0%}"
-            f" in each of the last {error_streak} checks; allowed: {limits.error_checks - 1} such checks in a row",
+            text=f"{evidence.errors} of {evidence.decisions} decisions failed, and more than"
+            f" {limits.error_rate_max:.0%} in each of the last {error_streak} checks; allowed:"
+            f" {limits.error_checks - 1} such checks in a row",
             figures={"errors": evidence.errors, "decisions": evidence.decisions, "checks_in_a_row": error_streak},
         )
     if evidence.feedback is not None:

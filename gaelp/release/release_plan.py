@@ -21,7 +21,7 @@ _RAISED_TIMES = 2
 
 
 class ProvenLift(Frozen):
-    """What was proven of the agent before: its lift over the logged bids, and what a campaign-day is planned to spend."""
+    """What was proven before: the lift over the logged bids, and what a campaign of the pilot spent on a day."""
 
     value: float
     lower_95: float
@@ -56,7 +56,9 @@ def make_release_plan(
 ) -> ReleasePlan:
     """The release of an agent on the campaigns of its pilot, as counterparts with names of their own."""
     if settings.step_days % 2:
-        raise BadInput(f"scale.step_days={settings.step_days}; allowed: even numbers, days are compared in blocks of two")
+        raise BadInput(
+            f"scale.step_days={settings.step_days}; allowed: even numbers, days are compared in blocks of two"
+        )
     rule = improvement_rule(gate)
     campaigns = _campaigns(pilot, settings, name=name, first_day=first_day)
     strategy = choose_strategy(proven.value, proven.lower_95)
@@ -92,7 +94,9 @@ def _campaigns(pilot: PilotPlan, settings: ScaleSettings, *, name: str, first_da
     first = max(campaign.daily_micros for campaign in campaigns)
     raised = settings.raised_daily_micros or _RAISED_TIMES * first
     if raised < first:
-        raise BadInput(f"scale.raised_daily_micros={raised} is below a first budget of {first}: raise it, or lower that")
+        raise BadInput(
+            f"scale.raised_daily_micros={raised} is below a first budget of {first}: raise it, or lower that"
+        )
     days = settings.days + settings.full_days
     spend = sum(campaign.daily_micros for campaign in campaigns) * days
     return PilotPlan.model_validate(

@@ -1,0 +1,37 @@
+"""The figures of a release that gate 4 judges."""
+
+from gaelp.config.base import Frozen
+from gaelp.gates.lift_test import LiftPlan
+from gaelp.release.pairs import ArmTotals, PairRules, ReleaseDays, compare_arms
+
+__all__ = ["Improvement", "ReleaseMetrics", "measure_release"]
+
+
+class Improvement(Frozen):
+    """The lift in value per dollar over the control, with bounds that hold at every look."""
+
+    value: float
+    lower_95: float
+    upper_95: float
+    pairs: int
+
+
+class ReleaseMetrics(Frozen):
+    """What a release showed, and the figures that gate 4 reads."""
+
+    treatment: ArmTotals
+    control: ArmTotals
+    improvement: Improvement
+    metrics: dict[str, float]
+
+
+def measure_release(days: ReleaseDays, rules: PairRules, plan: LiftPlan, *, safety_violations: int) -> ReleaseMetrics:
+    """Compare both sides after the last day."""
+    compared = compare_arms(days, rules, plan)
+    lift = compared.lift
+    return ReleaseMetrics(
+        treatment=compared.treatment,
+        control=compared.control,
+        improvement=Improvement(value=lift.lift, lower_95=lift.lower, upper_95=lift.upper, pairs=lift.pairs),
+        metrics=lift.metrics("improvement") | {"safety_violations": float(safety_violations)},
+    )
