@@ -246,6 +246,12 @@ def pilot_home():
 
 
 @pytest.fixture(scope="session")
+def scale_home():
+    """tests/phases/scale_home.py."""
+    return _loaded("phases/scale_home.py")
+
+
+@pytest.fixture(scope="session")
 def history_home():
     """tests/phases/history_home.py."""
     return _loaded("phases/history_home.py")

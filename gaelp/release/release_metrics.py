@@ -1,6 +1,7 @@
 """The figures of a release that gate 4 judges."""
 
 from gaelp.config.base import Frozen
+from gaelp.gates.evidence import Figure
 from gaelp.gates.lift_test import LiftPlan
 from gaelp.release.pairs import ArmTotals, PairRules, ReleaseDays, compare_arms
 
@@ -10,9 +11,9 @@ __all__ = ["Improvement", "ReleaseMetrics", "measure_release"]
 class Improvement(Frozen):
     """The lift in value per dollar over the control, with bounds that hold at every look."""
 
-    value: float
-    lower_95: float
-    upper_95: float
+    value: Figure  # NaN where nothing was compared; a bound that excludes nothing is -1 or infinite
+    lower_95: Figure
+    upper_95: Figure
     pairs: int
 
 
@@ -22,7 +23,7 @@ class ReleaseMetrics(Frozen):
     treatment: ArmTotals
     control: ArmTotals
     improvement: Improvement
-    metrics: dict[str, float]
+    metrics: dict[str, Figure]
 
 
 def measure_release(days: ReleaseDays, rules: PairRules, plan: LiftPlan, *, safety_violations: int) -> ReleaseMetrics:
