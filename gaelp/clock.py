@@ -1,12 +1,12 @@
 """Where time comes from: a clock that is passed in, and the day it is for an ad account."""
 
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from gaelp.errors import BadInput
 
-__all__ = ["Clock", "ManualClock", "SystemClock", "account_day"]
+__all__ = ["Clock", "ManualClock", "SystemClock", "account_day", "day_start"]
 
 
 class Clock(Protocol):
@@ -49,6 +49,11 @@ def account_day(instant: datetime, zone: tzinfo | str) -> date:
     Budgets are per day of the account, which has 23 or 25 hours when its clocks change.
     """
     return _require_aware(instant).astimezone(_zone_named(zone) if isinstance(zone, str) else zone).date()
+
+
+def day_start(day: date, zone: str) -> datetime:
+    """Return the instant in UTC at which a day of the ad account begins."""
+    return datetime.combine(day, time(), _zone_named(zone)).astimezone(UTC)
 
 
 def _zone_named(name: str) -> ZoneInfo:

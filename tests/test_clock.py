@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaelp.clock import Clock, ManualClock, SystemClock, account_day
+from gaelp.clock import Clock, ManualClock, SystemClock, account_day, day_start
 from gaelp.errors import BadInput
 
 NOON = datetime(2026, 3, 8, 12, tzinfo=UTC)
@@ -96,3 +96,7 @@ def test_importing_the_vocabulary_does_not_read_the_date():
         "import gaelp.clock, gaelp.types, gaelp.money\n"
     )
     subprocess.run([sys.executable, "-c", check], check=True, timeout=60)
+
+
+def test_a_day_of_the_account_begins_at_its_own_midnight():
+    assert day_start(date(2026, 7, 1), "Europe/Berlin") == datetime(2026, 6, 30, 22, tzinfo=UTC)

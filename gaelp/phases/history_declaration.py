@@ -17,5 +17,5 @@ HISTORY = PhaseDeclaration(
     other_gates=(WITHOUT_PROPENSITIES,),
     hash_model=lazy_call("simulation", "hash_agent"),
     context=lazy_call("history_context", "history_context"),
-    on_passed=lazy_call("history_registration", "register_agent"),
+    on_passed=lazy_call("agent_registration", "register_agent"),
 )

@@ -15,4 +15,5 @@ PILOT = PhaseDeclaration(
     long_running=True,
     hash_model=lazy_call("simulation", "hash_agent"),
     context=lazy_call("pilot_context", "pilot_context"),
+    on_passed=lazy_call("agent_registration", "register_agent"),
 )

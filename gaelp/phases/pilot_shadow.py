@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from datetime import timedelta
 
 from gaelp.budget.platform_budget import load_platform_terms
+from gaelp.clock import day_start
 from gaelp.config.write import write_models
 from gaelp.errors import BadInput, Refused
 from gaelp.market.build import configured_personas
@@ -45,7 +45,7 @@ def watch_before_spending(
             " and gate 3 would refuse the pilot: use google-ads"
         )
     agent, days = known.agent, settings.pilot.shadow_days
-    begins = datetime.combine(plan.first_day - timedelta(days=days), time(), ZoneInfo(plan.time_zone)).astimezone(UTC)
+    begins = day_start(plan.first_day - timedelta(days=days), plan.time_zone)
     rules = BidRules(reference_factor=plan.reach, ceiling_micros=plan.bid_ceiling_micros)
     names = tuple(campaign.logged_as for campaign in plan.campaigns)
     watched = watched_campaigns(

@@ -86,6 +86,6 @@ def _final_days(known: PilotKnowledge, plan: ReleasePlan, released: Released) ->
         released.before,
         late=known.late if sold is not None else known.late.model_copy(update={"refunds": None}),
         dates=figures.days[:count],
-        as_of=figures.as_of,
+        as_of=(figures.as_of,) * count,
         time_zone=plan.campaigns.time_zone,
     )

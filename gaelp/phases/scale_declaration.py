@@ -15,4 +15,5 @@ SCALE = PhaseDeclaration(
     long_running=True,
     hash_model=lazy_call("simulation", "hash_agent"),
     context=lazy_call("scale_context", "scale_context"),
+    on_passed=lazy_call("agent_registration", "register_agent"),
 )

@@ -79,6 +79,7 @@ def release_agent(
             settings=settings.pilot.model_copy(update={"days": campaigns.days}),
             wall_clock=given.clock,
             decide_hours=settings.scale.decide_hours,
+            whole_read_days=settings.scale.step_days,
             make_controller=lambda agent, looker: _controller(agent, looker, plan, known, control, lambda: run),
             evidence=lambda places: EvidenceRows(store, campaigns, places, _source(given, known, lambda: run)),
             stop_rules=StopRules(loss_cap_micros=campaigns.loss_cap_micros, looks=campaigns.days),
@@ -126,7 +127,7 @@ def _controller(
         lift=plan.lift,
         late=known.late,
         seen=lambda: looker.seen,
-        now=lambda: run().guard.ledger.clock.now(),  # noqa: PLW0108 - the run is put together later
+        known_at=looker.known_at,
         violations=lambda: run().watch.violations(open_only=True),
     )
     setup = ReleaseSetup(

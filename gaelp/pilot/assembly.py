@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from gaelp.arrays import Floats
-from gaelp.clock import Clock
+from gaelp.clock import Clock, day_start
 from gaelp.config.pilot_settings import PilotSettings
 from gaelp.config.settings import BudgetSettings
 from gaelp.database import Place
@@ -55,18 +54,18 @@ class PilotAgent:
 
 def pilot_begins(plan: PilotPlan) -> datetime:
     """Midnight of the first day by the account's clock, in UTC."""
-    return datetime.combine(plan.first_day, time(), ZoneInfo(plan.time_zone)).astimezone(UTC)
+    return day_start(plan.first_day, plan.time_zone)
 
 
-def pilot_guard(guard: Guard, timekeeper: Timekeeper) -> tuple[Guard, HeldClock | None]:
+def pilot_guard(guard: Guard, timekeeper: Timekeeper, whole_read_days: int = 1) -> tuple[Guard, HeldClock | None]:
     """A guard for the loop: the account is read once an interval, and simulated time asked for once.
 
     On a live platform the clock is the guard's own, and all hours that are open to revision are read every time. In a
-    sandbox, where an hour passes in a moment, those before yesterday are read once a day.
+    sandbox, where an hour passes in a moment, those before yesterday are read every `whole_read_days`.
     """
     if guard.platform.world == "live":
         return replace(guard, platform=RememberedReads(guard.platform)), None
-    platform = RememberedReads(guard.platform, recent=_RECENT)
+    platform = RememberedReads(guard.platform, recent=_RECENT, whole_every=timedelta(days=whole_read_days))
     clock = HeldClock(timekeeper)
     ledger = replace(guard.ledger, clock=clock, wall_clock=guard.ledger.wall_clock or guard.ledger.clock)
     return replace(guard, platform=platform, ledger=ledger), clock
@@ -103,13 +102,14 @@ def prepare_run(
     wall_clock: Clock,
     make_controller: MakeController = lambda agent, _: agent,
     decide_hours: int = 1,
+    whole_read_days: int = 1,
     stop_rules: StopRules | None = None,
     evidence: Callable[[PilotPlaces], EvidenceRows] | None = None,
     on_interval: Callable[[int], None] = lambda _: None,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> PilotRun:
     """A run that can start or resume; close its book after use."""
-    guard, clock = pilot_guard(guard, timekeeper)
+    guard, clock = pilot_guard(guard, timekeeper, whole_read_days)
     book = DecisionBook(place, plan.name)
     places = PilotPlaces.of(plan, pilot_begins(plan))
     looker = Looker(plan, places, guard, book, reads_all=clock is None)

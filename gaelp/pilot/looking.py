@@ -57,6 +57,17 @@ class Looker:
 
     forget_campaigns = forget
 
+    def forget_hours(self) -> None:
+        """Read all hours that are open to revision again, however recently they were read."""
+        if isinstance(self._guard.platform, RememberedReads):
+            self._guard.platform.forget_hours()
+
+    def known_at(self, end: datetime) -> datetime:
+        """When the hours that ended at an instant were last read."""
+        platform = self._guard.platform
+        read_at = platform.known_at(end) if isinstance(platform, RememberedReads) else None
+        return read_at or self._guard.ledger.clock.now()
+
     def look(self, hour: int, *, hold: bool = True) -> Look:
         """Read the account at the start of an hour; campaigns that somebody else changed are held first."""
         at = self._guard.ledger.clock.now()

@@ -254,6 +254,8 @@ class PilotLoop:
             self._read_time()
             run.lease.take()
             run.looker.forget()
+            if day == run.plan.settle_days:
+                run.looker.forget_hours()  # the verdict uses the newest figures of every hour
             reconcile(run.guard)
             run.looker.look(last + _DAY_HOURS * day, hold=False)
             run.on_interval(last + _DAY_HOURS * day)

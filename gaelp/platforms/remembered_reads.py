@@ -22,15 +22,17 @@ from gaelp.platforms.platform import (
 
 __all__ = ["RememberedReads"]
 
-_WHOLE_EVERY = timedelta(hours=24)
+_SLACK = timedelta(hours=1)  # reports lag by varying minutes
 
 
 class RememberedReads:
     """An AdPlatform in front of another one."""
 
-    def __init__(self, platform: AdPlatform, *, recent: timedelta | None = None) -> None:
-        """With `recent`, hours older than that are read again once in 24 hours only, where each read is long."""
-        self._platform, self._recent = platform, recent
+    def __init__(
+        self, platform: AdPlatform, *, recent: timedelta | None = None, whole_every: timedelta = timedelta(hours=24)
+    ) -> None:
+        """With `recent`, hours older than that are read again every `whole_every` only, where each read is long."""
+        self._platform, self._recent, self._whole_every = platform, recent, whole_every
         self._campaigns: tuple[CampaignState, ...] | None = None
         self._hours: tuple[datetime, HourReport] | None = None
         self._hours_stale = False
@@ -42,6 +44,17 @@ class RememberedReads:
         """Read everything again from here on."""
         self._campaigns = self._edits = None
         self._hours_stale = True
+
+    def forget_hours(self) -> None:
+        """Read all hours again, old ones too."""
+        self._hours = None
+
+    def known_at(self, end: datetime) -> datetime | None:
+        """When the hours that ended at an instant were last read; None if no hours were read yet."""
+        if self._hours is None or self._whole_at is None:
+            return None
+        newest = self._hours[1].as_of
+        return newest if self._recent is None else max(self._whole_at, min(newest, end + self._recent))
 
     @property
     def name(self) -> str:
@@ -117,8 +130,9 @@ class RememberedReads:
         self._hours, self._whole_at = (since, report), report.as_of
 
     def _read_newer(self, since: datetime, known: HourReport) -> None:
-        """Only the newest hours again, if the whole was read within a day."""
-        if self._recent is None or self._whole_at is None or known.as_of - self._whole_at >= _WHOLE_EVERY:
+        """Only the newest hours again, unless it is time to read all."""
+        due = self._whole_at is None or known.as_of - self._whole_at >= self._whole_every - _SLACK
+        if self._recent is None or due:
             self._read_whole(since)
             return
         first = max(known.as_of - self._recent, since)

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 import numpy as np
 
 from gaelp.arrays import Ints
+from gaelp.clock import day_start
 from gaelp.gates.lift_test import LiftPlan
 from gaelp.pilot.late_value import LateValue
 from gaelp.pilot.pilot_plan import PilotPlan
@@ -18,6 +19,7 @@ from gaelp.release.release_controller import DayDecision, DaysBefore
 
 __all__ = ["ReleaseJudge", "days_of_release", "spend_of_day"]
 
+_DAY = timedelta(days=1)
 _DAY_HOURS = 24
 _LEAST_KNOWN = 0.05  # of a day's final value: below, dividing by it says nothing
 
@@ -32,14 +34,14 @@ class ReleaseJudge:
     lift: LiftPlan
     late: LateValue
     seen: Callable[[], SeenHours]
-    now: Callable[[], datetime]
+    known_at: Callable[[datetime], datetime]  # when the hours that ended at an instant were last read
     violations: Callable[[], tuple[str, ...]]
     next_budgets: Callable[[ArmComparison, ExposureState, Ints], Ints] = lambda _comparison, _state, daily: daily
 
     def __call__(self, day: int, before: DaysBefore, state: ExposureState) -> DayDecision:
         """Decide exposure and budgets of a day."""
         days = self.days(day, before)
-        comparison = compare_arms(days, self.rules, self.lift)
+        comparison = compare_arms(days, self._mature(day), self.lift)
         decided = next_exposure(self.exposure, state, self._evidence(day, before, days, comparison))
         start = np.array([campaign.daily_micros for campaign in self.campaigns.campaigns], np.int64)
         daily = before.daily_micros[-1] if day and len(before.daily_micros) else start
@@ -54,8 +56,25 @@ class ReleaseJudge:
         dates = tuple(self.campaigns.first_day + timedelta(days=each) for each in range(day))
         counted = self.late.model_copy(update={"refunds": None})  # the platform never learns of refunds
         return days_of_release(
-            value, spend, before, late=counted, dates=dates, as_of=self.now(), time_zone=self.campaigns.time_zone
+            value,
+            spend,
+            before,
+            late=counted,
+            dates=dates,
+            as_of=self._read_at(dates),
+            time_zone=self.campaigns.time_zone,
         )
+
+    def _read_at(self, dates: tuple[date, ...]) -> tuple[datetime, ...]:
+        """When each day was last read."""
+        return tuple(self.known_at(day_start(each + _DAY, self.campaigns.time_zone)) for each in dates)
+
+    def _mature(self, day: int) -> PairRules:
+        """The rules of pairs, for figures that were read some days ago: a day counts its age up to then."""
+        starts = day_start(self.campaigns.first_day, self.campaigns.time_zone)
+        unread = day - (self.known_at(starts) - starts) // _DAY
+        age = self.rules.age_days_min + max(unread, 0)
+        return self.rules.model_copy(update={"age_days_min": age})
 
     def _evidence(self, day: int, before: DaysBefore, days: ReleaseDays, comparison: ArmComparison) -> ReleaseEvidence:
         treated, decided = days.treated, before.decided[:day, None] if day else np.zeros((0, 1), np.bool_)
@@ -84,12 +103,16 @@ def days_of_release(
     *,
     late: LateValue,
     dates: tuple[date, ...],
-    as_of: datetime,
+    as_of: tuple[datetime, ...],
     time_zone: str,
 ) -> ReleaseDays:
-    """Days of a release for the comparison, D x N; those on which nobody decided count for no side."""
+    """Days of a release for the comparison, D x N; those on which nobody decided count for no side.
+
+    `as_of` says when the figures of each day were read.
+    """
     served = before.decided[:, None]
-    share = np.ones(0) if not dates else late.known(dates, as_of, time_zone).value
+    shares = [late.known((each,), at, time_zone).value for each, at in zip(dates, as_of, strict=True)]
+    share = np.concatenate([np.ones(0), *shares])
     return ReleaseDays(
         value_micros=np.where(served, value_micros, 0),
         spend_micros=np.where(served, spend_micros, 0),

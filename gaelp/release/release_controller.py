@@ -90,6 +90,7 @@ class ReleaseController:
         self._settled = 0  # days whose spending has corrected the control
         self._ended_in = -1  # the hour in which the release was rolled back; -1: it was not
         self._restored = False  # the control's bids are in force again
+        self._treated: Bools | None = None  # of the days so far
 
     # What a loop asks for
 
@@ -114,7 +115,9 @@ class ReleaseController:
         """Which campaign-days were the agent's so far, (D, N)."""
         if not len(self._percent):
             return np.zeros((0, len(self._setup.campaigns)), np.bool_)
-        return treated_days(self._setup.key, self._setup.campaigns, self._percent.tolist())
+        if self._treated is None or len(self._treated) != len(self._percent):
+            self._treated = treated_days(self._setup.key, self._setup.campaigns, self._percent.tolist())
+        return self._treated
 
     def days_before(self) -> DaysBefore:
         """Everything that was assigned so far."""
@@ -159,7 +162,7 @@ class ReleaseController:
         self._correct_control(day)
         decided = self._judge(day, self.days_before(), self._exposure)
         skipped = day - len(self._percent)  # days in which nobody decided have no treatment
-        self._percent = np.append(self._percent, [*np.zeros(skipped), decided.exposure.percent])
+        self._percent, self._treated = np.append(self._percent, [*np.zeros(skipped), decided.exposure.percent]), None
         self._exposure, self._daily = decided.exposure.state, np.asarray(decided.daily_micros, np.int64)
         self._budgets = np.vstack([self._budgets, *[self._daily] * (skipped + 1)])
         self._decided = np.append(self._decided, [*np.zeros(skipped, np.bool_), True]).astype(np.bool_)
@@ -197,7 +200,7 @@ class ReleaseController:
 
     def load_state(self, state: PolicyState) -> None:
         """Resume with what `state` returned."""
-        own = part_of("release", state)
+        own, self._treated = part_of("release", state), None
         self._agent.load_state(part_of("agent", state))
         self._control.load_state(part_of("control", state))
         self._percent, self._daily, self._budgets = (own[name].copy() for name in ("percent", "daily", "budgets"))

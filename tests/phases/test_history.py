@@ -11,9 +11,9 @@ from gaelp.gates import judge
 from gaelp.history.sealed_window import looks_left
 from gaelp.history.splits import fixed_splits
 from gaelp.phases.agent_bundle import load_bundle
+from gaelp.phases.agent_registration import feature_version, register_agent
 from gaelp.phases.history import validate_on_history
 from gaelp.phases.history_context import history_context
-from gaelp.phases.history_registration import feature_version, register_agent
 from gaelp.phases.history_result import HistoryResult
 from gaelp.phases.history_source import check_history, history_of, provide_history
 from gaelp.phases.history_windows import open_sealed_window

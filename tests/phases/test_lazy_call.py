@@ -1,4 +1,4 @@
-from gaelp.phases import history, history_context, history_registration, simulation
+from gaelp.phases import agent_registration, history, history_context, simulation
 from gaelp.phases.history_declaration import HISTORY
 
 
@@ -6,7 +6,7 @@ def test_each_function_of_phase_2_is_found_when_it_is_called(monkeypatch):
     monkeypatch.setattr(history, "validate_on_history", lambda given: ("validated", given))
     monkeypatch.setattr(simulation, "hash_agent", lambda path: f"hash of {path}")
     monkeypatch.setattr(history_context, "history_context", lambda result, home: (result, home))
-    monkeypatch.setattr(history_registration, "register_agent", lambda *given: given)
+    monkeypatch.setattr(agent_registration, "register_agent", lambda *given: given)
     assert HISTORY.work("assignment") == ("validated", "assignment")
     assert HISTORY.hash_model("file") == "hash of file"
     assert HISTORY.context("result", "home") == ("result", "home")

@@ -100,3 +100,19 @@ def test_where_reads_are_long_older_hours_are_read_once_a_day(counted, door):
     remembered.read_hours(since)
     remembered.forget()
     assert [each.cost_micros for each in remembered.read_hours(since).hours] == [7, 7, 7]
+
+
+def test_it_is_known_when_hours_were_last_read(counted, door):
+    remembered = RememberedReads(counted, recent=timedelta(hours=12), whole_every=timedelta(days=4))
+    begin = door.clock.now()
+    assert remembered.known_at(begin) is None
+    remembered.read_hours(begin - timedelta(hours=48))
+    door.clock.advance(timedelta(days=2))
+    remembered.forget()
+    remembered.read_hours(begin - timedelta(hours=48))
+    assert remembered.known_at(begin - timedelta(hours=30)) == begin
+    assert remembered.known_at(begin + timedelta(hours=20)) == begin + timedelta(hours=32)
+    assert remembered.known_at(begin + timedelta(hours=47)) == begin + timedelta(hours=48)
+    remembered.forget_hours()
+    remembered.read_hours(begin - timedelta(hours=48))
+    assert remembered.known_at(begin - timedelta(hours=30)) == begin + timedelta(hours=48)

@@ -1,4 +1,4 @@
-"""Register an agent that passed gate 2 as a version of the model registry; an alias is given by a person."""
+"""Register an agent that passed gate 2, 3 or 4 as a version of the model registry; an alias is given by a person."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from gaelp.registry.manifest import DataWindow
 from gaelp.registry.passed import register_passed
 from gaelp.training.manifest import PACKAGES, package_versions, read_commit
 from gaelp.training.segment_env import EXTRA_FEATURES
+from gaelp.types import Phase
 
 __all__ = ["feature_version", "register_agent"]
 
@@ -28,8 +29,8 @@ def feature_version() -> str:
 def register_agent(settings: Settings, passed: Sequence[PhaseResult], clock: Clock) -> None:
     """Store the files of the agent with the verdicts of the gates it passed; a second call changes nothing."""
     result = passed[-1]
-    folder = result.folder(settings.home)
-    details = HistoryResult.model_validate_json(folder.details.read_bytes())
+    [history] = (each for each in passed if each.phase is Phase.HISTORY)
+    details = HistoryResult.model_validate_json(history.folder(settings.home).details.read_bytes())
     model = result.model_file(settings.home)
     more = {name: model.parent / name for name in BUNDLE_FILES if (model.parent / name).exists()}
     source = read_commit(repository_root())
