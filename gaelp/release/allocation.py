@@ -6,7 +6,7 @@ Each campaign has a concave value of its daily budget, with the marginal value
 
 where `slope` is `slope_above` for money beyond the kink and `slope_below` for money below it. Money that no campaign
 is worth may stay unspent at the value `idle_slope`. With one price of money every campaign takes what is worth more
-than the price, so the dual has one variable and is solved by root finding. Any price bounds the optimum from above
+than the price, so the dual has one variable and is solved by bisection. Any price bounds the optimum from above
 (weak duality), so the gap reported holds for the budgets in whole platform steps, rounding included.
 """
 
@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from gaelp.arrays import Floats, Ints
 from gaelp.errors import BadInput
@@ -22,7 +21,8 @@ from gaelp.money import Micros
 
 __all__ = ["Allocation", "AllocationBounds", "ValueCurves", "allocate", "value_micros"]
 
-_CHEAPEST = 1e-9  # a price of money that is as good as none
+_CHEAPEST, _DEAREST = 1e-9, 1e9  # prices of money that are as good as none, and as infinite
+_BISECTIONS = 64  # of their logarithms: beyond, doubles end
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +176,11 @@ def _clearing_price(problem: _Problem, total_micros: float) -> float:
         return 0.0
     if problem.least.sum() > total_micros:
         return float("inf")
-    highest = max(float(_slopes(problem.curves, np.maximum(problem.least, 1.0)).max()), 2 * _CHEAPEST)
-    low, high = np.log(_CHEAPEST), np.log(highest) + 1.0
-    return float(np.exp(brentq(lambda log: problem.wanted(np.exp(log)).sum() - total_micros, low, high, xtol=1e-13)))
-
-
-def _slopes(curves: ValueCurves, budgets: Floats) -> Floats:
-    slope = np.where(budgets > curves.kink_micros, curves.slope_above, curves.slope_below)
-    return np.asarray(slope * np.power(budgets / curves.kink_micros, curves.elasticity - 1))
+    low, high = np.log(_CHEAPEST), np.log(_DEAREST)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if problem.wanted(np.exp(middle)).sum() > total_micros else (low, middle)
+    return float(np.exp(high))
 
 
 def _in_steps(problem: _Problem, price: float) -> Floats:
