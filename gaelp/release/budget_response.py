@@ -29,7 +29,7 @@ _LEAST_EXPECTED = 1e-9
 class ResponsePrior(Frozen):
     """What is known of the elasticity before budgets were changed: docs/allocation.md says where it was measured."""
 
-    elasticity: float = Field(default=0.7, gt=0.05, lt=0.95)
+    elasticity: float = Field(default=0.5, gt=0.05, lt=0.95)
     elasticity_sd: float = Field(default=0.1, gt=0.0, lt=1.0)
 
 
