@@ -73,8 +73,8 @@ def measure_splits(
     for _ in range(_HISTORY_DAYS):
         account.run_day(own)
     splits: dict[str, Split] = {
-        OWN: lambda _account, now: now,
-        "equal": lambda _account, now: _in_proportion(np.ones(campaigns), int(own.sum())),
+        OWN: _as_it_was,
+        "equal": _once(lambda _account, _now: _in_proportion(np.ones(campaigns), int(own.sum()))),
         "in proportion to shown value": _once(partial(_by_shown_value, int(own.sum()))),
     }
     for confidence in confidences:
@@ -87,9 +87,7 @@ def split_gains(outcomes: Sequence[SplitOutcome], split: str) -> tuple[SplitGain
     by_split: dict[str, dict[int, SplitOutcome]] = {}
     for outcome in outcomes:
         by_split.setdefault(outcome.split, {})[outcome.seed] = outcome
-    return tuple(
-        _gain(split, name, by_split[split], others) for name, others in by_split.items() if name != split
-    )
+    return tuple(_gain(split, name, by_split[split], others) for name, others in by_split.items() if name != split)
 
 
 def _gain(split: str, against: str, own: dict[int, SplitOutcome], others: dict[int, SplitOutcome]) -> SplitGain:
@@ -133,9 +131,13 @@ def _fly(account: SplitAccount, daily_micros: Ints, named: tuple[str, Split], se
     )
 
 
+def _as_it_was(_account: SplitAccount, now_micros: Ints) -> Ints:
+    return now_micros
+
+
 def _in_proportion(weights: Floats, total_micros: int) -> Ints:
     shares = weights / weights.sum() * total_micros
-    return np.maximum(np.floor(shares / _STEP_MICROS), 1).astype(np.int64) * _STEP_MICROS
+    return np.asarray(np.maximum(np.floor(shares / _STEP_MICROS), 1).astype(np.int64) * _STEP_MICROS)
 
 
 def _once(choose: Split) -> Split:

@@ -1,4 +1,4 @@
-"""Split one total of daily budgets between campaigns by marginal value: a separable concave problem, solved by its dual.
+"""Split one total of daily budgets by marginal value: a separable concave problem, solved by its dual.
 
 Each campaign has a concave value of its daily budget, with the marginal value
 
@@ -195,4 +195,4 @@ def _in_steps(problem: _Problem, price: float) -> Floats:
     order = order[worth_it[order]]
     steps = int((bounds.total_micros - budgets.sum()) // step)
     budgets[order[: max(steps, 0)]] += step
-    return budgets
+    return np.asarray(budgets, np.float64)

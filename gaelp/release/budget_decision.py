@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from gaelp.arrays import Ints
 from gaelp.config.base import Frozen
 from gaelp.money import Micros
 
-__all__ = ["BudgetDecision", "CampaignBudget", "budget_figures", "unchanged_budgets"]
+__all__ = ["BudgetDecision", "CampaignBudget", "budget_figures"]
 
 
 class CampaignBudget(Frozen):
@@ -41,18 +40,6 @@ class BudgetDecision(Frozen):
     def changed(self) -> tuple[CampaignBudget, ...]:
         """Only those that are not what they were."""
         return tuple(each for each in self.campaigns if each.after_micros != each.before_micros)
-
-
-def unchanged_budgets(names: tuple[str, ...], daily_micros: Ints, why: str) -> BudgetDecision:
-    """Every campaign keeps its budget."""
-    amounts = zip(names, daily_micros.tolist(), strict=True)
-    return BudgetDecision(
-        campaigns=tuple(
-            CampaignBudget(campaign=name, before_micros=micros, after_micros=micros, why=why)
-            for name, micros in amounts
-        ),
-        why=why,
-    )
 
 
 def budget_figures(decision: BudgetDecision) -> dict[str, Any]:

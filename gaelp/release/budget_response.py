@@ -22,7 +22,7 @@ from gaelp.errors import BadInput
 __all__ = ["BudgetDays", "BudgetResponses", "ResponsePrior", "fit_responses"]
 
 _ELASTICITIES = np.linspace(0.05, 0.95, 181)
-_SPREADS = np.geomspace(0.3, 300.0, 61)  # shapes of the gamma distribution between campaigns
+_SHAPES = np.geomspace(0.3, 25.0, 45)  # of the gamma distribution between campaigns; 25: they differ by 20% at least
 _LEAST_EXPECTED = 1e-9
 
 
@@ -115,12 +115,12 @@ def _dispersion(sales: Floats, even: Floats, counted: Bools) -> float:
 
 def _between(total: Floats, expected: Floats) -> float:
     """The shape of the gamma distribution between campaigns under which the totals are likeliest."""
-    shape = _SPREADS[:, None]
+    shape = _SHAPES[:, None]
     known = expected > 0
     count, mean = total[known], expected[known]
     likely = gammaln(count + shape) - gammaln(shape) + shape * np.log(shape / (shape + mean))
     likely = likely + count * np.log(mean / (shape + mean))
-    return float(_SPREADS[np.argmax(likely.sum(axis=1))])
+    return float(_SHAPES[np.argmax(likely.sum(axis=1))])
 
 
 def _elasticity(

@@ -1,4 +1,4 @@
-"""The budgets of the next day: first ones until the improvement is proven, then by what each campaign is shown to return.
+"""The budgets of the next day: first ones until the improvement is proven, then by what each campaign returns.
 
 What has to be seen before a campaign gets more money, in this order:
 
@@ -12,13 +12,13 @@ Money is taken back at once: from all campaigns when the release ends badly or t
 one, and from a campaign that is shown to lose money.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from gaelp.arrays import Floats, Ints
+from gaelp.arrays import Bools, Floats, Ints
 from gaelp.config.base import Frozen
 from gaelp.config.objective import VALUE, Objective
 from gaelp.gates.lift_test import LiftInterval
@@ -29,10 +29,11 @@ from gaelp.release.budget_response import BudgetDays, BudgetResponses, ResponseP
 from gaelp.release.exposure import ExposureState
 from gaelp.release.exposure_checks import lift_text
 
-__all__ = ["BudgetEvidence", "BudgetRules", "next_budgets", "value_curves"]
+__all__ = ["BudgetEvidence", "BudgetRules", "keep_budgets", "next_budgets", "value_curves"]
 
 _LOSING_SHARE = 2  # a campaign that is shown to lose money keeps its first budget divided by this
 _FREE = 10**15  # no limit
+_HIGHEST_FACTOR = 10.0  # of a day's budget, to keep numbers finite
 _LOSES = "it is shown to lose money"
 _RAISES = ("a day's raise", "the highest budget that was signed", "what the mandate allows today")
 
@@ -48,7 +49,9 @@ class BudgetRules(Frozen):
     confidence: float = Field(default=0.8, ge=0.5, lt=1, description="of each lower bound on what a campaign returns")
     loss_confidence: float = Field(default=0.95, ge=0.5, lt=1, description="with which a campaign is shown to lose")
     used_share_min: float = Field(default=0.7, gt=0, le=1, description="below, a campaign does not use its budget up")
-    days_min: PositiveInt = Field(default=4, description="days of the agent's bids before a campaign's budget is raised")
+    days_min: PositiveInt = Field(
+        default=4, description="days of the agent's bids before a campaign's budget is raised"
+    )
     window_days: PositiveInt = Field(default=28, description="older days say little about today's return")
     prior: ResponsePrior = ResponsePrior()
 
@@ -66,24 +69,32 @@ class BudgetEvidence:
 
     campaigns: Sequence[str]
     first_micros: Ints  # budgets at the start
-    allowed_micros: Ints  # the most that the mandate allows today
     state: ExposureState
     lift: LiftInterval
     days: BudgetDays  # their `now_micros` are the budgets in force
 
 
-def next_budgets(rules: BudgetRules, evidence: BudgetEvidence) -> BudgetDecision:
-    """Decide all budgets of a day; the same evidence always gives the same ones, each with its reason."""
-    now, first = evidence.days.now_micros, evidence.first_micros
-    ended, lift = evidence.state.ended, evidence.lift
-    if ended in ("rolled_back", "aborted"):
-        return _all(evidence, np.minimum(now, first), f"the release was {ended.replace('_', ' ')}")
-    if ended != "promoted":
-        return _all(evidence, now, "budgets stay as they are until the improvement is proven")
-    if not lift.lower >= 0:
-        why = f"an improvement is no longer shown, so all budgets return to the first ones: {lift_text(lift)}"
-        return _all(evidence, np.minimum(now, first), why)
-    return _by_return(rules, evidence)
+def next_budgets(rules: BudgetRules, evidence: BudgetEvidence, allowed_micros: Callable[[], Ints]) -> BudgetDecision:
+    """Decide all budgets of a day; the same evidence always gives the same ones, each with its reason.
+
+    `allowed_micros` returns the most that the mandate allows each campaign today, (N,); asked only before raises, so
+    that taking money back depends on nothing.
+    """
+    if evidence.state.ended != "promoted":
+        return keep_budgets(evidence)
+    if not evidence.lift.lower >= 0:
+        why = f"no improvement is shown any more, so no budget is above its first one: {lift_text(evidence.lift)}"
+        return _all(evidence, np.minimum(evidence.days.now_micros, evidence.first_micros), why)
+    return _by_return(rules, evidence, allowed_micros())
+
+
+def keep_budgets(evidence: BudgetEvidence) -> BudgetDecision:
+    """Budgets as they are; none above its first one after a release that ended badly."""
+    now = evidence.days.now_micros
+    if evidence.state.ended in ("rolled_back", "aborted"):
+        why = f"the release was {evidence.state.ended.replace('_', ' ')}, so no budget is above its first one"
+        return _all(evidence, np.minimum(now, evidence.first_micros), why)
+    return _all(evidence, now, "budgets stay as they are until the improvement is proven")
 
 
 def value_curves(responses: BudgetResponses, now_micros: Ints, used_share_min: float) -> ValueCurves:
@@ -95,12 +106,12 @@ def value_curves(responses: BudgetResponses, now_micros: Ints, used_share_min: f
     return ValueCurves(kink, below, np.minimum(above, below), responses.elasticity)
 
 
-def _by_return(rules: BudgetRules, evidence: BudgetEvidence) -> BudgetDecision:
+def _by_return(rules: BudgetRules, evidence: BudgetEvidence, allowed_micros: Ints) -> BudgetDecision:
     days = _newest(evidence.days, rules.window_days)
     shown = fit_responses(days, rules.confidence, rules.prior)
     losing = fit_responses(days, rules.loss_confidence, rules.prior).upper < 1
     now, step = days.now_micros, rules.step_micros
-    most, why = _most(rules, evidence, shown, losing)
+    most, why = _most(_Shown(rules, evidence, shown, losing), allowed_micros)
     least = np.minimum(_whole(now * (100 - rules.raise_percent) // 100, step), most)
     total = int(now.sum()) * (100 + rules.raise_percent) // 100
     profit = rules.objective.kind == "profit"
@@ -116,27 +127,25 @@ def _by_return(rules: BudgetRules, evidence: BudgetEvidence) -> BudgetDecision:
     return _decision(evidence, split, shown, why)
 
 
-def _most(
-    rules: BudgetRules, evidence: BudgetEvidence, shown: BudgetResponses, losing: np.ndarray
-) -> tuple[Ints, list[str]]:
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the limits of a day are made of."""
+
+    rules: BudgetRules
+    evidence: BudgetEvidence
+    responses: BudgetResponses
+    losing: Bools  # (N,)
+
+
+def _most(given: _Shown, allowed_micros: Ints) -> tuple[Ints, list[str]]:
     """The highest budget of each campaign today, and what sets it."""
-    now, days = evidence.days.now_micros, evidence.days
-    earned = np.power(
-        np.maximum(shown.lower / rules.least_return(days.sale_micros), 0.0), 1 / (1 - shown.elasticity_lower)
-    )
-    proven = evidence.lift.lower >= rules.lift_lower_min
+    rules, now = given.rules, given.evidence.days.now_micros
     limits: list[tuple[str, Ints]] = [
         (_RAISES[0], now * (100 + rules.raise_percent) // 100),
         (_RAISES[1], np.full(len(now), rules.raised_daily_micros)),
-        (_RAISES[2], evidence.allowed_micros),
-        ("its return, by the lower bound, would fall below what is asked", _held(now, now * np.minimum(earned, 10.0))),
-        ("it does not use its budget up", np.where(shown.used_share >= rules.used_share_min, _FREE, now)),
-        (f"fewer than {rules.days_min} days of its return are known", np.where(shown.days >= rules.days_min, _FREE, now)),
-        (
-            f"the improvement is shown by {evidence.lift.lower:+.1%}, a raise needs {rules.lift_lower_min:+.1%}",
-            np.full(len(now), _FREE) if proven else now,
-        ),
-        (_LOSES, np.where(losing, np.minimum(now, evidence.first_micros // _LOSING_SHARE), _FREE)),
+        (_RAISES[2], allowed_micros),
+        *_proofs(given),
+        (_LOSES, np.where(given.losing, np.minimum(now, given.evidence.first_micros // _LOSING_SHARE), _FREE)),
     ]
     tables = np.stack([_whole(limit, rules.step_micros) for _, limit in limits])
     first = len(limits) - 1 - np.argmin(tables[::-1], axis=0)  # of equal ones the last says most
@@ -144,9 +153,27 @@ def _most(
     return np.asarray(most, np.int64), [limits[row][0] for row in first]
 
 
+def _proofs(given: _Shown) -> Iterator[tuple[str, Ints]]:
+    """What has to be shown before a budget rises; none of it takes money away."""
+    rules, shown, now = given.rules, given.responses, given.evidence.days.now_micros
+    lower, needed = given.evidence.lift.lower, rules.lift_lower_min
+    over = np.maximum(shown.lower / rules.least_return(given.evidence.days.sale_micros), 0.0)
+    earned = now.astype(np.float64) * np.minimum(np.power(over, 1 / (1 - shown.elasticity_lower)), _HIGHEST_FACTOR)
+    yield "its return, by the lower bound, would fall below what the objective asks", _held(now, earned)
+    used_up = shown.used_share >= rules.used_share_min
+    yield f"it uses less than {rules.used_share_min:.0%} of its budget", np.where(used_up, _FREE, now)
+    known = shown.days >= rules.days_min
+    yield f"fewer than {rules.days_min} days of its return are known", np.where(known, _FREE, now)
+    proven = np.full(len(now), lower >= needed)
+    yield (
+        f"the improvement is shown to be {lower:+.1%} or more, a raise needs {needed:+.1%}",
+        np.where(proven, _FREE, now),
+    )
+
+
 def _held(now: Ints, limit: Floats) -> Ints:
     """A limit that stops raises and takes nothing away."""
-    return np.maximum(np.minimum(limit, _FREE).astype(np.int64), now)
+    return np.maximum(np.floor(limit).astype(np.int64), now)
 
 
 def _whole(micros: Ints, step: Micros) -> Ints:

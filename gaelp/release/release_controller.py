@@ -16,6 +16,7 @@ from gaelp.market.policy_state import part_of, prefixed
 from gaelp.pilot.controller import BidController, Decision
 from gaelp.pilot.known_hours import HourFigures
 from gaelp.release.assignment import treated_days
+from gaelp.release.budget_decision import BudgetDecision
 from gaelp.release.control_bids import ScaledIncumbent
 from gaelp.release.exposure import ExposureDecision, ExposurePlan, ExposureState
 from gaelp.types import PolicyState
@@ -35,6 +36,7 @@ class DayDecision:
     day: int
     exposure: ExposureDecision
     daily_micros: Ints
+    budgets: BudgetDecision | None = None  # why they are these
 
 
 class DayJudge(Protocol):

@@ -18,9 +18,7 @@ DOLLAR = 1_000_000
 
 def curves_of(kinks, below, above=None, elasticity=0.7):
     above = below if above is None else above
-    return ValueCurves(
-        np.array(kinks, np.int64), np.array(below, np.float64), np.array(above, np.float64), elasticity
-    )
+    return ValueCurves(np.array(kinks, np.int64), np.array(below, np.float64), np.array(above, np.float64), elasticity)
 
 
 def bounds_of(least, most, total, **more):
@@ -58,7 +56,9 @@ def test_no_split_breaks_a_bound_a_step_or_the_total_and_its_gap_is_small(proble
     assert split.gap_micros >= 0
     # rounding costs at most a step of each campaign at its own marginal value, and floats a millionth of a millionth
     edge = np.maximum(np.minimum(curves.kink_micros, np.maximum(budgets - step, 1)), 1)
-    steepest = np.maximum(curves.slope_below * (edge / curves.kink_micros) ** (curves.elasticity - 1), bounds.idle_slope)
+    steepest = np.maximum(
+        curves.slope_below * (edge / curves.kink_micros) ** (curves.elasticity - 1), bounds.idle_slope
+    )
     scale = float((curves.slope_below * curves.kink_micros).sum()) + split.price * bounds.total_micros
     assert split.gap_micros <= 2 * step * (steepest.sum() + split.price) + 1e-9 * scale + 1e-6
 
