@@ -21,7 +21,7 @@ from gaelp.money import Micros
 
 __all__ = ["Allocation", "AllocationBounds", "ValueCurves", "allocate", "value_micros"]
 
-_CHEAPEST, _DEAREST = 1e-9, 1e9  # prices of money that are as good as none, and as infinite
+_CHEAPEST = 1e-9  # a price of money that is as good as none
 _BISECTIONS = 64  # of their logarithms: beyond, doubles end
 
 
@@ -51,7 +51,10 @@ class ValueCurves:
 
 @dataclass(frozen=True, slots=True)
 class AllocationBounds:
-    """Limits in micros: of each campaign, (N,), of all together, and of what may stay unspent for its own value."""
+    """Limits in micros: of each campaign, (N,), of all together, and of what may stay unspent for its own value.
+
+    Each campaign keeps one step of the platform or more: a budget of 0 is none.
+    """
 
     least_micros: Ints
     most_micros: Ints
@@ -83,7 +86,7 @@ class _Problem:
     def __post_init__(self) -> None:
         bounds = self.bounds
         step = bounds.step_micros
-        object.__setattr__(self, "least", np.ceil(bounds.least_micros / step) * step)
+        object.__setattr__(self, "least", np.maximum(np.ceil(bounds.least_micros / step), 1) * step)
         object.__setattr__(self, "most", np.floor(bounds.most_micros / step) * step)
 
     def wanted(self, price: float) -> Floats:
@@ -176,11 +179,17 @@ def _clearing_price(problem: _Problem, total_micros: float) -> float:
         return 0.0
     if problem.least.sum() > total_micros:
         return float("inf")
-    low, high = np.log(_CHEAPEST), np.log(_DEAREST)
+    dearest = _slopes(problem.curves, problem.least).max()
+    low, high = np.log(_CHEAPEST), np.log(max(dearest, _CHEAPEST) * 1.000_001)  # at which nobody wants a step more
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         low, high = (middle, high) if problem.wanted(np.exp(middle)).sum() > total_micros else (low, middle)
     return float(np.exp(high))
+
+
+def _slopes(curves: ValueCurves, budgets: Floats) -> Floats:
+    slope = np.where(budgets > curves.kink_micros, curves.slope_above, curves.slope_below)
+    return np.asarray(slope * np.power(budgets / curves.kink_micros, curves.elasticity - 1))
 
 
 def _in_steps(problem: _Problem, price: float) -> Floats:

@@ -92,13 +92,15 @@ def _rates(sales: Floats, even: Floats, counted: Bools, confidence: float) -> tu
     if exposure.sum() <= 0:
         nothing = np.zeros(len(total))
         return nothing, nothing, np.full(len(total), np.inf)
-    mean = max(float(total.sum() / exposure.sum()), _LEAST_EXPECTED)
     spread = _dispersion(sales, even, counted)
     total, exposure = total / spread, exposure / spread
+    mean = float((total.sum() + 1) / (exposure.sum() + 1))  # as if one sale had come at a return of 1
     shape = _between(total, mean * exposure)
     known, rate = shape + total, shape / mean + exposure
-    lower, upper = gammaincinv(known, 1 - confidence) / rate, gammainccinv(known, 1 - confidence) / rate
-    return known / rate, np.asarray(lower), np.asarray(upper)
+    doubt = 1 / (total.sum() + 1) + 1 / (shape * len(total))  # of the mean of all, relative and squared
+    sure = 1 / (1 / known + (shape / mean / rate) ** 2 * doubt)
+    low, high = (quantile(sure, 1 - confidence) / sure for quantile in (gammaincinv, gammainccinv))
+    return known / rate, np.asarray(low * known / rate), np.asarray(high * known / rate)
 
 
 def _dispersion(sales: Floats, even: Floats, counted: Bools) -> float:

@@ -123,7 +123,9 @@ def _by_return(rules: BudgetRules, evidence: BudgetEvidence, allowed_micros: Int
         idle_most_micros=total - int(np.minimum(now, most).sum()),  # only money that is new or was taken from a loser
         idle_slope=1.0 if profit else 0.0,
     )
-    split = allocate(value_curves(shown, now, rules.used_share_min), bounds)
+    curves = value_curves(shown, now, rules.used_share_min)
+    kept = np.maximum(curves.slope_below, bounds.idle_slope)  # what is spent now is not withdrawn to stay unspent
+    split = allocate(replace(curves, slope_below=kept), bounds)
     return _decision(evidence, split, shown, why)
 
 

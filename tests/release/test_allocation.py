@@ -33,7 +33,7 @@ def problems(draw):
     step = draw(st.sampled_from([1, 100, STEP, DOLLAR]))
     now = np.maximum(rng.integers(1, 300 * DOLLAR // step, count), 1) * step
     raised = draw(st.integers(0, 100))
-    least = np.minimum(now * rng.integers(0, 101, count) // 100 // step * step, now)
+    least = np.maximum(now * rng.integers(0, 101, count) // 100 // step, 1) * step
     most = now * (100 + raised) // 100 // step * step
     below = rng.exponential(1.5, count) * (rng.random(count) > 0.1)
     above = below * np.where(rng.random(count) < 0.3, 1.0, rng.random(count))
