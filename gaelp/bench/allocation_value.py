@@ -20,13 +20,13 @@ from gaelp.release.budget_rules import BudgetRules, value_curves
 from gaelp.sandbox.exchange import Exchange
 from gaelp.sandbox.spec import SandboxSpec
 
-__all__ = ["OWN", "SplitGain", "SplitOutcome", "measure_splits", "split_gains"]
+__all__ = ["BY_MARGINAL_VALUE", "OWN", "SplitGain", "SplitOutcome", "measure_splits", "split_gains"]
 
 OWN = "the advertiser's budgets"
+BY_MARGINAL_VALUE = "by marginal value with lower bounds"
 _HISTORY_DAYS, _SETTLE_DAYS, _DAYS = 21, 7, 28  # the budgets of each split settle before they are measured
 _RAISE_PERCENT, _STEP_MICROS = 20, 10_000
 _HIGHEST = 3  # times the advertiser's budget
-_CONFIDENCE = 0.8
 
 Split = Callable[[SplitAccount, Ints], Ints]  # an account and its budgets in force: those of the next day
 
@@ -62,9 +62,7 @@ class SplitGain(Frozen):
     worst_value_gain: float
 
 
-def measure_splits(
-    spec: SandboxSpec, seed: int, campaigns: int, *, confidences: Sequence[float] = (_CONFIDENCE, 0.5)
-) -> tuple[SplitOutcome, ...]:
+def measure_splits(spec: SandboxSpec, seed: int, campaigns: int) -> tuple[SplitOutcome, ...]:
     """Every split on one world, from the same history on, under the same total."""
     exchange = Exchange(spec.model_copy(update={"seed": seed}))
     trials = [new_trial(exchange, number) for number in range(1, campaigns + 1)]
@@ -76,9 +74,9 @@ def measure_splits(
         OWN: _as_it_was,
         "equal": _once(lambda _account, _now: _in_proportion(np.ones(campaigns), int(own.sum()))),
         "in proportion to shown value": _once(partial(_by_shown_value, int(own.sum()))),
+        "by marginal value, expected": partial(_by_marginal_value, own, 0.5),
+        BY_MARGINAL_VALUE: partial(_by_marginal_value, own, None),
     }
-    for confidence in confidences:
-        splits[f"by marginal value, lower bounds at {confidence:.0%}"] = partial(_by_marginal_value, own, confidence)
     return tuple(_fly(account.copy(), own, (name, split), seed) for name, split in splits.items())
 
 
@@ -157,7 +155,7 @@ def _by_shown_value(total_micros: int, account: SplitAccount, now_micros: Ints) 
     return _in_proportion(np.maximum(value, value.max() / 100), total_micros)
 
 
-def _by_marginal_value(own_micros: Ints, confidence: float, account: SplitAccount, now_micros: Ints) -> Ints:
+def _by_marginal_value(own_micros: Ints, confidence: float | None, account: SplitAccount, now_micros: Ints) -> Ints:
     """As a release splits budgets after its proof, under a total that does not rise."""
     rules = BudgetRules(
         raise_percent=_RAISE_PERCENT,
@@ -165,7 +163,7 @@ def _by_marginal_value(own_micros: Ints, confidence: float, account: SplitAccoun
         step_micros=_STEP_MICROS,
         lift_lower_min=0.0,
     )
-    shown = fit_responses(account.seen(now_micros, rules.window_days), confidence, rules.prior)
+    shown = fit_responses(account.seen(now_micros, rules.window_days), confidence or rules.confidence, rules.prior)
     most = np.minimum(now_micros * (100 + _RAISE_PERCENT) // 100, own_micros * _HIGHEST)
     bounds = AllocationBounds(
         least_micros=np.minimum(now_micros * (100 - _RAISE_PERCENT) // 100 // _STEP_MICROS * _STEP_MICROS, most),

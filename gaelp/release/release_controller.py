@@ -159,15 +159,19 @@ class ReleaseController:
 
     def _begin_day(self, day: int) -> None:
         self._correct_control(day)
+        for _ in range(len(self._percent), day):  # days in which nobody decided: no treatment, the budgets before
+            self._add_day(0.0, decided=False)
         decided = self._judge(day, self.days_before(), self._exposure)
-        skipped = day - len(self._percent)  # days in which nobody decided have no treatment
-        self._percent = np.append(self._percent, [*np.zeros(skipped), decided.exposure.percent])
         self._exposure, self._daily = decided.exposure.state, np.asarray(decided.daily_micros, np.int64)
-        self._budgets = np.vstack([self._budgets, *[self._daily] * (skipped + 1)])
-        self._decided = np.append(self._decided, [*np.zeros(skipped, np.bool_), True]).astype(np.bool_)
+        self._add_day(decided.exposure.percent, decided=True)
         if self._exposure.ended in ("rolled_back", "aborted") and self._ended_in < 0:
             self._ended_in = self.hour
         self._on_day(decided)
+
+    def _add_day(self, percent: float, *, decided: bool) -> None:
+        self._percent = np.append(self._percent, percent)
+        self._budgets = np.vstack([self._budgets, self._daily])
+        self._decided = np.append(self._decided, decided).astype(np.bool_)
 
     def _correct_control(self, day: int) -> None:
         """Correct the control by each of its days that is reported in full."""
