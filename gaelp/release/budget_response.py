@@ -24,6 +24,7 @@ __all__ = ["BudgetDays", "BudgetResponses", "ResponsePrior", "fit_responses"]
 _ELASTICITIES = np.linspace(0.05, 0.95, 181)
 _SHAPES = np.geomspace(0.3, 25.0, 45)  # of the gamma distribution between campaigns; 25: they differ by 20% at least
 _LEAST_EXPECTED = 1e-9
+_USED_DAYS = 14  # of the agent: whether a raised budget is used shows at once, what it returns does not
 
 
 class ResponsePrior(Frozen):
@@ -61,7 +62,7 @@ class BudgetResponses:
     value_per_dollar: Floats  # (N,)
     lower: Floats
     upper: Floats
-    used_share: Floats  # (N,) of the budgets of the counted days; NaN without any
+    used_share: Floats  # (N,) of the budgets of the newest counted days; NaN without any
     days: Ints  # (N,) counted
     sales: Floats  # (N,) known of them
     elasticity: float
@@ -79,8 +80,10 @@ def fit_responses(days: BudgetDays, confidence: float, prior: ResponsePrior | No
     cheaper = np.power(np.maximum(days.daily_micros, 1) / days.now_micros, elasticity - 1)  # than at today's budgets
     even = spend * days.known_share[:, None] * cheaper / days.sale_micros  # sales at a return of 1
     value, lower, upper = _rates(sales, even, counted, confidence)
-    given = np.where(days.counted, days.daily_micros, 0).sum(axis=0)
-    used = np.divide(spend.sum(axis=0), given, out=np.full(len(given), np.nan), where=given > 0)
+    newest = days.counted & (np.cumsum(days.counted[::-1], axis=0)[::-1] <= _USED_DAYS)
+    given = np.where(newest, days.daily_micros, 0).sum(axis=0)
+    taken = np.where(newest, spend, 0.0).sum(axis=0)
+    used = np.divide(taken, given, out=np.full(len(given), np.nan), where=given > 0)
     return BudgetResponses(
         value, lower, upper, used, days.counted.sum(axis=0), sales.sum(axis=0), elasticity, elasticity_lower
     )

@@ -137,4 +137,3 @@ def test_hours_that_are_not_reported_yet_do_not_look_like_an_unused_budget():
 
 def test_the_mandate_of_the_day_limits_a_raise():
     assert decide(allowed=52 * DOLLAR).daily_micros.tolist() == [52 * DOLLAR] * len(NAMES)
-
