@@ -54,7 +54,7 @@ class SplitGain(Frozen):
     value_gain: float
     value_low: float
     value_high: float
-    profit_gain: float
+    profit_gain: float  # as a share of the other one's spend: a profit may be near 0
     profit_low: float
     profit_high: float
     spend_gain: float
@@ -90,10 +90,10 @@ def split_gains(outcomes: Sequence[SplitOutcome], split: str) -> tuple[SplitGain
 
 def _gain(split: str, against: str, own: dict[int, SplitOutcome], others: dict[int, SplitOutcome]) -> SplitGain:
     seeds = sorted(own)
-    value, profit, spend = (
-        np.array([getattr(own[seed], name) / getattr(others[seed], name) - 1 for seed in seeds])
-        for name in ("value_a_day", "profit_a_day", "spend_a_day")
-    )
+    pairs = [(own[seed], others[seed]) for seed in seeds]
+    value = np.array([mine.value_a_day / other.value_a_day - 1 for mine, other in pairs])
+    profit = np.array([(mine.profit_a_day - other.profit_a_day) / other.spend_a_day for mine, other in pairs])
+    spend = np.array([mine.spend_a_day / other.spend_a_day - 1 for mine, other in pairs])
     worst = int(np.argmin(value))
     return SplitGain(
         split=split,
