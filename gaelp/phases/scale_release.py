@@ -28,6 +28,9 @@ from gaelp.pilot.pilot_figures import PilotFigures
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.stops import StopRules
 from gaelp.platforms.guard import Guard, send_alert
+from gaelp.release.budget_record import budget_rules, note_budgets
+from gaelp.release.budget_room import allowed_budgets
+from gaelp.release.budget_rules import next_budgets
 from gaelp.release.control_bids import ScaledIncumbent
 from gaelp.release.day_judge import ReleaseJudge, spend_of_day
 from gaelp.release.release_controller import DayDecision, DaysBefore, ReleaseController, ReleaseSetup
@@ -129,6 +132,11 @@ def _controller(
         seen=lambda: looker.seen,
         known_at=looker.known_at,
         violations=lambda: run().watch.violations(open_only=True),
+        next_budgets=lambda evidence: next_budgets(
+            budget_rules(plan, run().guard.terms, known.agent.description.objective),
+            evidence,
+            lambda: allowed_budgets(run().guard, campaigns),
+        ),
     )
     setup = ReleaseSetup(
         key=campaigns.name,
@@ -173,6 +181,7 @@ def _note_day(book: DecisionBook, guard: Guard, plan: PilotPlan, decided: DayDec
     """Record the decision about a day once, and alert people where the release ends badly."""
     if any(event.figures["day"] == decided.day for event in day_events(book.events())):
         return
+    note_budgets(book, decided, guard.wall_now())
     exposure = decided.exposure
     why = "; ".join(finding.text for finding in exposure.findings)
     figures = {"subject": _DAY_NOTE, "day": decided.day, "percent": exposure.percent, "outcome": exposure.outcome}

@@ -12,7 +12,10 @@ from gaelp.gates.lift_test import LiftPlan
 from gaelp.pilot.late_value import LateValue
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.seen_hours import SeenHours
-from gaelp.release.exposure import ExposurePlan, ExposureState, next_exposure
+from gaelp.release.budget_decision import BudgetDecision
+from gaelp.release.budget_response import BudgetDays
+from gaelp.release.budget_rules import BudgetEvidence, keep_budgets
+from gaelp.release.exposure import ExposureDecision, ExposurePlan, ExposureState, next_exposure
 from gaelp.release.exposure_checks import ReleaseEvidence, ServedDays
 from gaelp.release.pairs import ArmComparison, PairRules, ReleaseDays, compare_arms
 from gaelp.release.release_controller import DayDecision, DaysBefore
@@ -22,11 +25,12 @@ __all__ = ["ReleaseJudge", "days_of_release", "spend_of_day"]
 _DAY = timedelta(days=1)
 _DAY_HOURS = 24
 _LEAST_KNOWN = 0.05  # of a day's final value: below, dividing by it says nothing
+_COUNTED_KNOWN = 0.2  # below, a day says nothing about what a budget returns
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseJudge:
-    """Judges one release; `next_budgets` gets the comparison and the budgets in force, and returns those of the day."""
+    """Judges one release; `next_budgets` decides a day's budgets."""
 
     campaigns: PilotPlan
     exposure: ExposurePlan
@@ -36,18 +40,15 @@ class ReleaseJudge:
     seen: Callable[[], SeenHours]
     known_at: Callable[[datetime], datetime]  # when the hours that ended at an instant were last read
     violations: Callable[[], tuple[str, ...]]
-    next_budgets: Callable[[ArmComparison, ExposureState, Ints], Ints] = lambda _comparison, _state, daily: daily
+    next_budgets: Callable[[BudgetEvidence], BudgetDecision] = keep_budgets
 
     def __call__(self, day: int, before: DaysBefore, state: ExposureState) -> DayDecision:
         """Decide exposure and budgets of a day."""
         days = self.days(day, before)
         comparison = compare_arms(days, self._mature(day), self.lift)
         decided = next_exposure(self.exposure, state, self._evidence(day, before, days, comparison))
-        start = np.array([campaign.daily_micros for campaign in self.campaigns.campaigns], np.int64)
-        daily = before.daily_micros[-1] if day and len(before.daily_micros) else start
-        if decided.state.ended in ("rolled_back", "aborted"):
-            return DayDecision(day, decided, np.minimum(daily, start))
-        return DayDecision(day, decided, self.next_budgets(comparison, decided.state, daily))
+        budgets = self.next_budgets(self._budget_evidence(before, days, comparison, decided))
+        return DayDecision(day, decided, np.array(budgets.daily_micros, np.int64), budgets)
 
     def days(self, day: int, before: DaysBefore) -> ReleaseDays:
         """The days before as they are known now, value by the platform's count."""
@@ -75,6 +76,31 @@ class ReleaseJudge:
         unread = day - (self.known_at(starts) - starts) // _DAY
         age = self.rules.age_days_min + max(unread, 0)
         return self.rules.model_copy(update={"age_days_min": age})
+
+    def _budget_evidence(
+        self, before: DaysBefore, days: ReleaseDays, comparison: ArmComparison, decided: ExposureDecision
+    ) -> BudgetEvidence:
+        campaigns, refunds = self.campaigns.campaigns, self.late.refunds
+        first = np.array([campaign.daily_micros for campaign in campaigns], np.int64)
+        known = np.ones(len(days.treated)) if days.known_share is None else days.known_share
+        reported = np.arange(1, len(known) + 1) * _DAY_HOURS <= self.seen().until
+        counted = days.treated & before.decided[:, None] & (reported & (known >= _COUNTED_KNOWN))[:, None]
+        kept = 1.0 if refunds is None else 1 - refunds.share_high  # the platform never learns of refunds
+        return BudgetEvidence(
+            campaigns=[campaign.name for campaign in campaigns],
+            first_micros=first,
+            state=decided.state,
+            lift=comparison.lift,
+            days=BudgetDays(
+                value_micros=np.asarray(days.value_micros * kept, np.float64),
+                spend_micros=days.spend_micros,
+                daily_micros=before.daily_micros,
+                counted=counted,
+                known_share=known,
+                sale_micros=np.array([campaign.conversion_value_micros for campaign in campaigns], np.int64),
+                now_micros=before.daily_micros[-1] if len(before.daily_micros) else first,
+            ),
+        )
 
     def _evidence(self, day: int, before: DaysBefore, days: ReleaseDays, comparison: ArmComparison) -> ReleaseEvidence:
         treated, decided = days.treated, before.decided[:day, None] if day else np.zeros((0, 1), np.bool_)

@@ -16,6 +16,7 @@ from gaelp.market.policy_state import part_of, prefixed
 from gaelp.pilot.controller import BidController, Decision
 from gaelp.pilot.known_hours import HourFigures
 from gaelp.release.assignment import treated_days
+from gaelp.release.budget_decision import BudgetDecision
 from gaelp.release.control_bids import ScaledIncumbent
 from gaelp.release.exposure import ExposureDecision, ExposurePlan, ExposureState
 from gaelp.types import PolicyState
@@ -35,6 +36,7 @@ class DayDecision:
     day: int
     exposure: ExposureDecision
     daily_micros: Ints
+    budgets: BudgetDecision | None = None  # why they are these
 
 
 class DayJudge(Protocol):
@@ -160,15 +162,19 @@ class ReleaseController:
 
     def _begin_day(self, day: int) -> None:
         self._correct_control(day)
+        for _ in range(len(self._percent), day):  # days in which nobody decided: no treatment, the budgets before
+            self._add_day(0.0, decided=False)
         decided = self._judge(day, self.days_before(), self._exposure)
-        skipped = day - len(self._percent)  # days in which nobody decided have no treatment
-        self._percent, self._treated = np.append(self._percent, [*np.zeros(skipped), decided.exposure.percent]), None
         self._exposure, self._daily = decided.exposure.state, np.asarray(decided.daily_micros, np.int64)
-        self._budgets = np.vstack([self._budgets, *[self._daily] * (skipped + 1)])
-        self._decided = np.append(self._decided, [*np.zeros(skipped, np.bool_), True]).astype(np.bool_)
+        self._add_day(decided.exposure.percent, decided=True)
         if self._exposure.ended in ("rolled_back", "aborted") and self._ended_in < 0:
             self._ended_in = self.hour
         self._on_day(decided)
+
+    def _add_day(self, percent: float, *, decided: bool) -> None:
+        self._percent = np.append(self._percent, percent)
+        self._budgets = np.vstack([self._budgets, self._daily])
+        self._decided = np.append(self._decided, decided).astype(np.bool_)
 
     def _correct_control(self, day: int) -> None:
         """Correct the control by each of its days that is reported in full."""

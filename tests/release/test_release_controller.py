@@ -103,6 +103,8 @@ def test_days_on_which_nobody_decided_belong_to_no_side():
     run_hours(released, 1)
     assert judge.asked[-1][0] == 3
     assert released.days_before().decided.tolist() == [True, False, False, True]
+    before = judge.asked[-1][1]
+    assert [len(array) for array in (before.treated, before.decided, before.daily_micros)] == [3, 3, 3]
 
 
 def test_the_control_is_corrected_only_by_its_own_days_and_once_they_are_reported():
