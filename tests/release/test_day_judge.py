@@ -152,12 +152,9 @@ READ_BEFORE = DaysBefore(READ_TREATED, np.ones(READ_DAYS, bool), np.full((READ_D
 def judge_reading(known_at, *, violations=(), age_days_min=4):
     hours = np.zeros((24 * READ_DAYS, READ_CAMPAIGNS, 1), np.int64)
     hours[::24] = 5_000_000
-    seen = SimpleNamespace(value_micros=2 * hours, cost_micros=hours)
-    campaigns = SimpleNamespace(
-        campaigns=[SimpleNamespace(daily_micros=10_000_000)] * READ_CAMPAIGNS,
-        first_day=READ_BEGIN.date(),
-        time_zone="UTC",
-    )
+    seen = SimpleNamespace(value_micros=2 * hours, cost_micros=hours, until=len(hours))
+    each = SimpleNamespace(name="c", daily_micros=10_000_000, conversion_value_micros=5_000_000)
+    campaigns = SimpleNamespace(campaigns=[each] * READ_CAMPAIGNS, first_day=READ_BEGIN.date(), time_zone="UTC")
     return ReleaseJudge(
         campaigns=campaigns,
         exposure=plan_exposure(
