@@ -14,12 +14,14 @@ from gaelp.arrays import Bools, Floats, Ints
 from gaelp.bench.release_worlds import DAY_SPEND_MICROS, Days, ReleaseWorld, assigned_days
 from gaelp.gates.lift_test import LiftPlan, shown_at_looks
 from gaelp.release.assignment import BLOCK_DAYS
+from gaelp.release.observation_limit import LIMIT_FACTOR, observation_limit
 from gaelp.release.pairs import PairRules, ReleaseDays, cut_pairs
 
-__all__ = ["EFFECTS", "RULES", "TrialSize", "first_looks", "full_pairs", "release_trials", "share_found"]
+__all__ = ["EFFECTS", "RULES", "TrialSize", "first_looks", "full_pairs", "keeps", "release_trials", "share_found"]
 
 EFFECTS = (0.0, -0.3, 0.15, 0.3, 0.5)
 _BATCH = 50  # releases at once: 50 x 4,000 pairs are 1.6 MB for each array
+_EARLIER = (14, 20)  # days and campaigns of a pilot, and of the history beside it
 _RAW_WORSE, _STRONG, _FAIR = -0.05, 0.15, 0.05
 _Z = 1.6448536  # one side, 5%: what the bets are given too
 _RULES = PairRules(unit_micros=DAY_SPEND_MICROS // 2, age_days_min=0)
@@ -94,9 +96,14 @@ def release_trials(
     worlds: Sequence[ReleaseWorld],
     *,
     effects: Sequence[float] = EFFECTS,
+    limit_factor: float | None = LIMIT_FACTOR,
     report: Callable[[int], None] = lambda _: None,
 ) -> dict[str, dict[str, Any]]:
-    """Return by world and effect what each rule does; `report` gets the number of releases done."""
+    """Return by world and effect what each rule does; `report` gets the number of releases done.
+
+    With `limit_factor` the limit of each release follows from a pilot and a history of its own; else it is the plan's.
+    """
+    judged = plan
     looks: dict[tuple[str, float, str], list[Ints]] = {}
     beyond: dict[tuple[str, float], list[Floats]] = {}
     for first in range(0, size.releases, _BATCH):
@@ -106,9 +113,12 @@ def release_trials(
             for effect in effects:
                 rng = np.random.default_rng([size.seed, number, first])
                 sides = full_pairs(world.draw(rng, treated, size.campaigns, effect), treated, count)
-                for rule, found in first_looks(sides, plan, effect).items():
+                if limit_factor is not None:
+                    limits = _limits(world, rng, count, effect, limit_factor)[:, None]
+                    sides, judged = (sides[0] / limits, sides[1] / limits), plan.model_copy(update={"clip_at": 1.0})
+                for rule, found in first_looks(sides, judged, effect).items():
                     looks.setdefault((world.name, effect, rule), []).append(found)
-                beyond.setdefault((world.name, effect), []).append(_beyond(sides, plan))
+                beyond.setdefault((world.name, effect), []).append(_beyond(sides, judged))
         report(first + count)
     results: dict[str, dict[str, Any]] = {world.name: {} for world in worlds}
     for (name, effect, rule), parts in looks.items():
@@ -116,6 +126,14 @@ def release_trials(
     for (name, effect), shares in beyond.items():
         results[name][f"{effect:+.0%}"]["beyond_share_99"] = float(np.quantile(np.concatenate(shares), 0.99))
     return results
+
+
+def _limits(world: ReleaseWorld, rng: np.random.Generator, releases: int, effect: float, factor: float) -> Floats:
+    """The limit of each release, (R,), from a fortnight of 20 campaigns with the agent and one with the incumbent."""
+    treated = np.zeros((2 * _EARLIER[0], releases * _EARLIER[1]), bool)
+    treated[: _EARLIER[0]] = True
+    value = world.draw(rng, treated, _EARLIER[1], effect).value_micros.reshape(2, -1, releases, _EARLIER[1])
+    return np.array([observation_limit(*value[:, :, each], _RULES, factor=factor) for each in range(releases)])
 
 
 def first_looks(sides: tuple[Floats, Floats], plan: LiftPlan, effect: float) -> dict[str, Ints]:
@@ -129,18 +147,28 @@ def first_looks(sides: tuple[Floats, Floats], plan: LiftPlan, effect: float) -> 
     return found
 
 
-def full_pairs(days: Days, treated: Bools, releases: int, rules: PairRules = _RULES) -> tuple[Floats, Floats]:
+def full_pairs(
+    days: Days,
+    treated: Bools,
+    releases: int,
+    rules: PairRules = _RULES,
+    *,
+    known_share: Floats | None = None,
+    person_time: Floats | None = None,
+) -> tuple[Floats, Floats]:
     """Treatment and control of each release's pairs, (R, P) each, in the order of a release.
 
     Releases stand side by side as columns. What a release has fewer pairs than others is filled with pairs of nothing,
     which change no stake.
     """
-    pairs = cut_pairs(ReleaseDays(days.value_micros, days.spend_micros, treated), rules)
+    pairs = cut_pairs(
+        ReleaseDays(days.value_micros, days.spend_micros, treated, known_share), rules, person_time=person_time
+    )
     release = pairs.campaign // (treated.shape[1] // releases)
     order = np.argsort(release, kind="stable")
     counts = np.bincount(release, minlength=releases)
     place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    sides = np.zeros((2, releases, int(counts.max())))
+    sides = np.zeros((2, releases, int(counts.max(initial=0))))
     sides[0, release[order], place], sides[1, release[order], place] = pairs.treatment[order], pairs.control[order]
     return sides[0], sides[1]
 

@@ -14,19 +14,28 @@ from numpy.random import Generator
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.release.assignment import exposure_scores, served_percent
 
-__all__ = ["DAY_SPEND_MICROS", "WORLDS", "Days", "ReleaseWorld", "assigned_days", "platform_days", "platform_rates"]
+__all__ = [
+    "DAY_SPEND_MICROS",
+    "WORLDS",
+    "Days",
+    "ReleaseWorld",
+    "assigned_days",
+    "platform_days",
+    "platform_rates",
+    "platform_spend",
+]
 
 DAY_SPEND_MICROS = 25_000_000  # of a campaign; its mean where campaigns differ
-_VALUE_PER_DOLLAR = 1.5  # of the control
+_VALUE_PER_DOLLAR = 1.4  # of the control
 
 # Measured on the local ad platform with the incumbent's bids x0.75 (40 campaigns, 56 days, seed 977): see
 # docs/release-trials.md.
-_BUDGET_LOG_SD = 0.45
-_RETURN_LOG_SD = 0.35  # of value per dollar between campaigns
-_SALE_MICROS = 25_000_000
-_SALE_LOG_SD = 0.35  # of the value of a sale between campaigns
+_BUDGET_LOG_SD = 0.48
+_RETURN_LOG_SD = 0.21  # of value per dollar between campaigns
+_SALE_MICROS = 20_000_000
+_SALE_LOG_SD = 0.33  # of the value of a sale between campaigns
 _SALE_SHAPE = 9.0  # of the gamma distribution of sales within a campaign: a spread of a third
-_SPEND_SD = 0.08  # of a campaign's spend from day to day
+_SPEND_SD = 0.27  # of a campaign's spend from day to day
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +62,7 @@ def assigned_days(first: int, releases: int, campaigns: int, percent: Floats) ->
     """Which campaign-days are treated in so many releases, each with a key of its own, (D, releases * campaigns)."""
     names = [str(each) for each in range(campaigns)]
     served = served_percent(percent.tolist())[:, None]
-    drawn = [
-        100 * exposure_scores(f"release {first + each}", names, len(percent)) < served for each in range(releases)
-    ]
+    drawn = [100 * exposure_scores(f"release {first + each}", names, len(percent)) < served for each in range(releases)]
     return np.asarray(np.hstack(drawn))
 
 
@@ -67,13 +74,18 @@ def platform_rates(rng: Generator, columns: int) -> tuple[Floats, Floats, Floats
     return DAY_SPEND_MICROS * budget, _VALUE_PER_DOLLAR * worth, _SALE_MICROS * sale
 
 
+def platform_spend(rng: Generator, shape: tuple[int, ...]) -> Floats:
+    """Spend over the daily budget: pacing lets it miss or exceed that."""
+    return np.clip(1 + _SPEND_SD * rng.standard_normal(shape), 0.2, 2)
+
+
 def platform_days(day_sd: float = 0.0) -> DrawDays:
     """A few sales a day of campaigns that differ in budget, return and value of a sale; a day may favour all."""
 
     def draw(rng: Generator, treated: Bools, campaigns: int, lift: float) -> Days:
         days, columns = treated.shape
         budget, worth, sale = platform_rates(rng, columns)
-        spend = budget * np.clip(1 + _SPEND_SD * rng.standard_normal(treated.shape), 0.5, 2)
+        spend = budget * platform_spend(rng, treated.shape)
         shared = np.maximum(1 + day_sd * rng.standard_normal((days, columns // campaigns)), 0)
         expected = spend * worth * np.where(treated, 1 + lift, 1.0) * np.repeat(shared, campaigns, axis=1)
         sales = rng.poisson(expected / sale)
