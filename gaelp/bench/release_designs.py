@@ -86,7 +86,7 @@ def wrong_value_model(plan: LiftPlan, size: TrialSize, *, error: float) -> dict[
 def parallel_campaigns(plan: LiftPlan, size: TrialSize, *, lift: float) -> dict[str, Any]:
     """Half of the campaigns are the agent's for good; beside the bets, a t-test over campaigns at the last day.
 
-    `pairs` takes one campaign of each side on the same day for a pair, `campaigns_pass` the logarithm of each campaign's
+    `pairs` takes one campaign of each side on a day for a pair, `campaigns_pass` the logarithm of each campaign's
     value per dollar, once; both are asked for more than 0 and for more than 15%.
     """
     looks: dict[str, list[Any]] = {}

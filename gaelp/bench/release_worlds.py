@@ -67,7 +67,7 @@ def assigned_days(first: int, releases: int, campaigns: int, percent: Floats) ->
 
 
 def platform_rates(rng: Generator, columns: int) -> tuple[Floats, Floats, Floats]:
-    """Budgets in micros, values per dollar and values of a sale in micros of campaigns as the local platform has them."""
+    """Budgets in micros, values per dollar and values of a sale in micros of campaigns like the platform's."""
     budget, worth, sale = (
         np.exp(sd * rng.standard_normal(columns) - sd**2 / 2) for sd in (_BUDGET_LOG_SD, _RETURN_LOG_SD, _SALE_LOG_SD)
     )

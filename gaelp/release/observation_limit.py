@@ -1,9 +1,9 @@
 """The largest observation a release expects, chosen from earlier campaign-days before its first pair.
 
-The bet of `gates.lift_test` needs a limit that no observation of the losing side exceeds by much. A limit far above the
-values makes every bet small, and a release three times as long; one below them hides rare large values, and an identical
-agent is called worse. So it follows from days that are not part of the comparison: the agent's in its pilot and the
-incumbent's in the history.
+The bet of `gates.lift_test` needs a limit that no observation of the losing side exceeds by much. A limit far above
+the values makes every bet small and a release long; one below them hides rare large values, and an identical agent is
+called worse. So it follows from days that are not part of the comparison: the agent's in its pilot and the incumbent's
+in the history.
 """
 
 from gaelp.arrays import Ints
@@ -12,7 +12,7 @@ from gaelp.release.pairs import PairRules
 
 __all__ = ["LIMIT_FACTOR", "observation_limit"]
 
-LIMIT_FACTOR = 2.0  # chosen on development seeds, see docs/release-trials.md
+LIMIT_FACTOR = 2.5  # chosen on development seeds, see docs/release-trials.md
 _DAYS_MIN = 200  # campaign-days of each side; fewer do not show the large values
 
 
@@ -26,8 +26,8 @@ def observation_limit(
     for name, values in (("treatment", treatment_micros), ("control", control_micros)):
         if values.size < _DAYS_MIN or not values.max() > 0:
             raise BadInput(
-                f"{values.size} earlier campaign-days of the {name}, needed are {_DAYS_MIN} with some value: a limit from"
-                " so few would hide large values; use the limit of the gate"
+                f"{values.size} earlier campaign-days of the {name}, needed are {_DAYS_MIN} with some value: a limit"
+                " from so few would hide large values; use the limit of the gate"
             )
     largest = max(int(treatment_micros.max()), int(control_micros.max()))
     return factor * largest / 2 / rules.unit_micros

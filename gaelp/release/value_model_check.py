@@ -1,8 +1,8 @@
 """Whether the value model that scores clicks favours one arm: realised value for each predicted unit of it, in pairs.
 
-An agent that exploits the errors of its value model wins clicks that look better than they are. The verdict of a release
-rests on realised value alone, so such an agent is not promoted for it; this check shows why predicted and realised lift
-differ.
+An agent that exploits the errors of its value model wins clicks that look better than they are. The verdict of a
+release rests on realised value alone, so such an agent is not promoted for it; this check shows why predicted and
+realised lift differ.
 """
 
 from typing import NamedTuple
