@@ -3,6 +3,10 @@
 The whole measurement is bench/release_trials.py with 1,000 releases.
 """
 
+import importlib.util
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -143,3 +147,15 @@ def test_parallel_campaigns_are_told_apart_by_a_large_gain():
     figures = parallel_campaigns(PLAN, SIZE, lift=0.5)
     assert figures["campaigns_pass"]["> 0%"] > 0.9
     assert figures["dollars"] == 50 * 40 * 25
+
+
+def test_the_script_prints_every_part_and_fails_where_the_rate_is_not_kept(capsys):
+    path = Path(__file__).resolve().parents[2] / "bench" / "release_trials.py"
+    spec = importlib.util.spec_from_file_location("release_trials_script", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    code = script.main(["--releases", "8", "--days", "20", "--seed", "1", "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert {"derived_limit", "limit_of_the_gate", "designs", "calendar"} <= set(report)
+    assert list(report["derived_limit"]) == [world.name for world in WORLDS]
+    assert code == bool(report["not_kept"])
