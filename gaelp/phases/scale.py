@@ -19,7 +19,7 @@ from gaelp.phases.scale_release import Released, release_agent
 from gaelp.phases.scale_result import EXPOSURE_PICTURE, ScaleResult, as_phase_result, draw_exposure, exposure_days
 from gaelp.release.day_judge import days_of_release
 from gaelp.release.pairs import ReleaseDays
-from gaelp.release.release_metrics import measure_release
+from gaelp.release.release_metrics import ServiceCounts, measure_release
 from gaelp.release.release_plan import ReleasePlan
 
 __all__ = ["run_scale"]
@@ -38,7 +38,9 @@ def run_scale(given: Assignment) -> PhaseResult:
         plan = fix_release_plan(path, settings, previous, given.gate, today=_today(account))
         released = release_agent(given, known, account, plan, allow_spending(account, plan.campaigns))
     days = _final_days(known, plan, released)
-    measured = measure_release(days, plan.pairs, plan.lift, safety_violations=len(released.violations))
+    decided, missed = released.counts.decided, released.counts.missed
+    counts = ServiceCounts(safety_violations=len(released.violations), decisions=decided + missed, errors=missed)
+    measured = measure_release(days, plan.pairs, plan.lift, flights=plan.flights, counts=counts)
     evidence = Evidence(
         run_id=folder.run_id,
         agent=previous.agent,

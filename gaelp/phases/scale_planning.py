@@ -60,5 +60,8 @@ def _proven(settings: Settings, pilot: PhaseResult, flown: PilotResult) -> Prove
         raise DataError(
             f"the pilot of run {pilot.run_id} spent nothing, so nothing follows from it: pilot another agent"
         )
-    days = len(flown.plan.campaigns) * flown.plan.days
-    return ProvenLift(value=lift, lower_95=lower, day_spend_micros=flown.metrics.spend_micros // days)
+    days, spend = len(flown.plan.campaigns) * flown.plan.days, flown.metrics.spend_micros
+    conversions = max(sum(campaign.conversions for campaign in flown.campaigns), 1.0)
+    return ProvenLift(
+        value=lift, lower_95=lower, day_spend_micros=spend // days, conversion_micros=round(spend / conversions)
+    )

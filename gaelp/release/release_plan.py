@@ -2,6 +2,8 @@
 
 from datetime import date
 
+from pydantic import Field
+
 from gaelp.config.base import Frozen
 from gaelp.config.scale_settings import ScaleSettings
 from gaelp.errors import BadInput
@@ -9,6 +11,7 @@ from gaelp.gates import Criterion, Gate
 from gaelp.gates.lift_test import LiftPlan, lift_plan
 from gaelp.pilot.campaign_names import pilot_campaign_name
 from gaelp.pilot.pilot_plan import PilotPlan
+from gaelp.release.campaign_flights import FLIGHT_CONVERSIONS, FlightRules
 from gaelp.release.exposure import ExposurePlan, choose_strategy, plan_exposure
 from gaelp.release.exposure_checks import CheckLimits
 from gaelp.release.pairs import PairRules
@@ -26,6 +29,7 @@ class ProvenLift(Frozen):
     value: float
     lower_95: float
     day_spend_micros: int
+    conversion_micros: int = Field(description="what the pilot spent for a conversion")
 
 
 class ReleasePlan(Frozen):
@@ -35,6 +39,7 @@ class ReleasePlan(Frozen):
     exposure: ExposurePlan
     pairs: PairRules
     lift: LiftPlan
+    flights: FlightRules
     full_days: int
 
     @property
@@ -76,6 +81,7 @@ def make_release_plan(
         exposure=exposure,
         pairs=PairRules(unit_micros=unit, age_days_min=settings.mature_days),
         lift=lift_plan(gate, rule),
+        flights=FlightRules(spend_micros=FLIGHT_CONVERSIONS * max(proven.conversion_micros, 1)),
         full_days=settings.full_days,
     )
 
