@@ -24,7 +24,7 @@ from gaelp.errors import BadInput
 from gaelp.gates.criteria import Criterion, Gate
 from gaelp.gates.sequences import asymptotic_bounds
 
-__all__ = ["BEYOND_MAX", "LiftInterval", "LiftPlan", "first_look", "lift_interval", "lift_plan"]
+__all__ = ["BEYOND_MAX", "LiftInterval", "LiftPlan", "first_look", "lift_interval", "lift_plan", "shown_at_looks"]
 
 BEYOND_MAX = 0.05  # share of a side's value: with more, the bet is no longer about that side's mean
 _LARGEST_BET = 0.9  # of what could be lost at most: one observation at the limit leaves a tenth of the stake
@@ -89,15 +89,22 @@ def first_look(
 
     The arrays have shape (runs, pairs), the result (runs,).
     """
+    shown = shown_at_looks(treatment, control, plan, lift=lift, finds=finds)
+    return np.asarray(np.where(shown.any(axis=-1), shown.argmax(axis=-1) + 1, 0))
+
+
+def shown_at_looks(
+    treatment: Floats, control: Floats, plan: LiftPlan, *, lift: float = 0.0, finds: Literal["better", "worse"]
+) -> Bools:
+    """Return after which pairs each run shows a lift above (or below) `lift`; all arrays have shape (runs, pairs)."""
     _check(treatment, control)
     winner, loser, ratio = (treatment, control, 1 + lift) if finds == "better" else (control, treatment, 1 / (1 + lift))
     at_once = max(1, _VALUES_AT_ONCE // treatment.shape[-1])
-    looks = np.zeros(len(treatment), dtype=np.int64)
+    shown = np.zeros(treatment.shape, dtype=np.bool_)
     for first in range(0, len(treatment), at_once):
         some = slice(first, first + at_once)
-        shown = _shown(winner[some] / ratio, loser[some], plan)
-        looks[some] = np.where(shown.any(axis=-1), shown.argmax(axis=-1) + 1, 0)
-    return looks
+        shown[some] = _shown(winner[some] / ratio, loser[some], plan)
+    return shown
 
 
 def _largest_ratio(winner: Floats, loser: Floats, plan: LiftPlan) -> float:

@@ -19,6 +19,7 @@ from gaelp.release.pairs import PairRules
 __all__ = ["IMPROVEMENT", "ProvenLift", "ReleasePlan", "improvement_rule", "make_release_plan"]
 
 IMPROVEMENT = "improvement"  # the metric of gate 4 that promotes
+_ESTIMATE = "improvement_estimate"  # a production gate may ask for less proof, and for this beside it
 _LOSS_SHARE = 3
 _RAISED_TIMES = 2
 
@@ -71,6 +72,7 @@ def make_release_plan(
         strategy,
         CheckLimits(loss_cap_micros=campaigns.loss_cap_micros),
         lift_lower_min=rule.threshold,
+        lift_min=_asked_estimate(gate),
         step_days=settings.step_days,
         pairs_min=rule.minimum_sample,
         hold_deadline_days=settings.days,
@@ -84,6 +86,11 @@ def make_release_plan(
         flights=FlightRules(spend_micros=FLIGHT_CONVERSIONS * max(proven.conversion_micros, 1)),
         full_days=settings.full_days,
     )
+
+
+def _asked_estimate(gate: Gate) -> float | None:
+    """What a gate asks of the point estimate beside its bound; none: nothing."""
+    return next((rule.threshold for rule in gate.criteria if rule.metric == _ESTIMATE), None)
 
 
 def _campaigns(pilot: PilotPlan, settings: ScaleSettings, *, name: str, first_day: date) -> PilotPlan:
