@@ -13,7 +13,7 @@ from gaelp.phases.run_folder import RunFolder
 from gaelp.release.release_plan import ProvenLift, ReleasePlan, make_release_plan
 from gaelp.types import Phase, RunId
 
-__all__ = ["RELEASE_PLAN_FILE", "fix_release_plan", "read_pilot"]
+__all__ = ["RELEASE_PLAN_FILE", "fix_release_plan", "plan_release", "read_pilot"]
 
 RELEASE_PLAN_FILE = "plan.json"  # in the folder of the attempt
 _LIFT = "lift_over_logging"  # the metric of gate 2
@@ -22,17 +22,16 @@ _LIFT = "lift_over_logging"  # the metric of gate 2
 def fix_release_plan(path: Path, settings: Settings, pilot: PhaseResult, gate: Gate, *, today: date) -> ReleasePlan:
     """The plan in the file; made and stored if it is not there yet."""
     if not path.exists():
-        flown = read_pilot(settings, pilot)
-        plan = make_release_plan(
-            flown.plan,
-            settings.scale,
-            gate,
-            _proven(settings, pilot, flown),
-            name=f"{pilot.run_id}-scale",
-            first_day=today + timedelta(days=1),
-        )
-        write_models({path: plan})
+        write_models({path: plan_release(settings, pilot, gate, first_day=today + timedelta(days=1))})
     return ReleasePlan.model_validate_json(path.read_bytes())
+
+
+def plan_release(settings: Settings, pilot: PhaseResult, gate: Gate, *, first_day: date) -> ReleasePlan:
+    """The plan of the settings for the agent of a pilot, from a day on."""
+    flown = read_pilot(settings, pilot)
+    proven = _proven(settings, pilot, flown)
+    name = f"{pilot.run_id}-scale"
+    return make_release_plan(flown.plan, settings.scale, gate, proven, name=name, first_day=first_day)
 
 
 def read_pilot(settings: Settings, pilot: PhaseResult) -> PilotResult:

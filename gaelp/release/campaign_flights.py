@@ -7,15 +7,17 @@ its ends. It succeeds if
 - the flight itself is not shown to have lost money;
 - the flight is not shown to earn less for a dollar than the control on the days beside.
 
-A campaign whose treatment never spent the amount has no flight; what is left over joins its last one. Flights of one
-campaign share its luck: where failures gather in few campaigns, they count as fewer flights.
+A campaign whose treatment never spent the amount has no flight; what is left over joins its last one.
+
+The rate is about the campaigns of the release and not about others: for given campaigns, however they differ, Wilson's
+bound is cautious. Whether others would do as well is what the transfer to other products measures.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from pydantic import PositiveInt
+from scipy.stats import binomtest
 
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.config.base import Frozen
@@ -24,7 +26,7 @@ from gaelp.release.pairs import Pairs, ReleaseDays
 
 __all__ = ["FLIGHT_CONVERSIONS", "FlightRules", "Flights", "SuccessRate", "cut_flights", "success_rate"]
 
-FLIGHT_CONVERSIONS = 50  # expected in a flight: a loss of 30% is shown in four of five
+FLIGHT_CONVERSIONS = 25  # expected in a flight, about a fortnight of a small campaign
 _Z = 1.959964
 _SHOWN_FROM = 10  # days or pairs; with fewer nothing is shown
 
@@ -79,16 +81,16 @@ def cut_flights(days: ReleaseDays, pairs: Pairs, rules: FlightRules) -> Flights:
 
 
 def success_rate(flights: Flights) -> SuccessRate:
-    """Return the share of flights that succeeded; Wilson's bounds, wider where failures gather in few campaigns."""
+    """Return the share of flights that succeeded, with Wilson's bounds."""
     count, won = len(flights.campaign), flights.succeeded
     if not count:
         return SuccessRate(value=None, lower_95=None, upper_95=None, flights=0, campaigns=0)
     share = float(won.mean())
-    lower, upper = _wilson(share, count / _design_effect(flights.campaign, won))
+    bounds = binomtest(int(won.sum()), count).proportion_ci(0.95, "wilson")
     return SuccessRate(
         value=share,
-        lower_95=lower,
-        upper_95=upper,
+        lower_95=float(bounds.low),
+        upper_95=float(bounds.high),
         flights=count,
         campaigns=len(np.unique(flights.campaign)),
         failed=tuple(np.unique(flights.campaign[~won]).tolist()),
@@ -114,21 +116,3 @@ def _negative(gain: Floats, place: Ints, places: int) -> Bools:
     ones = np.ones(len(gain))
     count, total, squares = (np.bincount(place, weights=each, minlength=places) for each in (ones, gain, gain**2))
     return np.asarray((count >= _SHOWN_FROM) & (total < -_Z * np.sqrt(squares)))
-
-
-def _design_effect(campaign: Ints, won: Bools) -> float:
-    """Return how much larger the variance of the share is than that of independent flights; at least 1."""
-    share, campaigns = float(won.mean()), len(np.unique(campaign))
-    if share in (0.0, 1.0) or campaigns < 2:
-        return 1.0
-    excess = np.bincount(campaign, weights=won - share)
-    clustered = campaigns / (campaigns - 1) * float((excess**2).sum())
-    return max(clustered / (len(won) * share * (1 - share)), 1.0)
-
-
-def _wilson(share: float, count: float) -> tuple[float, float]:
-    """Return Wilson's interval for a sample of this effective size; within 0 and 1 and around the share."""
-    shrunk = 1 + _Z**2 / count
-    middle = (share + _Z**2 / (2 * count)) / shrunk
-    half = _Z * math.sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2)) / shrunk
-    return max(min(middle - half, share), 0.0), min(max(middle + half, share), 1.0)

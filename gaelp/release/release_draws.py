@@ -132,9 +132,7 @@ def _planned_percents(plan: ExposurePlan, size: ReleaseSize) -> list[float]:
     return percents
 
 
-def _draw(
-    ground: ReleaseGround, size: ReleaseSize, lift: float, releases: int, rng: np.random.Generator
-) -> _Days:
+def _draw(ground: ReleaseGround, size: ReleaseSize, lift: float, releases: int, rng: np.random.Generator) -> _Days:
     """Campaigns of the pilot are repeated in turn; their true returns differ as the expectation says."""
     expected, chance = ground.expected, ground.chance
     column = np.arange(size.campaigns) % len(expected.campaigns)

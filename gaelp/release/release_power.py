@@ -1,7 +1,8 @@
 """What a release plan can show: how often each true lift would be promoted within its days, and at which cost.
 
 Releases are drawn from the figures of the pilot (release_draws.py) and judged by the gate's rules on improvement and on
-campaign success. A plan that would mostly not pass with an agent as good as expected is refused, with the size it needs.
+campaign success. A plan whose budgets do not carry a conclusion on both, with an agent as good as expected, is refused
+with the size it needs. Whether enough campaigns succeed is up to the agent: that is shown and refuses no plan.
 """
 
 import math
@@ -27,14 +28,14 @@ __all__ = [
 ]
 
 LIFTS = (0.0, 0.15, 0.3, 0.5)  # true lifts over the control that every plan is tried on
-POWER_LEAST = 0.8  # how often a release of an agent as good as expected should pass
+POWER_LEAST = 0.8  # how often an agent as good as expected should be promoted, with flights enough to judge
 SUCCESS = "campaign_success_rate"
 _RELEASES, _SEARCH_RELEASES = 200, 60
 _MOST_DAYS = 365  # of comparison that a plan can have
 _FULL_DAYS_MOST = 60
 _TIMES_CAMPAIGNS = (1, 1.5, 2, 3, 4)
 _SPARE_FLIGHTS = 1.15  # times the least, so that chance in spend does not leave too few
-_TIGHT_LIFT, _TIGHT_RELEASES, _TIGHT_FACTOR = 0.5, 40, 2.0
+_TIGHT_LIFT, _TIGHT_RELEASES = 0.5, 40
 
 
 class LiftPower(Frozen):
@@ -43,7 +44,8 @@ class LiftPower(Frozen):
     lift: float
     promoted: float  # share in which the improvement is shown within the days
     rolled_back: float  # share in which the agent is shown to be worse
-    passes: float  # share that is promoted and in which enough flights of campaigns succeed
+    concludes: float  # share that is promoted and has enough flights to judge campaign success
+    passes: float  # share in which enough of them succeed as well
     days: float  # mean, until the promotion, the rollback or the last day
     spend_micros: int  # mean, of both sides together
 
@@ -64,8 +66,8 @@ class ReleasePower(Frozen):
 
     @property
     def is_enough(self) -> bool:
-        """Whether an agent as good as expected mostly passes."""
-        return self.expected.passes >= POWER_LEAST
+        """Whether a release of an agent as good as expected mostly comes to a conclusion."""
+        return self.expected.concludes >= POWER_LEAST
 
 
 def release_power(
@@ -96,15 +98,15 @@ def release_power(
 def tightened_test(ground: ReleaseGround, *, seed: int) -> LiftPlan:
     """The plan's test with the lowest limit that its observations hardly ever reach, never above the gate's.
 
-    A lower limit shows the same lift with fewer pairs. It is twice the largest observation that is drawn, so only an
-    account whose sales differ from those of the pilot would exceed it; what exceeds it is charged to later pairs.
+    A lower limit shows the same lift with fewer pairs. It is the largest of tens of thousands that are drawn with a
+    lift of 50%; what exceeds it, where sales differ from those of the pilot, is charged to later pairs.
     """
     test = ground.plan.lift
     if test.clip_at is None:
         return test
     rng = np.random.default_rng([seed, 59])
     most = largest_observation(ground, ground.size, _TIGHT_LIFT, _TIGHT_RELEASES, rng=rng)
-    return test.model_copy(update={"clip_at": min(test.clip_at, float(math.ceil(_TIGHT_FACTOR * most)) or 1.0)})
+    return test.model_copy(update={"clip_at": min(test.clip_at, float(max(math.ceil(most), 1)))})
 
 
 def find_release_size(ground: ReleaseGround, gate: Gate, *, seed: int) -> ReleasePower | None:
@@ -119,15 +121,15 @@ def find_release_size(ground: ReleaseGround, gate: Gate, *, seed: int) -> Releas
 
 
 def refuse_without_power(power: ReleasePower, ground: ReleaseGround, gate: Gate, *, seed: int) -> None:
-    """Raise BadInput for a plan that would mostly not pass with an agent as good as expected; it names what it needs."""
+    """Raise BadInput for a plan whose budgets do not carry a conclusion; it names the budgets that do."""
     if power.is_enough:
         return
     size, expected = power.size, power.expected
     raise BadInput(
         f"{size.campaigns} campaigns for {size.days} days of comparison and {size.full_days} at 100% cannot carry gate"
         f" {gate.name}: with the expected lift of {expected.lift:+.0%} over the control {expected.promoted:.0%} of"
-        f" releases are promoted and {expected.passes:.0%} pass (at least {POWER_LEAST:.0%} should). To fix it,"
-        f" {_way_out(ground, gate, seed=seed)}"
+        f" releases are promoted, and {expected.concludes:.0%} have flights enough as well (at least {POWER_LEAST:.0%}"
+        f" should). To fix it, {_way_out(ground, gate, seed=seed)}"
     )
 
 
@@ -147,7 +149,7 @@ def _way_out(ground: ReleaseGround, gate: Gate, *, seed: int) -> str:
     size = needed.size
     return (
         f"plan {size.campaigns} campaigns for scale.days={size.days} and scale.full_days={size.full_days} (budgets of"
-        f" {needed.budget_micros / 1e6:,.0f} in all): there {needed.expected.passes:.0%} pass"
+        f" {needed.budget_micros / 1e6:,.0f} in all): there it is {needed.expected.concludes:.0%}"
     )
 
 
@@ -156,20 +158,26 @@ def _lift_power(
 ) -> LiftPower:
     ends = draw_releases(ground, size, lift, releases, rng=rng)
     rules = [rule for rule in gate.criteria if rule.metric == SUCCESS]
-    passed = [rate is not None and all(_holds(rule, rate) for rule in rules) for rate in ends.success]
+    rates = [rate for rate in ends.success if rate is not None and _is_judged(rules, rate)]
+    passed = [all(_holds(rule, rate) for rule in rules) for rate in rates]
     return LiftPower(
         lift=lift,
         promoted=float(ends.promoted.mean()),
         rolled_back=float(ends.rolled_back.mean()),
-        passes=float(np.mean(passed)),
+        concludes=len(rates) / releases,
+        passes=sum(passed) / releases,
         days=float(ends.day.mean()),
         spend_micros=round(float(ends.spend_micros.mean())),
     )
 
 
+def _is_judged(rules: list[Criterion], rate: SuccessRate) -> bool:
+    return all(rate.flights >= rule.minimum_sample for rule in rules)
+
+
 def _holds(rule: Criterion, rate: SuccessRate) -> bool:
     figure = {"value": rate.value, "lower_95": rate.lower_95, "upper_95": rate.upper_95}[rule.compare]
-    return figure is not None and rate.flights >= rule.minimum_sample and rule.limit.holds(figure)
+    return figure is not None and rule.limit.holds(figure)
 
 
 def _size_for(ground: ReleaseGround, gate: Gate, campaigns: int, *, seed: int) -> ReleaseSize | None:
@@ -178,7 +186,7 @@ def _size_for(ground: ReleaseGround, gate: Gate, campaigns: int, *, seed: int) -
     rng = np.random.default_rng([seed, 61])
     long = ReleaseSize(campaigns=campaigns, days=most, full_days=1)
     ends = draw_releases(ground, long, ground.expected_lift, _SEARCH_RELEASES, rng=rng)
-    enough = (1 + POWER_LEAST) / 2  # more than asked: campaign success refuses some of those that are promoted
+    enough = (1 + POWER_LEAST) / 2  # more than asked: some of those that are promoted have too few flights
     days = float(np.quantile(np.where(ends.promoted, ends.day, np.inf), enough, method="inverted_cdf"))
     if not math.isfinite(days):
         return None
