@@ -30,7 +30,7 @@ app = typer.Typer(
     invoke_without_command=True, help="Release an agent that passed gate 3 beside its control, step by step."
 )
 
-RunOption = Annotated[
+ReleasedRunOption = Annotated[
     str | None,
     typer.Option("--run", metavar="ID", help="The run whose agent is released.", show_default="the newest that passed"),
 ]
@@ -40,7 +40,7 @@ RunOption = Annotated[
 def scale(
     context: typer.Context,
     config: ConfigOption = None,
-    run: RunOption = None,
+    run: ReleasedRunOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,7 +68,7 @@ def scale(
 
 @app.command()
 def plan(
-    config: ConfigOption = None, run: RunOption = None, overrides: SetOption = None, as_json: JsonOption = False
+    config: ConfigOption = None, run: ReleasedRunOption = None, overrides: SetOption = None, as_json: JsonOption = False
 ) -> None:
     """Show a release before anybody signs it: what it could cost, its steps, what ends it, what it can show.
 

@@ -22,7 +22,7 @@ from gaelp.release.exposure_checks import ReleaseEvidence
 from gaelp.release.pairs import PairRules, ReleaseDays, cut_pairs
 from gaelp.release.release_plan import ReleasePlan
 
-__all__ = ["DrawnPairs", "Ends", "ReleaseGround", "ReleaseSize", "draw_releases", "largest_observation"]
+__all__ = ["DrawnPairs", "ReleaseEnds", "ReleaseGround", "ReleaseSize", "draw_releases", "largest_observation"]
 
 _UNKNOWN = LiftInterval(math.nan, -1.0, math.inf, 0, 0.0)
 
@@ -59,7 +59,7 @@ class ReleaseGround:
         return float(value / max(spend, 1.0)) / (1 + self.expected_lift)
 
 
-class Ends(NamedTuple):
+class ReleaseEnds(NamedTuple):
     """How R releases ended; days are counted from 0."""
 
     promoted: Bools  # (R,)
@@ -87,7 +87,7 @@ class _Days(NamedTuple):
 
 def draw_releases(
     ground: ReleaseGround, size: ReleaseSize, lift: float, releases: int, *, rng: np.random.Generator
-) -> Ends:
+) -> ReleaseEnds:
     """Draw releases with one true lift over the control, and let them end by the plan."""
     days = _draw(ground, size, lift, releases, rng)
     percents = _planned_percents(ground.plan.exposure, size)
@@ -103,7 +103,7 @@ def draw_releases(
     spend = np.where(place < until, days.spend, 0)
     release = ReleaseDays(np.where(treated, days.treatment, days.control) * (place < until), spend, treated)
     total = spend.sum(axis=0).reshape(releases, -1).sum(axis=1).astype(np.float64)
-    return Ends(promoted, rolled_back, day, total, _successes(release, ground.plan, promoted))
+    return ReleaseEnds(promoted, rolled_back, day, total, _successes(release, ground.plan, promoted))
 
 
 def largest_observation(
@@ -153,8 +153,8 @@ def _draw(ground: ReleaseGround, size: ReleaseSize, lift: float, releases: int, 
 
 def _pairs(days: _Days, treated: Bools, rules: PairRules, releases: int) -> DrawnPairs:
     """Every release has the same campaign-days of each kind, and so the same pairs."""
-    seen = ReleaseDays(np.where(treated, days.treatment, days.control), days.spend, treated)
-    pairs = cut_pairs(seen, rules.model_copy(update={"age_days_min": 0}))
+    release = ReleaseDays(np.where(treated, days.treatment, days.control), days.spend, treated)
+    pairs = cut_pairs(release, rules.model_copy(update={"age_days_min": 0}))
     order = np.argsort(pairs.campaign // (treated.shape[1] // releases), kind="stable")
     treatment, control = (side[order].reshape(releases, -1) for side in (pairs.treatment, pairs.control))
     block = pairs.block[order].reshape(releases, -1)[0]

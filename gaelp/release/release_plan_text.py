@@ -42,7 +42,7 @@ def _steps(plan: ReleasePlan) -> PlanSection:
         tuple(_step(step, plan) for step in exposure.steps),
         (
             (
-                f"The agent {campaigns.model_hash[:12]} gets these shares of the campaigns, drawn anew every two days;"
+                f"The agent {campaigns.model_hash[:12]} gets these shares of the campaigns, drawn again every two days;"
                 " the incumbent, scaled down until its budget lasts, bids for the others."
             ),
             (

@@ -33,8 +33,8 @@ SUCCESS = "campaign_success_rate"
 _RELEASES, _SEARCH_RELEASES = 200, 60
 _MOST_DAYS = 365  # of comparison that a plan can have
 _FULL_DAYS_MOST = 60
-_TIMES_CAMPAIGNS = (1, 1.5, 2, 3, 4)
-_SPARE_FLIGHTS = 1.15  # times the least, so that chance in spend does not leave too few
+_TIMES_CAMPAIGNS = (1, 1.25, 1.5, 2, 3, 4)
+_SPARE_FLIGHTS = 1.05  # times the least, so that chance in spend does not leave too few
 _TIGHT_LIFT, _TIGHT_RELEASES = 0.5, 40
 
 
@@ -110,14 +110,17 @@ def tightened_test(ground: ReleaseGround, *, seed: int) -> LiftPlan:
 
 
 def find_release_size(ground: ReleaseGround, gate: Gate, *, seed: int) -> ReleasePower | None:
-    """The size with the smallest budgets that is enough; None if there is none within a year."""
-    found = []
+    """The size with the fewest campaigns that is enough; None if there is none within a year.
+
+    More days only take time. More campaigns take a pilot with as many.
+    """
     for times in _TIMES_CAMPAIGNS:
         size = _size_for(ground, gate, math.ceil(times * ground.size.campaigns), seed=seed)
         if size is not None:
             power = release_power(ground, gate, seed=seed + 1, size=size, lifts=())
-            found += [power] if power.is_enough else []
-    return min(found, key=lambda power: power.budget_micros, default=None)
+            if power.is_enough:
+                return power
+    return None
 
 
 def refuse_without_power(power: ReleasePower, ground: ReleaseGround, gate: Gate, *, seed: int) -> None:
