@@ -14,7 +14,8 @@ from gaelp.phases.declaration import Assignment
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.pilot_account import PilotAccount, allow_spending, opened_account
 from gaelp.phases.pilot_planning import PilotKnowledge, read_account
-from gaelp.phases.scale_planning import RELEASE_PLAN_FILE, fix_release_plan
+from gaelp.phases.scale_planning import RELEASE_PLAN_FILE
+from gaelp.phases.scale_preview import fix_release_plan
 from gaelp.phases.scale_release import Released, release_agent
 from gaelp.phases.scale_result import EXPOSURE_PICTURE, ScaleResult, as_phase_result, draw_exposure, exposure_days
 from gaelp.release.day_judge import days_of_release
@@ -35,7 +36,7 @@ def run_scale(given: Assignment) -> PhaseResult:
     known = read_account(settings, load_bundle(folder.path / "agent", settings), given.clock, given.on_report)
     with opened_account(settings, previous.folder(settings.home), given.clock) as account:
         path = folder.path / RELEASE_PLAN_FILE
-        plan = fix_release_plan(path, settings, previous, given.gate, today=_today(account))
+        plan = fix_release_plan(path, settings, known, previous, gate=given.gate, today=_today(account))
         released = release_agent(given, known, account, plan, allow_spending(account, plan.campaigns))
     days = _final_days(known, plan, released)
     decided, missed = released.counts.decided, released.counts.missed

@@ -1,10 +1,8 @@
 """The plan of a run's release: the campaigns of its pilot, and steps of exposure by what was proven so far."""
 
-from datetime import date, timedelta
-from pathlib import Path
+from datetime import date
 
 from gaelp.config.settings import Settings
-from gaelp.config.write import write_models
 from gaelp.errors import DataError
 from gaelp.gates import Gate
 from gaelp.phases.phase_result import PhaseResult, read_result
@@ -13,17 +11,10 @@ from gaelp.phases.run_folder import RunFolder
 from gaelp.release.release_plan import ProvenLift, ReleasePlan, make_release_plan
 from gaelp.types import Phase, RunId
 
-__all__ = ["RELEASE_PLAN_FILE", "fix_release_plan", "plan_release", "read_pilot"]
+__all__ = ["RELEASE_PLAN_FILE", "plan_release", "read_pilot"]
 
 RELEASE_PLAN_FILE = "plan.json"  # in the folder of the attempt
 _LIFT = "lift_over_logging"  # the metric of gate 2
-
-
-def fix_release_plan(path: Path, settings: Settings, pilot: PhaseResult, gate: Gate, *, today: date) -> ReleasePlan:
-    """The plan in the file; made and stored if it is not there yet."""
-    if not path.exists():
-        write_models({path: plan_release(settings, pilot, gate, first_day=today + timedelta(days=1))})
-    return ReleasePlan.model_validate_json(path.read_bytes())
 
 
 def plan_release(settings: Settings, pilot: PhaseResult, gate: Gate, *, first_day: date) -> ReleasePlan:

@@ -1,10 +1,12 @@
-"""The plan of a release before anything is started, stored or signed: what it could cost and what it could show."""
+"""The plan of a run's release, with its test fitted to the account, and what it could show before anybody signs."""
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from pathlib import Path
 
 from gaelp.clock import Clock
 from gaelp.config.settings import Settings
+from gaelp.config.write import write_models
 from gaelp.gates import Gate
 from gaelp.phases.agent_bundle import load_bundle
 from gaelp.phases.phase_result import PhaseResult
@@ -16,7 +18,7 @@ from gaelp.release.release_draws import ReleaseGround
 from gaelp.release.release_plan import ReleasePlan
 from gaelp.release.release_power import ReleasePower, release_power, tightened_test
 
-__all__ = ["PlannedRelease", "ground_of", "play_release", "preview_release"]
+__all__ = ["PlannedRelease", "fix_release_plan", "ground_of", "play_release", "preview_release"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,16 @@ class PlannedRelease:
     plan: ReleasePlan
     ground: ReleaseGround
     power: ReleasePower
+
+
+def fix_release_plan(
+    path: Path, settings: Settings, known: PilotKnowledge, pilot: PhaseResult, *, gate: Gate, today: date
+) -> ReleasePlan:
+    """The plan in the file; made and stored if it is not there yet."""
+    if not path.exists():
+        first_day = today + timedelta(days=1)
+        write_models({path: ground_of(settings, known, pilot, gate, first_day=first_day).plan})
+    return ReleasePlan.model_validate_json(path.read_bytes())
 
 
 def preview_release(
