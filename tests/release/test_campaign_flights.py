@@ -36,7 +36,8 @@ def test_every_flight_of_a_campaign_that_returns_less_than_it_costs_fails(rate_o
 def test_a_flight_that_lost_money_fails_though_its_campaign_returned_more_than_it_cost(rate_of, release_cases):
     late = np.ones((release_cases.DAYS + release_cases.FULL_DAYS, release_cases.CAMPAIGNS))
     late[40:, 0] = 0.3
-    days = release_cases.release_days(lift=0.9, by_pair=late)
+    good = release_cases.release_days(lift=0.0, returns=1.9)
+    days = ReleaseDays(np.rint(good.value_micros * late).astype(np.int64), good.spend_micros, good.treated)
     assert days.value_micros[days.treated[:, 0], 0].sum() > days.spend_micros[days.treated[:, 0], 0].sum()
     rate = rate_of(days, 500_000_000)
     assert rate.failed == (0,)
