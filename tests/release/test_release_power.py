@@ -32,10 +32,10 @@ def with_tight_test(ground):
 def ground_of(pilot_cases, pilot_plan):
     """What releases of twenty campaigns at $25 a day, with 2.5 sales each, are drawn from."""
 
-    def ground(*, lift=0.5, gate=GATE, tight=True, **scale):
+    def ground(*, lift=0.5, gate=GATE, tight=True, proven=PROVEN, **scale):
         expected = pilot_cases.expectation(conversions=2.5, roi=0.5).model_copy(update={"roi_log_sd": 0.1})
         plan = make_release_plan(
-            pilot_plan, ScaleSettings(**scale), gate, PROVEN, name="run-scale", first_day=pilot_cases.FIRST_DAY
+            pilot_plan, ScaleSettings(**scale), gate, proven, name="run-scale", first_day=pilot_cases.FIRST_DAY
         )
         made = ReleaseGround(plan=plan, expected=expected, expected_lift=lift, chance=SaleChance())
         return with_tight_test(made) if tight else made
@@ -74,6 +74,14 @@ def test_nothing_is_promoted_before_the_steps_are_over_and_the_pairs_are_old_eno
     shares = [step.percent / 100 for step in ground.plan.exposure.steps[:-2]]
     early = sum(share * 6 * 20 for share in shares)  # pairs at the steps before the last
     assert ends.day.min() >= 6 * len(shares) + 10 + 2 * np.floor((pairs_min - early) / 20) - 2
+
+
+def test_an_improvement_that_is_shown_early_waits_for_the_last_step(ground_of):
+    less_sure = PROVEN.model_copy(update={"lower_95": 0.1})  # four steps of twenty days below 100%
+    ground = ground_of(proven=less_sure, step_days=20, mature_days=0, days=120)
+    ends = draw_releases(ground, ground.size, 3.0, 20, rng=np.random.default_rng(7))
+    assert ends.promoted.all()
+    assert set(ends.day) == {80}
 
 
 def test_the_same_seed_gives_the_same_power(ground_of):
