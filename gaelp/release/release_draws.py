@@ -179,7 +179,12 @@ def _first_days(plan: ReleasePlan, pairs: DrawnPairs, percents: list[float], siz
     if step.lift_min is not None:
         total, beside = (np.cumsum(side, axis=1)[:, looks] for side in pairs[:2])
         better &= total >= (1 + step.lift_min) * beside
-    return tuple(np.where(shown.any(axis=1), shown.argmax(axis=1), never) for shown in (better, worse))
+    return _first(better, never), _first(worse, never)
+
+
+def _first(shown: Bools, never: int) -> Ints:
+    """The first day on which each release shows something, (R,)."""
+    return np.asarray(np.where(shown.any(axis=1), shown.argmax(axis=1), never), np.int64)
 
 
 def _successes(release: ReleaseDays, plan: ReleasePlan, promoted: Bools) -> tuple[SuccessRate | None, ...]:
