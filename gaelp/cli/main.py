@@ -97,7 +97,7 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
     ("market", "gaelp.cli.market:app", "Tune and compare rule-based bidders on markets."),
     ("models", "gaelp.cli.models:app", "Models: signed versions, and which one is champion."),
     ("pilot", "gaelp.cli.pilot:app", "A small budget on an ad platform: plan it, run it."),
-    ("scale", "gaelp.cli.scale:scale", "Release an agent that passed gate 3 beside its control, step by step."),
+    ("scale", "gaelp.cli.scale:app", "Release an agent that passed gate 3 beside its control, step by step."),
     (
         "revive",
         "gaelp.cli.revive:revive",

@@ -49,6 +49,7 @@ def _relative(unit: str) -> MetricRange:
 RANGES: dict[str, MetricRange] = {
     # Samples
     "campaign_days": _count("campaign days"),
+    "campaign_flights": _count("flights of campaigns, each long enough to be judged"),
     "campaigns": _count("campaigns"),
     "checked_rows": _count("stored rows"),
     "effective_sample": MetricRange(0, 1e9, unit="observations, after weighting"),
@@ -94,8 +95,9 @@ RANGES: dict[str, MetricRange] = {
     "safety_violations": _count("violations"),
     "skewed_features": _count("features of observations that differ between training and serving"),
     # Scale
-    "campaign_success_rate": _share("share of the campaigns"),
-    "improvement": _relative("share of the control's mean; 0.01 is 1%"),
+    "campaign_success_rate": _share("share of the campaigns' flights"),
+    "improvement": _relative("share of the control's value per dollar; 0.01 is 1%"),
+    "improvement_estimate": _relative("share of the control's value per dollar, by the point estimate; 0.01 is 1%"),
     "transfer_gain_share": _relative("share of the gain at the source"),
 }
 

@@ -30,7 +30,7 @@ _SAMPLES = np.unique(np.geomspace(1, _SAMPLE_MAX, 1000).astype(np.int64))  # wit
 
 _ROI_SD = {7: 0.60, 14: 0.47, 28: 0.40}
 _SHARES = ("share of the episodes", "share of the campaigns")
-_MONEY_BY_PAIR = {"paired_observations", "transfer_observations"}
+_DAYS_BY_PAIR = {"paired_observations": 2, "transfer_observations": 1}  # each takes the money of two campaign-days
 _NO_MODEL = "the value is compared and its sampling error is not modelled: state it yourself before relying on it"
 
 
@@ -43,6 +43,9 @@ class PowerAssumptions(Frozen):
     spread: PositiveFloat = Field(default=1.6, description="sd of a campaign-day's value, as a share of its mean")
     span_conversions: PositiveFloat = Field(default=100.0, description="expected in each span of a streak")
     sale_spread: PositiveFloat = Field(default=0.35, description="sd of the value of a sale, as a share of its mean")
+    flight_dollars: PositiveFloat = Field(
+        default=500.0, description="what an agent spends in a flight at gate 4: 25 conversions of about $20"
+    )
     gain: PositiveFloat = Field(default=0.3, description="lift at the source, of which another product keeps a share")
     sd: dict[str, PositiveFloat] = Field(default_factory=dict, description="sd of one observation, by metric")
 
@@ -269,13 +272,20 @@ def _sizes(rule: Criterion) -> list[int]:
 def _row(
     rule: Criterion, assumed: PowerAssumptions, truth: float, against: float | None, power: float, sample: int | None
 ) -> PowerRow:
-    """Add time and money: a pair is a day of two campaigns, a campaign lasts a flight, all else costs nothing."""
+    """Add time and money: a pair is a block of two days of one campaign, a campaign lasts `flight_days`.
+
+    Days of flights at gate 4 are those with all campaigns at 100%. All else costs nothing.
+    """
     row = PowerRow(truth, rule.threshold if against is None else against, power, sample)
     if sample is None:
         return row
     batches = -(-sample // assumed.campaigns)
-    if rule.sample_metric in _MONEY_BY_PAIR:
-        return row._replace(days=batches, dollars=2 * sample * assumed.spend_per_day)
+    if rule.sample_metric in _DAYS_BY_PAIR:
+        days = _DAYS_BY_PAIR[rule.sample_metric] * batches
+        return row._replace(days=days, dollars=2 * sample * assumed.spend_per_day)
+    if rule.sample_metric == "campaign_flights":
+        dollars = sample * assumed.flight_dollars
+        return row._replace(days=math.ceil(dollars / assumed.campaigns / assumed.spend_per_day), dollars=dollars)
     if rule.sample_metric == "campaigns":
         days = assumed.flight_days
         return row._replace(days=batches * days, dollars=sample * days * assumed.spend_per_day)

@@ -14,12 +14,13 @@ from gaelp.phases.declaration import Assignment
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.pilot_account import PilotAccount, allow_spending, opened_account
 from gaelp.phases.pilot_planning import PilotKnowledge, read_account
-from gaelp.phases.scale_planning import RELEASE_PLAN_FILE, fix_release_plan
+from gaelp.phases.scale_planning import RELEASE_PLAN_FILE
+from gaelp.phases.scale_preview import fix_release_plan
 from gaelp.phases.scale_release import Released, release_agent
 from gaelp.phases.scale_result import EXPOSURE_PICTURE, ScaleResult, as_phase_result, draw_exposure, exposure_days
 from gaelp.release.day_judge import days_of_release
 from gaelp.release.pairs import ReleaseDays
-from gaelp.release.release_metrics import measure_release
+from gaelp.release.release_metrics import ServiceCounts, measure_release
 from gaelp.release.release_plan import ReleasePlan
 
 __all__ = ["run_scale"]
@@ -35,10 +36,12 @@ def run_scale(given: Assignment) -> PhaseResult:
     known = read_account(settings, load_bundle(folder.path / "agent", settings), given.clock, given.on_report)
     with opened_account(settings, previous.folder(settings.home), given.clock) as account:
         path = folder.path / RELEASE_PLAN_FILE
-        plan = fix_release_plan(path, settings, previous, given.gate, today=_today(account))
+        plan = fix_release_plan(path, settings, known, previous, gate=given.gate, today=_today(account))
         released = release_agent(given, known, account, plan, allow_spending(account, plan.campaigns))
     days = _final_days(known, plan, released)
-    measured = measure_release(days, plan.pairs, plan.lift, safety_violations=len(released.violations))
+    decided, missed = released.counts.decided, released.counts.missed
+    counts = ServiceCounts(safety_violations=len(released.violations), decisions=decided + missed, errors=missed)
+    measured = measure_release(days, plan.pairs, plan.lift, flights=plan.flights, counts=counts)
     evidence = Evidence(
         run_id=folder.run_id,
         agent=previous.agent,

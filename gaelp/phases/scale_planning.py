@@ -1,10 +1,8 @@
 """The plan of a run's release: the campaigns of its pilot, and steps of exposure by what was proven so far."""
 
-from datetime import date, timedelta
-from pathlib import Path
+from datetime import date
 
 from gaelp.config.settings import Settings
-from gaelp.config.write import write_models
 from gaelp.errors import DataError
 from gaelp.gates import Gate
 from gaelp.phases.phase_result import PhaseResult, read_result
@@ -13,26 +11,18 @@ from gaelp.phases.run_folder import RunFolder
 from gaelp.release.release_plan import ProvenLift, ReleasePlan, make_release_plan
 from gaelp.types import Phase, RunId
 
-__all__ = ["RELEASE_PLAN_FILE", "fix_release_plan", "read_pilot"]
+__all__ = ["RELEASE_PLAN_FILE", "plan_release", "read_pilot"]
 
 RELEASE_PLAN_FILE = "plan.json"  # in the folder of the attempt
 _LIFT = "lift_over_logging"  # the metric of gate 2
 
 
-def fix_release_plan(path: Path, settings: Settings, pilot: PhaseResult, gate: Gate, *, today: date) -> ReleasePlan:
-    """The plan in the file; made and stored if it is not there yet."""
-    if not path.exists():
-        flown = read_pilot(settings, pilot)
-        plan = make_release_plan(
-            flown.plan,
-            settings.scale,
-            gate,
-            _proven(settings, pilot, flown),
-            name=f"{pilot.run_id}-scale",
-            first_day=today + timedelta(days=1),
-        )
-        write_models({path: plan})
-    return ReleasePlan.model_validate_json(path.read_bytes())
+def plan_release(settings: Settings, pilot: PhaseResult, gate: Gate, *, first_day: date) -> ReleasePlan:
+    """The plan of the settings for the agent of a pilot, from a day on."""
+    flown = read_pilot(settings, pilot)
+    proven = _proven(settings, pilot, flown)
+    name = f"{pilot.run_id}-scale"
+    return make_release_plan(flown.plan, settings.scale, gate, proven, name=name, first_day=first_day)
 
 
 def read_pilot(settings: Settings, pilot: PhaseResult) -> PilotResult:
@@ -60,5 +50,8 @@ def _proven(settings: Settings, pilot: PhaseResult, flown: PilotResult) -> Prove
         raise DataError(
             f"the pilot of run {pilot.run_id} spent nothing, so nothing follows from it: pilot another agent"
         )
-    days = len(flown.plan.campaigns) * flown.plan.days
-    return ProvenLift(value=lift, lower_95=lower, day_spend_micros=flown.metrics.spend_micros // days)
+    days, spend = len(flown.plan.campaigns) * flown.plan.days, flown.metrics.spend_micros
+    conversions = max(sum(campaign.conversions for campaign in flown.campaigns), 1.0)
+    return ProvenLift(
+        value=lift, lower_95=lower, day_spend_micros=spend // days, conversion_micros=round(spend / conversions)
+    )

@@ -165,11 +165,12 @@ def _meaning(result: ScaleResult) -> str:
 
 def _sentence(result: ScaleResult) -> str:
     lift = result.comparison.improvement
-    if not lift.pairs:
+    if lift.value is None:
         return "nothing was compared, so no improvement is shown."
+    lower, upper = ("unlimited" if bound is None else f"{bound:+.1%}" for bound in (lift.lower_95, lift.upper_95))
     return (
-        f"value per dollar is {lift.value:+.1%} against the control ({lift.lower_95:+.1%} .. {lift.upper_95:+.1%}),"
-        f" over {lift.pairs} pairs of campaign-days; {_world(result)}."
+        f"value per dollar is {lift.value:+.1%} against the control ({lower} .. {upper}), over {lift.pairs} pairs of"
+        f" campaign-days; {_world(result)}."
     )
 
 

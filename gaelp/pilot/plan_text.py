@@ -10,7 +10,7 @@ from gaelp.pilot.pilot_metrics import SPAN_CONVERSIONS, cut_spans
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.power import FALSE_MOST, GOOD, POWER_LEAST, WORTHLESS, PilotPower
 
-__all__ = ["PlanSection", "plan_json", "plan_sections"]
+__all__ = ["PlanSection", "plan_json", "plan_money", "plan_sections", "worst_section"]
 
 
 _CENT_MICROS = 10_000
@@ -37,7 +37,7 @@ def plan_sections(
     """Everything to read before signing; `stops` are further rules that end the pilot, each with its meaning."""
     return (
         _what_runs(plan),
-        _worst(plan, terms),
+        worst_section(plan, terms),
         _earns(plan, expected, has_holdout=has_holdout),
         _ends(plan, terms, stops),
         _power(plan, expected, power),
@@ -60,7 +60,7 @@ def plan_json(plan: PilotPlan, terms: Overdelivery, expected: PilotExpectation, 
 
 def _what_runs(plan: PilotPlan) -> PlanSection:
     rows = [
-        (campaign.name, campaign.logged_as, _money(plan, campaign.daily_micros), str(len(campaign.targets)))
+        (campaign.name, campaign.logged_as, plan_money(plan, campaign.daily_micros), str(len(campaign.targets)))
         for campaign in plan.campaigns
     ]
     return PlanSection(
@@ -74,18 +74,19 @@ def _what_runs(plan: PilotPlan) -> PlanSection:
             ),
             (
                 f"Bids stay within a factor of {plan.reach:g} of the usual bids, and below"
-                f" {_money(plan, plan.bid_ceiling_micros)} a click."
+                f" {plan_money(plan, plan.bid_ceiling_micros)} a click."
             ),
         ),
     )
 
 
-def _worst(plan: PilotPlan, terms: Overdelivery) -> PlanSection:
+def worst_section(plan: PilotPlan, terms: Overdelivery) -> PlanSection:
+    """What a plan can cost at most."""
     worst_day = plan.day_worst_micros(terms)
     rows = (
-        ("budgets", _money(plan, plan.daily_micros), _money(plan, plan.budget_micros)),
-        ("at worst, with overdelivery", _money(plan, worst_day), _money(plan, worst_day * plan.days)),
-        ("loss at which it stops", "", _money(plan, plan.loss_cap_micros)),
+        ("budgets", plan_money(plan, plan.daily_micros), plan_money(plan, plan.budget_micros)),
+        ("at worst, with overdelivery", plan_money(plan, worst_day), plan_money(plan, worst_day * plan.days)),
+        ("loss at which it stops", "", plan_money(plan, plan.loss_cap_micros)),
     )
     below = (
         (
@@ -124,8 +125,8 @@ def _earns(plan: PilotPlan, expected: PilotExpectation, *, has_holdout: bool) ->
 def _ends(plan: PilotPlan, terms: Overdelivery, stops: Mapping[str, str]) -> PlanSection:
     rows = (
         ("its last day", f"{plan.last_day}: campaigns are paused, and the mandate ends"),
-        ("loss", f"spend exceeds value known or expected by {_money(plan, plan.loss_cap_micros)}"),
-        ("money", f"{_money(plan, plan.day_worst_micros(terms))} on one day, or that times {plan.days} in all"),
+        ("loss", f"spend exceeds value known or expected by {plan_money(plan, plan.loss_cap_micros)}"),
+        ("money", f"{plan_money(plan, plan.day_worst_micros(terms))} on one day, or that times {plan.days} in all"),
         *stops.items(),
     )
     below = ("Each of these pauses every campaign on the platform and reads back that it is paused.",)
@@ -147,7 +148,7 @@ def _power(plan: PilotPlan, expected: PilotExpectation, power: PilotPower) -> Pl
     below = (
         (
             f"A pilot of {power.campaigns} campaigns for {power.days} days, with {power.expected_conversions:,.0f}"
-            f" conversions expected and budgets of {_money(plan, power.budget_micros)}, {judged} tell an agent that"
+            f" conversions expected and budgets of {plan_money(plan, power.budget_micros)}, {judged} tell an agent that"
             f" returns nothing from one that returns {GOOD:+.0%}."
         ),
         (
@@ -163,9 +164,9 @@ def _ends_of(figure: Expected) -> tuple[float, float, float]:
 
 
 def _money_row(plan: PilotPlan, figure: Expected) -> tuple[str, ...]:
-    return tuple(_money(plan, round(each)) for each in _ends_of(figure))
+    return tuple(plan_money(plan, round(each)) for each in _ends_of(figure))
 
 
-def _money(plan: PilotPlan, micros: Micros) -> str:
-    """In whole cents."""
+def plan_money(plan: PilotPlan, micros: Micros) -> str:
+    """An amount in the plan's currency, in whole cents."""
     return str(Money(round(micros / _CENT_MICROS) * _CENT_MICROS, plan.currency))

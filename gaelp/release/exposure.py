@@ -62,6 +62,7 @@ class ExposureStep(Frozen):
     lift_lower_min: float | None = Field(
         default=None, description="lower bound of the lift that must be shown; none: it must only not be shown worse"
     )
+    lift_min: float | None = Field(default=None, description="what the estimate of the lift must reach beside it")
 
 
 class ExposurePlan(Frozen):
@@ -127,13 +128,17 @@ def plan_exposure(
     step_days: int,
     pairs_min: int,
     hold_deadline_days: int,
+    lift_min: float | None = None,
 ) -> ExposurePlan:
     """The plan of a strategy: every step lasts `step_days` or more, and the last below 100% must show the lift."""
     if strategy == "abort":
         raise Refused("the agent is expected to be worse than what runs now: train another one, nothing is released")
     *early, proving, full = _PERCENTS[strategy]
     steps = [ExposureStep(percent=percent, days_min=step_days, pairs_min=0) for percent in early]
-    steps.append(ExposureStep(percent=proving, days_min=step_days, pairs_min=pairs_min, lift_lower_min=lift_lower_min))
+    proof = ExposureStep(
+        percent=proving, days_min=step_days, pairs_min=pairs_min, lift_lower_min=lift_lower_min, lift_min=lift_min
+    )
+    steps.append(proof)
     steps.append(ExposureStep(percent=full, days_min=0, pairs_min=0))
     return ExposurePlan(strategy=strategy, steps=tuple(steps), hold_deadline_days=hold_deadline_days, limits=limits)
 
@@ -192,6 +197,12 @@ def _waiting(step: ExposureStep, state: ExposureState, evidence: ReleaseEvidence
             check="lift",
             text=f"{lift_text(evidence.lift)}; needed: a lower bound of {step.lift_lower_min:+.1%}",
             figures={**lift_figures(evidence.lift), "lift_lower_min": step.lift_lower_min},
+        )
+    if step.lift_min is not None and not evidence.lift.lift >= step.lift_min:
+        yield Finding(
+            check="estimate",
+            text=f"{lift_text(evidence.lift)}; needed: an estimate of {step.lift_min:+.1%}",
+            figures={**lift_figures(evidence.lift), "lift_min": step.lift_min},
         )
 
 

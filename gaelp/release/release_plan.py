@@ -2,6 +2,8 @@
 
 from datetime import date
 
+from pydantic import Field
+
 from gaelp.config.base import Frozen
 from gaelp.config.scale_settings import ScaleSettings
 from gaelp.errors import BadInput
@@ -9,6 +11,7 @@ from gaelp.gates import Criterion, Gate
 from gaelp.gates.lift_test import LiftPlan, lift_plan
 from gaelp.pilot.campaign_names import pilot_campaign_name
 from gaelp.pilot.pilot_plan import PilotPlan
+from gaelp.release.campaign_flights import FLIGHT_CONVERSIONS, FlightRules
 from gaelp.release.exposure import ExposurePlan, choose_strategy, plan_exposure
 from gaelp.release.exposure_checks import CheckLimits
 from gaelp.release.pairs import PairRules
@@ -16,6 +19,7 @@ from gaelp.release.pairs import PairRules
 __all__ = ["IMPROVEMENT", "ProvenLift", "ReleasePlan", "improvement_rule", "make_release_plan"]
 
 IMPROVEMENT = "improvement"  # the metric of gate 4 that promotes
+_ESTIMATE = "improvement_estimate"  # a production gate may ask for less proof, and for this beside it
 _LOSS_SHARE = 3
 _RAISED_TIMES = 2
 
@@ -26,6 +30,7 @@ class ProvenLift(Frozen):
     value: float
     lower_95: float
     day_spend_micros: int
+    conversion_micros: int = Field(description="what the pilot spent for a conversion")
 
 
 class ReleasePlan(Frozen):
@@ -35,6 +40,7 @@ class ReleasePlan(Frozen):
     exposure: ExposurePlan
     pairs: PairRules
     lift: LiftPlan
+    flights: FlightRules
     full_days: int
 
     @property
@@ -66,6 +72,7 @@ def make_release_plan(
         strategy,
         CheckLimits(loss_cap_micros=campaigns.loss_cap_micros),
         lift_lower_min=rule.threshold,
+        lift_min=_asked_estimate(gate),
         step_days=settings.step_days,
         pairs_min=rule.minimum_sample,
         hold_deadline_days=settings.days,
@@ -76,8 +83,14 @@ def make_release_plan(
         exposure=exposure,
         pairs=PairRules(unit_micros=unit, age_days_min=settings.mature_days),
         lift=lift_plan(gate, rule),
+        flights=FlightRules(spend_micros=FLIGHT_CONVERSIONS * max(proven.conversion_micros, 1)),
         full_days=settings.full_days,
     )
+
+
+def _asked_estimate(gate: Gate) -> float | None:
+    """What a gate asks of the point estimate beside its bound; none: nothing."""
+    return next((rule.threshold for rule in gate.criteria if rule.metric == _ESTIMATE), None)
 
 
 def _campaigns(pilot: PilotPlan, settings: ScaleSettings, *, name: str, first_day: date) -> PilotPlan:

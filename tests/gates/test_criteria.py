@@ -51,6 +51,7 @@ AGREED = {
         "improvement_lower_95": ("at_least", 0.15),
         "campaign_success_rate_lower_95": ("at_least", 0.9),
         "transfer_gain_share_lower_95": ("at_least", 0.8),
+        "safety_violations": ("at_most", 0),
         **ON_STORED_DATA,
     },
 }

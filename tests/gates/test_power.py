@@ -62,7 +62,7 @@ def test_a_live_gate_cannot_see_5_percent_and_says_so(scale):
 def test_a_pair_costs_two_campaign_days_and_a_campaign_its_flight(scale):
     rows = scale["improvement_lower_95"].rows
     assert all(row.dollars == 2 * 25 * row.sample for row in rows if row.sample)
-    assert all(row.days == math.ceil(row.sample / 20) for row in rows if row.sample)
+    assert all(row.days == 2 * math.ceil(row.sample / 20) for row in rows if row.sample)  # a block of two days
     [row] = [
         row for row in powers("pilot")["roi_lower_95"].rows if row.truth == pytest.approx(0.3) and row.power == 0.8
     ]
@@ -105,6 +105,12 @@ def test_campaigns_for_a_success_rate_pass_wilsons_bound_with_the_stated_power(s
     counts = np.arange(needed + 1)
     passes = binom.pmf(counts, needed, 0.95)[wilson_lower(counts, needed) >= 0.9].sum()
     assert power <= passes <= power + 0.06  # binomial chances are a saw-tooth
+
+
+def test_flights_cost_what_an_agent_spends_in_them_and_take_days_at_full_exposure(scale):
+    row = next(row for row in scale["campaign_success_rate_lower_95"].rows if row.sample)
+    assert row.dollars == row.sample * 500
+    assert row.days == math.ceil(row.dollars / (20 * 25))
 
 
 def test_a_share_that_must_stay_small_needs_thousands_of_episodes():

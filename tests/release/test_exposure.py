@@ -217,3 +217,12 @@ def step(percent, **changed):
 def test_a_plan_that_cannot_lead_to_a_proof_is_refused(steps, problem):
     with pytest.raises(ValidationError, match=problem):
         ExposurePlan(strategy="canary", steps=steps, hold_deadline_days=30, limits=LIMITS)
+
+
+def test_an_estimate_that_is_asked_for_beside_the_bound_is_waited_for():
+    plan = plan_exposure(
+        "canary", LIMITS, lift_lower_min=0.05, lift_min=0.15, step_days=2, pairs_min=100, hold_deadline_days=30
+    )
+    low = next_exposure(plan, PROVING, evidence_of(lift=LiftInterval(0.14, 0.06, 0.3, 400, 0.0)))
+    assert (low.outcome, checks(low)) == ("hold", ["estimate"])
+    assert next_exposure(plan, PROVING, evidence_of(lift=LiftInterval(0.15, 0.06, 0.3, 400, 0.0))).outcome == "promote"
