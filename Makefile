@@ -21,9 +21,9 @@ ifneq "$(shell test -x $(BIN)/python && head -n 1 $(STAMP) 2>/dev/null)" "$(CURD
 .PHONY: $(STAMP)
 endif
 
-# What `make run` runs for the phases there are, and what it says about the rest.
+# What `make run` runs, and what it says at the end.
 PIPELINE := run --config quick-test --approve auto
-PHASES := phases 1 (simulation), 2 (history) and 3 (pilot, on the local ad platform) with their gates, approved by this command; to come: 4 scale
+PHASES := simulation, history, pilot and scale (the last two on the local ad platform), each with its gate, approved by this command
 
 .DELETE_ON_ERROR:
 .PHONY: help run test test-all check format bench bench-peers planted-bugs clean
@@ -31,7 +31,7 @@ PHASES := phases 1 (simulation), 2 (history) and 3 (pilot, on the local ad platf
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-run: $(STAMP) ## Check this machine, then run what exists of the four phases
+run: $(STAMP) ## Check this machine, then run the four phases
 	@$(BIN)/gaelp doctor
 	@$(BIN)/gaelp $(PIPELINE)
 	@echo 'What ran: $(PHASES).'

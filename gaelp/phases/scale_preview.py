@@ -13,6 +13,7 @@ from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.pilot_planning import PilotKnowledge, read_account
 from gaelp.phases.scale_planning import plan_release, read_pilot
 from gaelp.phases.stage_report import OnReport, StageReport
+from gaelp.pilot.forecast import forecast_pilot
 from gaelp.release.control_forecast import expected_lift, forecast_control
 from gaelp.release.release_draws import ReleaseGround
 from gaelp.release.release_plan import ReleasePlan
@@ -73,12 +74,14 @@ def ground_of(
     flown, seed = read_pilot(settings, pilot), settings.evaluation.seed
     plan = plan_release(settings, pilot, gate, first_day=first_day)
     account = known.forecast(settings)
-    before = sum(campaign.daily_micros for campaign in flown.plan.campaigns)
+    played = plan.campaigns.model_copy(update={"days": flown.plan.days})  # with the budgets of the release
+    expected = flown.expected
+    if plan.campaigns.daily_micros != flown.plan.daily_micros:
+        expected = forecast_pilot(played, known.agent.policy, account, seed=seed)
     ground = ReleaseGround(
         plan=plan,
-        expected=flown.expected,
-        expected_lift=expected_lift(flown.expected, forecast_control(flown.plan, account, seed=seed)),
+        expected=expected,
+        expected_lift=expected_lift(expected, forecast_control(played, account, seed=seed)),
         chance=account.chance,
-        spend_factor=plan.campaigns.daily_micros / before,
     )
     return replace(ground, plan=plan.model_copy(update={"lift": tightened_test(ground, seed=seed)}))

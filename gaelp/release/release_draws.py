@@ -43,7 +43,6 @@ class ReleaseGround:
     expected: PilotExpectation  # of the agent in its pilot
     expected_lift: float  # of the agent over the control
     chance: SaleChance
-    spend_factor: float = 1.0  # budgets of the release over those of the pilot
 
     @property
     def size(self) -> ReleaseSize:
@@ -145,7 +144,7 @@ def _draw(ground: ReleaseGround, size: ReleaseSize, lift: float, releases: int, 
     shape = (size.days + size.full_days, releases * size.campaigns)
     spread = chance.spend_spread
     noise = rng.gamma(1 / spread**2, spread**2, shape) if spread > 0 else np.ones(shape)
-    spent = np.maximum(np.rint(np.tile(spend * ground.spend_factor, releases) * noise), 1)
+    spent = np.maximum(np.rint(np.tile(spend, releases) * noise), 1)
     sold = spent * returns.reshape(-1) / worth
     sides = (draw_value(sold * (1 + more), worth, chance, rng) for more in (lift, 0.0))
     return _Days(spent.astype(np.int64), *(np.rint(side).astype(np.int64) for side in sides))

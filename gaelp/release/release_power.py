@@ -196,7 +196,7 @@ def _size_for(ground: ReleaseGround, gate: Gate, campaigns: int, *, seed: int) -
     flights = [rate.flights for rate in ends.success if rate is not None]
     needed = max((rule.minimum_sample for rule in gate.criteria if rule.metric == SUCCESS), default=0)
     missing = _SPARE_FLIGHTS * needed - float(np.quantile(flights, 0.1))
-    spend = float(np.mean(np.sum(ground.expected.spend_micros, axis=1))) * ground.spend_factor
+    spend = float(np.mean(np.sum(ground.expected.spend_micros, axis=1)))
     per_day = spend * campaigns / len(ground.expected.campaigns) / ground.plan.flights.spend_micros
     full = max(math.ceil(missing / max(per_day, 1e-9)) + 1, 1)
     return ReleaseSize(campaigns=campaigns, days=math.ceil(days), full_days=full) if full <= _FULL_DAYS_MOST else None
