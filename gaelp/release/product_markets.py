@@ -1,4 +1,4 @@
-"""Other products for the same advertiser: markets that differ from the source in value, rates, prices, rhythm and delay.
+"""Other products of an advertiser: markets with another value, other rates, prices, rhythm and delay than the source.
 
 A product is drawn by its number and a seed, independent of the others. Each figure of `ProductSpread` is the largest
 factor by which a number of the source is multiplied or divided, drawn evenly in its logarithm. The ranges are those

@@ -21,7 +21,6 @@ from gaelp.arrays import Uints
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
 from gaelp.config.scale_settings import TransferSettings
-from gaelp.errors import BadInput
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.catalog import CONSTANT
 from gaelp.market.baselines.compare import Estimate
@@ -52,7 +51,7 @@ TransferProgress = Callable[[int, int], None]  # products played, and how many t
 _SOURCE_CAMPAIGNS = 4  # times those of a product: every share is divided by this one gain
 _CONTROL_STEPS = (-0.8, -0.4, -0.2, 0.0, 0.2, 0.4)  # in the log of the constant bid tuned at the source
 _CONTROL_CAMPAIGNS = 128  # training campaigns on which the control's level is chosen
-_CLOSE_SCORES = 0.01  # rules that did so much worse than the best at the source are not played
+_CLOSE_SCORES = 0.005  # rules that did so much worse than the best at the source are not played
 _BATCH_EPISODES = 256  # played at once: bounds memory
 _FIRST_BATCH = 100  # of held-out episodes: gate 1 and validation use 0 and 1 of their own seeds
 _FINE_TUNED, _SCRATCH = "fine-tuned", "from scratch"
@@ -209,7 +208,9 @@ def _at_level(given: ConstantParameters, step: float) -> ConstantParameters:
     return given.model_copy(update={"launch": given.launch.model_copy(update={"bid_log": bid_log})})
 
 
-def _trained(source: SourceAgent, market: Market, rounds: int, *, seed: int, clock: Clock) -> Iterator[tuple[str, Bidder]]:
+def _trained(
+    source: SourceAgent, market: Market, rounds: int, *, seed: int, clock: Clock
+) -> Iterator[tuple[str, Bidder]]:
     """Yield the agent trained further on a product, and one trained there from scratch, with the same rounds."""
     if not rounds:
         return

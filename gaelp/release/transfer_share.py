@@ -70,15 +70,15 @@ def gain_share(source: CampaignGains, products: list[CampaignGains], *, seed: in
     rng = np.random.default_rng(seed)
     at_source = _resampled(source, _REPLICATES, rng)
     elsewhere = _resampled_products(products, rng)
-    pooled = _ratio(float(np.mean([p.gain.mean() for p in products])), float(np.mean([p.possible.mean() for p in products])))
+    pooled = _ratio(
+        float(np.mean([p.gain.mean() for p in products])), float(np.mean([p.possible.mean() for p in products]))
+    )
     wider = _expanded_share(len(products))
     source_gain = _estimate(at_source, source.share, 0.95)
     product_gain = _estimate(elsewhere, pooled, wider)
     if problem := _not_shown(source_gain):
         return ShareEstimate(_NOTHING_KNOWN, source_gain, product_gain, problem)
-    return ShareEstimate(
-        _estimate(elsewhere / at_source, pooled / source_gain.value, wider), source_gain, product_gain
-    )
+    return ShareEstimate(_estimate(elsewhere / at_source, pooled / source_gain.value, wider), source_gain, product_gain)
 
 
 def _not_shown(gain: Estimate) -> str:
