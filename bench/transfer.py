@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--market", default="shop")
     parser.add_argument("--objective", default="profit", choices=["value", "profit"])
     parser.add_argument("--rounds", type=int, default=15, help="that the agent trains at the source")
-    parser.add_argument("--products", type=int, default=12)
+    parser.add_argument("--products", type=int, default=16)
     parser.add_argument("--campaigns", type=int, default=128)
     parser.add_argument("--fine-tune-rounds", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=5)

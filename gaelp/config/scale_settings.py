@@ -12,7 +12,7 @@ __all__ = ["ScaleSettings", "TransferSettings"]
 class TransferSettings(Frozen):
     """How it is measured whether an agent bids as well for other products, in simulation."""
 
-    products: int = Field(default=12, ge=2, le=200, description="other products, drawn at random")
+    products: int = Field(default=16, ge=2, le=200, description="other products, drawn at random")
     campaigns: int = Field(default=128, ge=2, le=10_000, description="held-out campaigns of each product")
     fine_tune_rounds: int = Field(
         default=0, ge=0, le=10_000, description="also fine-tune for each product, and train from scratch; 0: neither"

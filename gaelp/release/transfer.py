@@ -48,7 +48,7 @@ __all__ = [
 
 TransferProgress = Callable[[int, int], None]  # products played, and how many there are, the source among them
 
-_SOURCE_CAMPAIGNS = 4  # times those of a product: every share is divided by this one gain
+_SOURCE_CAMPAIGNS = 8  # times those of a product: every share is divided by this one gain
 _CONTROL_STEPS = (-0.8, -0.4, -0.2, 0.0, 0.2, 0.4)  # in the log of the constant bid tuned at the source
 _CONTROL_CAMPAIGNS = 128  # training campaigns on which the control's level is chosen
 _CLOSE_SCORES = 0.005  # rules that did so much worse than the best at the source are not played

@@ -17,8 +17,8 @@ from gaelp.training.recipe import load_recipe
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 CLOCK = ManualClock(NOW)
-USUAL = TransferSettings(products=12, campaigns=48)
-SMALL = TransferSettings(products=4, campaigns=48)  # enough to refuse
+USUAL = TransferSettings(products=12, campaigns=64)
+SMALL = TransferSettings(products=4, campaigns=64)  # enough to refuse
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def by_rule(shop):
 def test_a_rule_that_reads_the_product_keeps_its_gain(by_rule):
     assert outcome(by_rule) == "pass"
     assert by_rule.share.lower_95 > 0.8
-    assert by_rule.metrics["transfer_observations"] == 12 * 48
+    assert by_rule.metrics["transfer_observations"] == 12 * 64
 
 
 def test_an_agent_that_is_a_rule_gains_what_the_rule_gains(by_rule):
