@@ -96,8 +96,8 @@ def tables(rows):
 
 
 DECISIONS, REPORTS, SALES = TableName.DECISIONS, TableName.HOUR_REPORTS, TableName.CONVERSIONS
-TRUSTED = tables(made(8, seed=2, begin=BEGIN - timedelta(days=8)))
-LIVE = made(3)
+TRUSTED = tables(made(6, seed=2, begin=BEGIN - timedelta(days=6)))
+LIVE = made(2)
 
 
 def screened(rows, **limits):
@@ -225,14 +225,14 @@ def test_a_campaign_that_suddenly_dominates_is_set_aside():
     )
     live = screened(poisoned(change), set_aside_share_max=0.3)
     reports = [each for each in live.set_aside if each.table is REPORTS]
-    assert [(each.kind, each.rows) for each in reports] == [(PoisonKind.DOMINATING, 3 * 48)]
-    with pytest.raises(Refused, match="dominating 144"):
+    assert [(each.kind, each.rows) for each in reports] == [(PoisonKind.DOMINATING, 2 * 48)]
+    with pytest.raises(Refused, match="dominating 96"):
         screened(poisoned(change))
 
 
 def test_where_too_much_is_wrong_nothing_is_learned():
     change = alter(DECISIONS, lambda row: row["at"].hour < 12, policy="ppo-9999")
-    with pytest.raises(Refused, match=r"50.0% of the 864 live rows of decisions .* unknown_policy 432"):
+    with pytest.raises(Refused, match=r"50.0% of the 576 live rows of decisions .* unknown_policy 288"):
         screened(poisoned(change))
 
 
