@@ -11,7 +11,6 @@ from statistics import mean
 
 from pydantic import Field
 
-from gaelp.bench.planted_agents import Spoiled, everywhere
 from gaelp.bench.transfer_plants import MemorisedRates, memorise_bids
 from gaelp.clock import ManualClock
 from gaelp.config.base import Frozen
@@ -111,7 +110,6 @@ def _rule_and_plants(agent: SourceAgent) -> Iterator[SourceAgent]:
     response = market.spec.response
     for policy in (
         tuned.build(_RULE),
-        Spoiled("bids x0.8", tuned.build(_RULE), everywhere(0.8)),
         MemorisedRates(tuned.build(_RULE), response.click_rate, response.conversion_rate),
         memorise_bids(market, tuned.build(_RULE)),
         tuned.constant(),

@@ -3,14 +3,14 @@
 Each takes a data frame with the columns of the stored table and returns one flag a row, (R,).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from gaelp.arrays import Bools, Floats
+from gaelp.arrays import Bools, Ints
 from gaelp.checks.robust_score import robust_z
 from gaelp.config.base import Frozen
 from gaelp.history.weights import normal_log_density
@@ -56,7 +56,7 @@ class _Daily(NamedTuple):
     """Figures of campaign-days, and which of them each row belongs to."""
 
     frame: pd.DataFrame  # one row a campaign-day, in the order of days
-    of_row: Floats
+    of_row: Ints
 
 
 def impossible(rows: pd.DataFrame, limits: LiveLimits) -> Bools:
@@ -111,7 +111,7 @@ def outside_seen(rows: pd.DataFrame, seen: SeenRanges, limits: LiveLimits) -> Bo
     outside |= enough & _beyond(frame["spend_micros"] / one, seen.click_cost_micros, factor)
     value = frame["value_micros"] / np.where(sold, frame["conversions"], 1.0)
     outside |= sold & _beyond(value, seen.sale_value_micros, factor)
-    return np.asarray(outside, bool)[days.of_row]
+    return _of_rows(outside, days)
 
 
 def value_jumps(rows: pd.DataFrame, trusted: pd.DataFrame, limits: LiveLimits) -> Bools:
@@ -130,7 +130,7 @@ def value_jumps(rows: pd.DataFrame, trusted: pd.DataFrame, limits: LiveLimits) -
             if z is None or abs(z) <= limits.jump_z:
                 earlier.append(value_log)  # a jump is no measure for the next one
         jumped.append(z is not None and abs(z) > limits.jump_z)
-    return np.asarray(jumped, bool)[days.of_row]
+    return _of_rows(jumped, days)
 
 
 def dominating(rows: pd.DataFrame, seen: SeenRanges, limits: LiveLimits) -> Bools:
@@ -141,6 +141,11 @@ def dominating(rows: pd.DataFrame, seen: SeenRanges, limits: LiveLimits) -> Bool
     usual = np.array([max(seen.click_share.get(str(name), 0.0), equal) for name in clicks.index])
     suspects = set(clicks.index[share > limits.share_factor * usual])
     return np.asarray(rows["campaign"].isin(suspects), bool)
+
+
+def _of_rows(flags: Sequence[bool] | pd.Series, days: _Daily) -> Bools:
+    """The flag of its campaign-day for each row."""
+    return np.asarray(np.asarray(flags, bool)[days.of_row], bool)
 
 
 def _by_day(rows: pd.DataFrame) -> _Daily:

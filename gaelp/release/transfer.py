@@ -12,12 +12,12 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from gaelp.arrays import Uints
+from gaelp.arrays import Floats, Uints
 from gaelp.clock import Clock
 from gaelp.config.base import Frozen
 from gaelp.config.scale_settings import TransferSettings
@@ -126,7 +126,7 @@ class _OnMarket(NamedTuple):
 
     spec: MarketSpec
     played: Mapping[str, Played]
-    possible_share: Any  # (N,) optimum over what rewards are divided by
+    possible_share: Floats  # (N,) optimum over what rewards are divided by
 
     def gains(self, bidder: str) -> CampaignGains:
         control = self.played[_CONTROL].reward

@@ -127,4 +127,5 @@ def _ratio(gain: float, possible: float) -> float:
 
 
 def _ratios(gain: Floats, possible: Floats) -> Floats:
-    return np.divide(gain, possible, out=np.full(len(gain), math.nan), where=possible > 0)
+    nothing = np.full(len(gain), math.nan)
+    return np.asarray(np.divide(gain, possible, out=nothing, where=possible > 0))
