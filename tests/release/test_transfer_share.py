@@ -52,6 +52,16 @@ def test_fewer_products_are_less_certain_though_they_have_as_many_campaigns():
     assert widths[1].upper_95 - widths[1].lower_95 > 1.5 * (widths[0].upper_95 - widths[0].lower_95)
 
 
+def test_the_interval_over_few_products_is_wider_than_their_plain_percentiles():
+    effects = np.linspace(0.1, 0.3, 6)
+    source = CampaignGains(np.full(50, 0.2), np.full(50, 0.5))
+    products = [CampaignGains(np.full(50, effect), np.full(50, 0.5)) for effect in effects]
+    drawn = np.random.default_rng(1).choice(effects, (4000, 6)).mean(axis=1) / 0.2
+    share = gain_share(source, products, seed=1).share
+    assert share.lower_95 < np.quantile(drawn, 0.01)
+    assert share.upper_95 > np.quantile(drawn, 0.99)
+
+
 def test_one_product_is_refused():
     same = CampaignGains(np.full(50, 0.2), np.full(50, 0.5))
     with pytest.raises(BadInput, match="2 or more"):
