@@ -6,7 +6,17 @@ from pydantic import Field, PositiveInt
 
 from gaelp.config.base import Frozen
 
-__all__ = ["ScaleSettings"]
+__all__ = ["ScaleSettings", "TransferSettings"]
+
+
+class TransferSettings(Frozen):
+    """How it is measured whether an agent bids as well for other products, in simulation."""
+
+    products: int = Field(default=16, ge=2, le=200, description="other products, drawn at random")
+    campaigns: int = Field(default=128, ge=2, le=10_000, description="held-out campaigns of each product")
+    fine_tune_rounds: int = Field(
+        default=0, ge=0, le=10_000, description="also fine-tune for each product, and train from scratch; 0: neither"
+    )
 
 
 class ScaleSettings(Frozen):
@@ -39,3 +49,4 @@ class ScaleSettings(Frozen):
         default=None,
         description="the most that the release may lose; none: a third of what the first budgets can spend",
     )
+    transfer: TransferSettings = TransferSettings()

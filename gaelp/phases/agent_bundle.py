@@ -4,8 +4,10 @@ A bundle is written after phase 1 and passed on from phase to phase; the model r
 """
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
@@ -26,7 +28,7 @@ from gaelp.training.progress import LearnerScale
 from gaelp.training.recipe import Recipe
 from gaelp.training.segment_policy import SegmentPolicy
 
-__all__ = ["BUNDLE_FILES", "Agent", "AgentRecipe", "copy_bundle", "load_bundle", "write_bundle"]
+__all__ = ["BUNDLE_FILES", "Agent", "AgentRecipe", "copy_bundle", "learned_state", "load_bundle", "write_bundle"]
 
 _CHECKPOINT, _RULES, _RECIPE = "checkpoint.safetensors", "rules.yaml", "recipe.json"
 BUNDLE_FILES = (_CHECKPOINT, _RULES, _RECIPE)
@@ -98,6 +100,14 @@ def load_bundle(folder: Path, settings: Settings) -> Agent:
     tuned = load_model(TunedRules, folder / _RULES)
     market = build_market(described.market, configured_personas(settings), described.objective)
     return Agent(described, _policy(described, tuned, market, folder / _CHECKPOINT), market, tuned)
+
+
+def learned_state(folder: Path, agent: Agent) -> Mapping[str, Any] | None:
+    """What the agent of a bundle learned, to train it further; None for a rule."""
+    if not agent.description.learned:
+        return None
+    state: Mapping[str, Any] = load_checkpoint(folder / _CHECKPOINT).state["learner"]
+    return state
 
 
 def _policy(described: AgentRecipe, tuned: TunedRules, market: Market, checkpoint: Path) -> SegmentPolicy:

@@ -18,6 +18,7 @@ from gaelp.phases.scale_planning import RELEASE_PLAN_FILE
 from gaelp.phases.scale_preview import fix_release_plan
 from gaelp.phases.scale_release import Released, release_agent
 from gaelp.phases.scale_result import EXPOSURE_PICTURE, ScaleResult, as_phase_result, draw_exposure, exposure_days
+from gaelp.phases.scale_transfer import transfer_of_bundle
 from gaelp.release.day_judge import days_of_release
 from gaelp.release.pairs import ReleaseDays
 from gaelp.release.release_metrics import ServiceCounts, measure_release
@@ -39,6 +40,9 @@ def run_scale(given: Assignment) -> PhaseResult:
         plan = fix_release_plan(path, settings, known, previous, gate=given.gate, today=_today(account))
         released = release_agent(given, known, account, plan, allow_spending(account, plan.campaigns))
     days = _final_days(known, plan, released)
+    transfer = transfer_of_bundle(
+        settings, folder.path / "agent", seed=settings.evaluation.seed, clock=given.clock, on_report=given.on_report
+    )
     decided, missed = released.counts.decided, released.counts.missed
     counts = ServiceCounts(safety_violations=len(released.violations), decisions=decided + missed, errors=missed)
     measured = measure_release(days, plan.pairs, plan.lift, flights=plan.flights, counts=counts)
@@ -48,7 +52,7 @@ def run_scale(given: Assignment) -> PhaseResult:
         learned=previous.learned,
         config_hash=fingerprint(settings.scale),
         measured_at=given.clock.now(),
-        metrics=measured.metrics,
+        metrics=measured.metrics | transfer.metrics,
     )
     result = ScaleResult(
         run_id=folder.run_id,
@@ -63,6 +67,7 @@ def run_scale(given: Assignment) -> PhaseResult:
         why=released.why,
         days=exposure_days(released),
         comparison=measured,
+        transfer=transfer,
         factors=released.factors,
         counts=released.counts,
         violations=released.violations,

@@ -9,10 +9,12 @@ from gaelp.phases.phase_result import PhaseResult, ResultTable
 from gaelp.phases.pilot_result import LoopCounts
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.scale_release import CONTROL, Released, day_events
+from gaelp.phases.scale_transfer import transfer_table
 from gaelp.release.exposure_plot import exposure_png
 from gaelp.release.pairs import ArmTotals
 from gaelp.release.release_metrics import ReleaseMetrics
 from gaelp.release.release_plan import ReleasePlan
+from gaelp.release.transfer import TransferResult
 from gaelp.types import Phase
 
 __all__ = ["EXPOSURE_PICTURE", "ExposureDay", "ScaleResult", "as_phase_result", "draw_exposure", "exposure_days"]
@@ -54,6 +56,7 @@ class ScaleResult(Frozen):
     why: str
     days: tuple[ExposureDay, ...]
     comparison: ReleaseMetrics
+    transfer: TransferResult
     factors: tuple[float, ...] = Field(description="of the control's bids at the end, by campaign")
     counts: LoopCounts
     violations: tuple[str, ...] = ()
@@ -105,7 +108,7 @@ def as_phase_result(result: ScaleResult, folder: PhaseFolder) -> PhaseResult:
         seconds=result.seconds,
         judged_on=f"release {plan.name} from {plan.first_day} on",
         text=_meaning(result),
-        tables=(_arms(result), _steps(result)),
+        tables=(_arms(result), _steps(result), transfer_table(result.transfer)),
     )
 
 

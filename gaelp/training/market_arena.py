@@ -107,6 +107,10 @@ class MarketArena:
         """Rewards on the validation episodes of the target."""
         return self._play(self._learned(self._target, act), self._target.market).reward
 
+    def validate_policy(self, policy: Bidder) -> Rewards:
+        """Rewards of any policy on the validation episodes of the target."""
+        return self._play(policy, self._target.market).reward
+
     def figures(self, rewards: Rewards) -> Mapping[str, float]:
         """The figures of the first gate, measured against the rule inside the agent."""
         campaigns = campaign_figures(rewards, self.reference(), self._by_rule().launch)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gaelp.content import Creative
+from gaelp.market.build import load_persona_table
 from gaelp.pilot.pilot_plan import PilotCampaign, PilotPlan
 
 
@@ -47,3 +48,8 @@ def pilot_plan(pilot_cases):
         bid_ceiling_micros=3_000_000,
         loss_cap_micros=2_333_000_000,
     )
+
+
+@pytest.fixture(scope="session")
+def personas():
+    return load_persona_table("personas")
