@@ -1,7 +1,7 @@
 """Hours of segments as an ad platform reports them, turned into stored rows: for connectors and the sandbox."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime
 
 import pyarrow as pa
@@ -40,10 +40,10 @@ def hour_report_table(
     hours: Iterable[SegmentHour], *, phase: Phase, source: str, policy: str | None = None
 ) -> pa.Table:
     """Rows of the table hour_reports; the same hour and revision has the same id, so it is stored once."""
-    rows = []
+    rows, names = [], [field.name for field in fields(SegmentHour)]
     for hour in hours:
-        row = asdict(hour)
+        row = {name: getattr(hour, name) for name in names}
         start = row.pop("start")
-        name = f"{hour.account}/{hour.campaign}/{hour.segment}/{start:%Y%m%dT%H}/{hour.revision}"
-        rows.append({**row, "id": name, "at": start, "phase": phase.value, "source": source, "policy": policy})
+        id_ = f"{hour.account}/{hour.campaign}/{hour.segment}/{start:%Y%m%dT%H}/{hour.revision}"
+        rows.append({**row, "id": id_, "at": start, "phase": phase.value, "source": source, "policy": policy})
     return pa.Table.from_pylist(rows, schema=TABLES[TableName.HOUR_REPORTS].columns)

@@ -37,7 +37,9 @@ def run_scale(given: Assignment) -> PhaseResult:
     known = read_account(settings, load_bundle(folder.path / "agent", settings), given.clock, given.on_report)
     with opened_account(settings, previous.folder(settings.home), given.clock) as account:
         path = folder.path / RELEASE_PLAN_FILE
-        plan = fix_release_plan(path, settings, known, previous, gate=given.gate, today=_today(account))
+        plan = fix_release_plan(
+            path, settings, known, previous, given.on_report, gate=given.gate, today=_today(account)
+        )
         released = release_agent(given, known, account, plan, allow_spending(account, plan.campaigns))
     days = _final_days(known, plan, released)
     transfer = transfer_of_bundle(

@@ -17,7 +17,7 @@ from gaelp.pilot.forecast import forecast_pilot
 from gaelp.release.control_forecast import expected_lift, forecast_control
 from gaelp.release.release_draws import ReleaseGround
 from gaelp.release.release_plan import ReleasePlan
-from gaelp.release.release_power import ReleasePower, release_power, tightened_test
+from gaelp.release.release_power import ReleasePower, refuse_without_power, release_power, tightened_test
 
 __all__ = ["PlannedRelease", "fix_release_plan", "ground_of", "play_release", "preview_release"]
 
@@ -32,12 +32,20 @@ class PlannedRelease:
 
 
 def fix_release_plan(
-    path: Path, settings: Settings, known: PilotKnowledge, pilot: PhaseResult, *, gate: Gate, today: date
+    path: Path,
+    settings: Settings,
+    known: PilotKnowledge,
+    pilot: PhaseResult,
+    on_report: OnReport,
+    *,
+    gate: Gate,
+    today: date,
 ) -> ReleasePlan:
-    """The plan in the file; made and stored if it is not there yet."""
+    """The plan in the file; made, checked and stored if it is not there yet. BadInput if it could show nothing."""
     if not path.exists():
-        first_day = today + timedelta(days=1)
-        write_models({path: ground_of(settings, known, pilot, gate, first_day=first_day).plan})
+        planned = play_release(settings, known, pilot, gate, on_report, first_day=today + timedelta(days=1))
+        refuse_without_power(planned.power, planned.ground, gate, seed=settings.evaluation.seed)
+        write_models({path: planned.plan})
     return ReleasePlan.model_validate_json(path.read_bytes())
 
 

@@ -39,7 +39,7 @@ __all__ = ["MakeController", "PilotAgent", "pilot_begins", "pilot_controller", "
 MakeController = Callable[[Controller, Looker], BidController]
 
 _DAY_HOURS = 24
-_RECENT = timedelta(hours=12)  # a report has whole days: those of today and of half a day ago
+_RECENT = timedelta(hours=6)  # what changes most: later sales and credits are seen once a day
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def pilot_guard(guard: Guard, timekeeper: Timekeeper, whole_read_days: int = 1) 
     """A guard for the loop: the account is read once an interval, and simulated time asked for once.
 
     On a live platform the clock is the guard's own, and all hours that are open to revision are read every time. In a
-    sandbox, where an hour passes in a moment, those before yesterday are read every `whole_read_days`.
+    sandbox, where an hour passes in a moment, those older than six hours are read every `whole_read_days`.
     """
     if guard.platform.world == "live":
         return replace(guard, platform=RememberedReads(guard.platform)), None

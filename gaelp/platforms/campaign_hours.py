@@ -235,11 +235,17 @@ def readings_of(window: SpendWindow, watch: CampaignWatch, caps: CampaignCaps) -
 
 def hour_start(at: datetime, zone: tzinfo) -> datetime:
     """The start of an instant's hour by the account's clock, in UTC."""
-    return at.astimezone(UTC) - _into_hour(at, zone)
+    return _start_of_hour(at.astimezone(UTC), zone)
 
 
 def _hour_end(at: datetime, zone: tzinfo) -> datetime:
-    return at.astimezone(UTC) + _HOUR - _into_hour(at, zone)
+    return _start_of_hour(at.astimezone(UTC), zone) + _HOUR
+
+
+@lru_cache(_KEPT_RESULTS)
+def _start_of_hour(at: datetime, zone: tzinfo) -> datetime:
+    """Of an instant in UTC: in other zones two instants may compare as equal."""
+    return at - _into_hour(at, zone)
 
 
 def _into_hour(at: datetime, zone: tzinfo) -> timedelta:
@@ -263,8 +269,7 @@ def _by_start(hours: Iterable[CampaignHour], zone: tzinfo) -> dict[datetime, lis
     by_start: dict[datetime, list[CampaignHour]] = {}
     starts = set()
     for hour in hours:
-        counts = (hour.cost_micros, hour.impressions, hour.clicks, hour.conversions)
-        if hour.start.utcoffset() is None or any(type(count) is not int or count < 0 for count in counts):
+        if hour.start.utcoffset() is None or not _are_counts(hour):
             raise GaelpError(f"the report contains {hour}; allowed: an aware start and whole counts, 0 or more")
         start = hour.start.astimezone(UTC)
         if (start, hour.target) in starts:
@@ -273,6 +278,14 @@ def _by_start(hours: Iterable[CampaignHour], zone: tzinfo) -> dict[datetime, lis
         starts.add((start, hour.target))
         by_start.setdefault(hour_start(start, zone), []).append(hour)
     return by_start
+
+
+def _are_counts(hour: CampaignHour) -> bool:
+    """Whether its figures are whole numbers, 0 or more; True and 1.0 are none."""
+    cost, impressions, clicks, conversions = hour.cost_micros, hour.impressions, hour.clicks, hour.conversions
+    if not type(cost) is type(impressions) is type(clicks) is type(conversions) is int:
+        return False
+    return cost >= 0 and impressions >= 0 and clicks >= 0 and conversions >= 0
 
 
 @dataclass(frozen=True, slots=True)

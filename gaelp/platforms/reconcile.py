@@ -17,8 +17,9 @@ from gaelp.platforms.cost_booking import Booking, book_costs, reserved_micros
 from gaelp.platforms.cost_reading import read_report
 from gaelp.platforms.findings import Paused, ReconcileFinding, alert_paused, pause_and_record
 from gaelp.platforms.guard import Guard, on_record, report_violation, send_alert
-from gaelp.platforms.guarded import guarded
+from gaelp.platforms.guarded import guarded_all
 from gaelp.platforms.mandate_check import close_overspent, mandates_behind, require_mandate
+from gaelp.platforms.order import Order
 from gaelp.platforms.order_book import open_orders, orders_of_day, record_outcome
 from gaelp.platforms.pausing import running
 from gaelp.platforms.platform import CallResult, CampaignState, Done, Rejected, Unknown
@@ -271,12 +272,13 @@ def _not_final(bookings: Sequence[Booking], as_of: datetime) -> list[str]:
 def _renew(current: _Pass) -> None:
     """Renew enabled campaigns that were approved for today; one without room stays ended.
 
-    Campaigns that this pass had to pause are not renewed, even if the pause failed.
+    Campaigns that this pass had to pause are not renewed, even if the pause failed. All are read back together.
     """
     guard = current.guard
     if guard.switch.is_stopped():
         return
     today = guard.today()
+    orders: list[Order] = []
     for state in running(guard.platform).states:
         with current.part(f"renewing {state.campaign}"):
             if state.campaign in current.must_pause:
@@ -285,5 +287,10 @@ def _renew(current: _Pass) -> None:
                 continue
             if state.status != "enabled":
                 raise GaelpError(f"its status is {state.status!r}, allowed: enabled or paused; it is not renewed")
-            if isinstance(guarded(guard, order), Done):
-                current.renewed.append(state.campaign)
+            orders.append(order)
+    for order, outcome in zip(orders, guarded_all(guard, orders), strict=True):
+        with current.part(f"renewing {order.campaign}"):
+            if isinstance(outcome, GaelpError):
+                raise outcome
+            if isinstance(outcome, Done):
+                current.renewed.append(order.campaign)

@@ -173,7 +173,8 @@ def _first_days(plan: ReleasePlan, pairs: DrawnPairs, percents: list[float], siz
     threshold = step.lift_lower_min or 0.0
     better = shown_at_looks(pairs.treatment, pairs.control, plan.lift, lift=threshold, finds="better")[:, looks]
     worse = shown_at_looks(pairs.treatment, pairs.control, plan.lift, finds="worse")[:, looks] & (count > 0)
-    proving = percents.index(step.percent) + step.days_min
+    reached = step.percent in percents  # a plan of a few days may end before its last step
+    proving = percents.index(step.percent) + step.days_min if reached else never
     better &= (count >= max(step.pairs_min, 1)) & (days >= proving)
     if step.lift_min is not None:
         total, beside = (np.cumsum(side, axis=1)[:, looks] for side in pairs[:2])

@@ -1,10 +1,11 @@
 """One API call on an open world: its reads and changes, as SQL in the transaction that the world opened for it."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from gaelp.money import Micros
 from gaelp.sandbox import billing, report_view
@@ -28,17 +29,25 @@ _COUNT = (
 )
 _SIMULATED_DAYS = 7
 
+Derived = TypeVar("Derived")
+
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """A WorldCall; `served` collects the campaigns for the exchange."""
+    """A WorldCall; `served` collects the campaigns for the exchange.
+
+    `known` is kept from call to call: what was derived from all resources of an account and kind. A kind that this call
+    has changed is read from the file until the call has ended, because the change may still be undone.
+    """
 
     tick: int
     calendar: WorldCalendar
     lag_ticks: int
     exchange: Exchange
     connection: Connection
+    known: dict[tuple[str, str], Any] = field(default_factory=dict)
     served: list[ServedCampaign] = field(default_factory=list)
+    changed: set[tuple[str, str]] = field(default_factory=set)  # accounts and kinds
 
     @property
     def now(self) -> datetime:
@@ -52,30 +61,46 @@ class OpenCall:
     def resource(self, account: str, kind: str, id: int) -> Resource | None:  # noqa: A002 - ids are called id
         """One resource; None if it does not exist."""
         row = self.connection.exec_driver_sql(f"{_OF_KIND} AND id = ?", (account, kind, id)).one_or_none()
-        return None if row is None else _resource(row)
+        return None if row is None else Resource(*row)
 
     def resources(self, account: str, kind: str, ids: Iterable[int] | None = None) -> Sequence[Resource]:
         """All resources of a kind, or those with these ids, ordered by id."""
         if ids is not None:
             asked = (self.resource(account, kind, id_) for id_ in sorted(set(ids)))
             return [resource for resource in asked if resource is not None]
-        return [_resource(row) for row in self.connection.exec_driver_sql(f"{_OF_KIND} ORDER BY id", (account, kind))]
+        return [Resource(*row) for row in self.connection.exec_driver_sql(f"{_OF_KIND} ORDER BY id", (account, kind))]
+
+    def derived(self, account: str, kind: str, make: Callable[[Sequence[Resource]], Derived]) -> Derived:
+        """What `make` returns for all resources of a kind, from an earlier call if none has changed since."""
+        place = (account, kind)
+        if place in self.changed:
+            return make(self.resources(account, kind))
+        if place not in self.known:
+            self.known[place] = make(self.resources(account, kind))
+        kept: Derived = self.known[place]
+        return kept
 
     def named(self, account: str, kind: str, name: str) -> Resource | None:
         """The resource with this name; of several the one with the lowest id."""
         query = f"{_OF_KIND} AND name = ? ORDER BY id LIMIT 1"
         row = self.connection.exec_driver_sql(query, (account, kind, name)).one_or_none()
-        return None if row is None else _resource(row)
+        return None if row is None else Resource(*row)
 
     def put(self, resource: Resource) -> None:
         """Create a resource or replace it."""
+        self._note_change(resource.account, resource.kind)
         values = (resource.account, resource.kind, resource.id, resource.name, resource.body)
         self.connection.exec_driver_sql(_PUT, values)
 
     def remove(self, account: str, kind: str, id: int) -> None:  # noqa: A002 - as above
         """Delete a resource."""
+        self._note_change(account, kind)
         statement = "DELETE FROM resource WHERE account = ? AND kind = ? AND id = ?"
         self.connection.exec_driver_sql(statement, (account, kind, id))
+
+    def _note_change(self, account: str, kind: str) -> None:
+        self.changed.add((account, kind))
+        self.known.pop((account, kind), None)
 
     def count_operations(self, account: str, operations: int) -> int:
         """Add to the operations of the account's current day, and return their number."""
@@ -93,9 +118,16 @@ class OpenCall:
             add_serve_call(self.connection, self.tick, campaign)
             self.served.append(campaign)
 
-    def report(self, account: str, first: date, last: date) -> Sequence[ReportRow]:
-        """The rows of these days as far as reports have caught up."""
-        return report_view.report_rows(self.connection, self._window(account, first, last))
+    def report(
+        self, account: str, first: date, last: date, hours: tuple[datetime, datetime] | None = None
+    ) -> Sequence[ReportRow]:
+        """The rows of these days, or of some hours of them, as far as reports have caught up."""
+        window = self._window(account, first, last)
+        if hours is not None:
+            start, stop = map(self.calendar.first_tick_from, hours)
+            ticks = range(max(start, window.ticks.start), min(stop, window.ticks.stop))
+            window = replace(window, ticks=ticks)
+        return report_view.report_rows(self.connection, window)
 
     def reported_until(self, account: str) -> datetime:
         """The end of the last hour that reports cover."""
@@ -123,7 +155,3 @@ class OpenCall:
     def _window(self, account: str, first: date, last: date) -> report_view.ReportWindow:
         ticks = self.calendar.ticks_of_days(first, last)
         return report_view.ReportWindow(account, ticks, self.tick, self.lag_ticks, self.calendar)
-
-
-def _resource(row: Row[tuple[str, str, int, str, bytes]]) -> Resource:
-    return Resource(row.account, row.kind, row.id, row.name, row.body)

@@ -74,24 +74,25 @@ def report_rows(connection: Connection, window: ReportWindow) -> list[ReportRow]
     converted = _by_hour(window.calendar, _select(connection, _REPORTED, window.reported))
     instant_of = cache(window.calendar.instant_of)
     rows = []
-    for row in _select(connection, _HOURS, window.reported):
-        key = (row.hour_tick, row.campaign, row.ad_group, row.device)
+    for hour_tick, campaign, group, device, *measures in _select(connection, _HOURS, window.reported):
+        key = (hour_tick, campaign, group, device)
+        eligible, impressions, clicks, cost_micros, hides, complaints = measures
         credited_clicks, credit_micros = credited.get(key, _NONE)
         conversions, value_micros = converted.get(key, _NONE)
         rows.append(
             ReportRow(
-                campaign=row.campaign,
-                group=row.ad_group,
-                device=DEVICES[row.device],
-                start=instant_of(row.hour_tick),
-                eligible=row.eligible,
-                impressions=row.impressions,
-                clicks=row.clicks - credited_clicks,
-                cost_micros=row.cost_micros - credit_micros,
+                campaign=campaign,
+                group=group,
+                device=DEVICES[device],
+                start=instant_of(hour_tick),
+                eligible=eligible,
+                impressions=impressions,
+                clicks=clicks - credited_clicks,
+                cost_micros=cost_micros - credit_micros,
                 conversions=float(conversions),
                 value_micros=value_micros,
-                hides=row.hides,
-                complaints=row.complaints,
+                hides=hides,
+                complaints=complaints,
             )
         )
     return rows

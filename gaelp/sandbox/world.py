@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from sqlalchemy import Connection
 
@@ -56,6 +56,7 @@ class SandboxWorld:
         self._claim = claim
         self._lock = FairLock()
         self._exchange: Exchange | None = None
+        self._known: dict[tuple[str, str], Any] = {}  # derived from resources, see OpenCall
         self._use(spec)
 
     @property
@@ -89,7 +90,7 @@ class SandboxWorld:
                 self._run((self._tick // _TICKS_PER_DAY + 1) * _TICKS_PER_DAY)
             with self._writing() as connection:
                 exchange = self._moved(connection, to_tick)
-                call = OpenCall(to_tick, self._calendar, self._lag_ticks, exchange, connection)
+                call = OpenCall(to_tick, self._calendar, self._lag_ticks, exchange, connection, self._known)
                 try:
                     with connection.begin_nested():
                         yield call
@@ -168,6 +169,7 @@ class SandboxWorld:
         self._calendar = WorldCalendar(spec.start, spec.zone)
         self._lag_ticks = spec.reports.lag_hours * TICKS_PER_HOUR
         self._exchange = None
+        self._known.clear()
         self._ready_exchange()
 
     def _ready_exchange(self) -> Exchange:
@@ -191,6 +193,7 @@ class SandboxWorld:
                 yield connection
         except BaseException:
             self._exchange = None
+            self._known.clear()
             raise
 
     def _run(self, to_tick: int) -> None:

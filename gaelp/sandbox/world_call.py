@@ -1,14 +1,16 @@
 """One API call to the sandbox: everything a front may read and change, in one transaction at one simulated instant."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from gaelp.money import Micros
 from gaelp.sandbox.serving import ServedCampaign
 
 __all__ = ["BidPoint", "ClickRow", "ConversionRow", "Invoice", "InvoiceLine", "ReportRow", "Resource", "WorldCall"]
+
+Derived = TypeVar("Derived")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,13 @@ class WorldCall(Protocol):
         """All resources of a kind, or those with these ids, ordered by id."""
         ...
 
+    def derived(self, account: str, kind: str, make: Callable[[Sequence[Resource]], Derived]) -> Derived:
+        """What `make` returns for all resources of a kind; made again only after one of them has changed.
+
+        Other calls get the same object, so nobody may change it; a kind always has the same `make`.
+        """
+        ...
+
     def named(self, account: str, kind: str, name: str) -> Resource | None:
         """The resource with this name."""
         ...
@@ -155,8 +164,13 @@ class WorldCall(Protocol):
 
     # What an advertiser may know
 
-    def report(self, account: str, first: date, last: date) -> Sequence[ReportRow]:
-        """The rows of these days of the account, both included, as far as reports have caught up by `now`."""
+    def report(
+        self, account: str, first: date, last: date, hours: tuple[datetime, datetime] | None = None
+    ) -> Sequence[ReportRow]:
+        """The rows of these days of the account, both included, as far as reports have caught up by `now`.
+
+        `hours` leaves out those that begin before its first instant, or at its second or later.
+        """
         ...
 
     def reported_until(self, account: str) -> datetime:

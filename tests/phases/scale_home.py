@@ -1,5 +1,7 @@
 """A home with an agent whose pilot is on record, and a release of a few days that it can run in seconds."""
 
+from datetime import timedelta
+
 from gaelp.clock import ManualClock
 from gaelp.config.write import write_models
 from gaelp.gates import Evidence, judge
@@ -11,6 +13,8 @@ from gaelp.phases.pilot_declaration import PILOT
 from gaelp.phases.pilot_result import LoopCounts, PilotResult
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.scale_declaration import SCALE
+from gaelp.phases.scale_planning import RELEASE_PLAN_FILE, read_pilot
+from gaelp.phases.scale_preview import ground_of
 from gaelp.pilot.pilot_metrics import PilotMetrics
 from gaelp.types import Phase, RunId
 
@@ -21,6 +25,8 @@ SMALL = (
     "scale.settle_days=1",
     "scale.mature_days=1",
     "scale.decide_hours=12",
+    "scale.transfer.products=2",
+    "scale.transfer.campaigns=8",
 )
 
 
@@ -60,6 +66,14 @@ def assignment(settings, previous, history_home, *, data_rules=False, on_report=
         clock=ManualClock(history_home.NOW),
         on_report=on_report,
     )
+
+
+def store_plan(given, pilot_home):
+    """Store the plan as if people had accepted one that shows little: a whole release takes minutes."""
+    settings, pilot = given.settings, given.previous
+    first_day = read_pilot(settings, pilot).plan.settled_day + timedelta(days=1)
+    ground = ground_of(settings, pilot_home.read_known(given), pilot, given.gate, first_day=first_day)
+    write_models({given.folder.path / RELEASE_PLAN_FILE: ground.plan})
 
 
 def _metrics(plan, now):

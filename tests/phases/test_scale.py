@@ -2,10 +2,12 @@
 
 import pytest
 
+from gaelp.errors import BadInput
 from gaelp.phases.declaration import carry_out
 from gaelp.phases.phase_result import read_result
 from gaelp.phases.scale_context import scale_context
 from gaelp.phases.scale_declaration import SCALE
+from gaelp.phases.scale_preview import fix_release_plan
 from gaelp.phases.scale_result import ScaleResult
 
 
@@ -19,6 +21,7 @@ def released(tmp_path_factory, history_home, pilot_home, scale_home):
     given = scale_home.assignment(
         settings, pilot, history_home, data_rules=True, on_report=lambda report: stages.append(report.stage)
     )
+    scale_home.store_plan(given, pilot_home)
     return settings, given, read_result(carry_out(SCALE, given)), stages
 
 
@@ -48,6 +51,17 @@ def test_people_see_plan_steps_and_the_last_decision_beside_the_verdict(released
     assert facts["money"] == "none: the local ad platform"
     assert "%" in facts["steps"]
     assert shown.pictures[0].png.startswith(b"\x89PNG")
+
+
+def test_a_plan_that_could_show_nothing_is_refused_before_anything_is_spent(released, pilot_home, tmp_path):
+    settings, given, _, _ = released
+    known = pilot_home.read_known(given)
+    today = details(settings, read_result(carry_out(SCALE, given))).plan.campaigns.first_day
+    with pytest.raises(BadInput, match="3 campaigns for 6 days of comparison and 2 at 100% cannot carry gate scale"):
+        fix_release_plan(
+            tmp_path / "plan.json", settings, known, given.previous, lambda _: None, gate=given.gate, today=today
+        )
+    assert not (tmp_path / "plan.json").exists()
 
 
 def test_a_finished_release_is_never_spent_again(released):

@@ -289,3 +289,32 @@ def test_a_closed_world_takes_no_calls(world):
 def test_a_call_inside_a_call_is_refused_instead_of_waiting_for_ever(world):
     with world.call(), pytest.raises(RuntimeError, match="inside a call already"), world.call():
         pass
+
+
+def test_what_is_derived_from_resources_is_made_again_after_a_change_and_never_from_an_undone_one(world):
+    made = []
+
+    def names(resources):
+        made.append([each.name for each in resources])
+        return made[-1]
+
+    def derived():
+        with world.call() as call:
+            return call.derived("acc", "google/campaign", names)
+
+    def fail():
+        with world.call() as call:
+            put(call)
+            assert call.derived("acc", "google/campaign", names) != []
+            raise ValueError("bad request")
+
+    assert derived() is derived()
+    with pytest.raises(ValueError, match="bad request"):
+        fail()
+    assert derived() == []
+    with world.call() as call:
+        put(call)
+    assert len(derived()) == 1
+    assert derived() is derived()
+    world.reset()
+    assert derived() == []

@@ -75,7 +75,9 @@ class GoogleAds:
         self._trials = Trials(connection)
         self._server = ServerWorld(connection)
         self._customer: CustomerRow | None = None
-        self._known_groups: dict[str, dict[str, str]] = {}  # resource names by target, of campaigns that were read
+        # Of campaigns that were read last: resource names of groups by target, and the campaign with its treatments.
+        self._known_groups: dict[str, dict[str, str]] = {}
+        self._known_arms: dict[str, list[CampaignRow]] = {}
 
     # Which world, which time
 
@@ -100,7 +102,8 @@ class GoogleAds:
 
     def set_budget(self, campaign: str, daily_micros: Micros, through: date, *, key: str) -> CallResult:
         """Create a paused campaign with this budget, or change the budget and the last day of an existing one."""
-        return self._change("set_budget", key, partial(self._budget_operations, campaign, daily_micros, through))
+        plan = partial(self._budget_operations, campaign, daily_micros, through)
+        return self._change_known(campaign, "set_budget", key, plan, is_known=campaign in self._known_arms)
 
     def publish(self, campaign: str, creative: Creative, *, key: str) -> CallResult:
         """Add an advert to every ad group of a campaign, and to those to come."""
@@ -109,18 +112,13 @@ class GoogleAds:
     def set_bids(self, campaign: str, bids: Mapping[str, Micros], *, key: str) -> CallResult:
         """Set the bids of ad groups; a missing one is created with its keywords and the campaign's adverts."""
         plan = partial(self._bid_operations, campaign, dict(bids))
-        if bids.keys() <= self._known_groups.get(campaign, {}).keys():
-            known = partial(change_once, self._connection, key, "set_bids", plan, search_first=False)
-            outcome = attempt(known)
-            if not isinstance(outcome, Rejected):
-                return outcome
-            # What was known of its ad groups may be old. A refused request had no effect, so it is planned again.
-            self._known_groups.pop(campaign, {})
-        return self._change("set_bids", key, plan)
+        is_known = bids.keys() <= self._known_groups.get(campaign, {}).keys()
+        return self._change_known(campaign, "set_bids", key, plan, is_known=is_known)
 
     def enable(self, campaign: str, *, key: str) -> CallResult:
         """Let a campaign and the treatments of its experiments deliver."""
-        return self._change("enable", key, partial(self._status_operations, campaign, "ENABLED"))
+        plan = partial(self._enable_operations, campaign)
+        return self._change_known(campaign, "enable", key, plan, is_known=campaign in self._known_arms)
 
     def pause(self, campaign: str, *, key: str) -> CallResult:  # noqa: ARG002 - pausing twice is harmless: no label
         """Pause a campaign and the treatments of its experiments, without waiting for the rate limit."""
@@ -135,6 +133,7 @@ class GoogleAds:
         self, name: str, campaign: str, percent: int, bids: Mapping[str, Micros], *, key: str
     ) -> CallResult:
         """Give a share of a campaign's users to a copy of it with these bids."""
+        self._known_arms.pop(campaign, [])
         return attempt(partial(self._trials.start, name, campaign, percent, bids, key))
 
     def set_treatment_bids(self, name: str, bids: Mapping[str, Micros], *, key: str) -> CallResult:
@@ -143,7 +142,21 @@ class GoogleAds:
 
     def end_experiment(self, name: str, *, key: str) -> CallResult:
         """Give all users back to the campaign."""
+        self._known_arms.clear()
         return attempt(partial(self._trials.end, name, key))
+
+    def _change_known(
+        self, campaign: str, trace: str, key: str, plan: Callable[[], list[Any]], *, is_known: bool
+    ) -> CallResult:
+        """Change a campaign by what was read of it last, without a search before; a refusal is planned again."""
+        if is_known:
+            outcome = attempt(partial(change_once, self._connection, key, trace, plan, search_first=False))
+            if not isinstance(outcome, Rejected):
+                return outcome
+            # What was known of it may be old, and a refused request had no effect.
+            self._known_groups.pop(campaign, {})
+            self._known_arms.pop(campaign, [])
+        return self._change(trace, key, plan)
 
     def _change(self, trace: str, key: str, plan: Callable[[], list[Any]]) -> CallResult:
         return attempt(partial(change_once, self._connection, key, trace, plan))
@@ -151,7 +164,7 @@ class GoogleAds:
     def _pause(self, campaign: str) -> CallResult:
         """One attempt: whoever pauses tries again, and must not wait for a network that is down."""
         try:
-            self._connection.mutate(self._status_operations(campaign, "PAUSED"), urgent=True)
+            self._connection.mutate(self._pause_operations(campaign), urgent=True)
         except Refused as refusal:
             return Rejected(str(refusal))
         except Exception as error:  # noqa: BLE001 - only the campaign itself shows whether it is paused
@@ -163,7 +176,7 @@ class GoogleAds:
     # Plans: what a change consists of, from what the account has now
 
     def _budget_operations(self, campaign: str, daily_micros: Micros, through: date) -> list[Any]:
-        operations, arms = Operations(self._connection), self._arms(campaign)
+        operations, arms = Operations(self._connection), self._known_arms.get(campaign) or self._arms(campaign)
         if not arms:
             return operations.create_campaign(campaign, daily_micros, through, self._mark())
         if arms[0].budget_is_shared:
@@ -206,9 +219,15 @@ class GoogleAds:
             result += [*made, *(operations.create_ad(name, ad) for ad in adverts.values())]
         return result
 
-    def _status_operations(self, campaign: str, status: str) -> list[Any]:
+    def _enable_operations(self, campaign: str) -> list[Any]:
         operations = Operations(self._connection)
-        return [operations.set_status(arm.resource_name, status) for arm in self._required(campaign)]
+        arms = self._known_arms.get(campaign) or self._required(campaign)
+        return [operations.set_status(arm.resource_name, "ENABLED") for arm in arms]
+
+    def _pause_operations(self, campaign: str) -> list[Any]:
+        """From what the account has now: a treatment that was not known would go on."""
+        operations = Operations(self._connection)
+        return [operations.set_status(arm.resource_name, "PAUSED") for arm in self._required(campaign)]
 
     def _required(self, campaign: str) -> list[CampaignRow]:
         if arms := self._arms(campaign):
@@ -217,9 +236,7 @@ class GoogleAds:
 
     def _arms(self, campaign: str) -> list[CampaignRow]:
         """A campaign, and the treatments of experiments on it."""
-        rows = [row for row in read_campaigns(self._connection) if not row.is_removed]
-        bases = [row for row in rows if row.name == campaign and not row.base]
-        return [*bases, *(row for row in rows if row.base in {base.resource_name for base in bases})]
+        return _arms_of(campaign, read_campaigns(self._connection))
 
     def _groups(self, row: CampaignRow) -> list[AdGroupRow]:
         return read_ad_groups(self._connection, [row])[row.id]
@@ -240,8 +257,10 @@ class GoogleAds:
 
     def read_campaigns(self) -> tuple[CampaignState, ...]:
         """Every campaign that GAELP created and nobody removed."""
-        rows = [row for row in read_campaigns(self._connection) if not row.is_removed and not row.base]
+        listed = read_campaigns(self._connection)
+        rows = [row for row in listed if not row.is_removed and not row.base]
         groups = read_ad_groups(self._connection, rows)
+        self._known_arms = {row.name: _arms_of(row.name, listed) for row in rows}
         self._known_groups = {row.name: {each.name: each.resource_name for each in groups[row.id]} for row in rows}
         return tuple(as_state(row, groups[row.id]) for row in rows)
 
@@ -265,8 +284,8 @@ class GoogleAds:
 
     def read_edits(self, since: datetime) -> tuple[ForeignEdit, ...]:
         """What was changed in Google's own interfaces, or by rules and scripts in them."""
-        campaigns = read_campaigns(self._connection)
-        return read_foreign_edits(self._connection, campaigns, since, self.now(), self._known_customer().zone)
+        zone = self._known_customer().zone
+        return read_foreign_edits(self._connection, partial(read_campaigns, self._connection), since, self.now(), zone)
 
     def read_invoices(self, first: date, last: date) -> tuple[PlatformInvoice, ...]:
         """The monthly invoices; an account that is not invoiced has none."""
@@ -275,3 +294,9 @@ class GoogleAds:
     def read_experiments(self) -> tuple[ExperimentState, ...]:
         """Every experiment that has started."""
         return self._trials.states()
+
+
+def _arms_of(campaign: str, listed: Sequence[CampaignRow]) -> list[CampaignRow]:
+    rows = [row for row in listed if not row.is_removed]
+    bases = [row for row in rows if row.name == campaign and not row.base]
+    return [*bases, *(row for row in rows if row.base in {base.resource_name for base in bases})]

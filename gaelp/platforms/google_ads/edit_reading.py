@@ -1,5 +1,6 @@
 """Read who else has changed a campaign: the account's change events that no API client made."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -28,11 +29,13 @@ _MOST_DAYS = timedelta(days=29)  # Google keeps events for 30 days
 
 
 def read_foreign_edits(
-    connection: AdsConnection, campaigns: list[CampaignRow], since: datetime, now: datetime, zone: ZoneInfo
+    connection: AdsConnection,
+    read_campaigns: Callable[[], list[CampaignRow]],
+    since: datetime,
+    now: datetime,
+    zone: ZoneInfo,
 ) -> tuple[ForeignEdit, ...]:
-    """The edits of these campaigns from `since` on, oldest first."""
-    names = {row.resource_name: row.name for row in campaigns}
-    budgets = {row.budget: row.name for row in campaigns}
+    """The edits of these campaigns from `since` on, oldest first; the campaigns are read if there is any edit."""
     first = max(since, now - _MOST_DAYS).astimezone(zone)
     last = (now + timedelta(days=1)).astimezone(zone)
     rows = connection.search(
@@ -47,6 +50,11 @@ def read_foreign_edits(
             end=f"ORDER BY change_event.change_date_time DESC LIMIT {_MOST_EDITS}",
         )
     )
+    if not rows:
+        return ()
+    campaigns = read_campaigns()
+    names = {row.resource_name: row.name for row in campaigns}
+    budgets = {row.budget: row.name for row in campaigns}
     edits = []
     for row in reversed(rows):
         event = row.change_event

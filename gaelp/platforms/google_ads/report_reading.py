@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -17,6 +17,7 @@ from gaelp.platforms.platform import CampaignHour, DayCost
 __all__ = ["ReportedNames", "read_day_costs", "read_hour_rows"]
 
 _KEPT_HOURS = 2048
+_DAY = timedelta(days=1)
 
 
 _HOUR_FIELDS = (
@@ -68,15 +69,27 @@ def read_day_costs(connection: AdsConnection, names: ReportedNames, first: date,
 def read_hour_rows(
     connection: AdsConnection, names: ReportedNames, since: datetime, now: datetime, zone: ZoneInfo
 ) -> tuple[CampaignHour, ...]:
-    """The hours of each ad group from `since` on."""
-    first, last = since.astimezone(zone).date(), now.astimezone(zone).date()
-    rows = connection.search_plain(query("ad_group", *_HOUR_FIELDS, where=[between(first, last)]))
+    """The hours of each ad group from `since` on; a conversion that had begun to count before it is not known here."""
+    rows = [
+        row
+        for conditions in _conditions(since.astimezone(zone), now.astimezone(zone).date())
+        for row in connection.search_plain(query("ad_group", *_HOUR_FIELDS, where=conditions))
+    ]
     by_target: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for row in rows:
         if (campaign := names.campaign(row.campaign.id)) is not None:
             by_target[campaign, names.target(row.campaign.id, row.ad_group.name)].append(row)
     hours = [hour for key, each in sorted(by_target.items()) for hour in _hours_of(*key, each, zone)]
     return tuple(hour for hour in hours if hour.start >= since)
+
+
+def _conditions(since: datetime, last: date) -> list[list[str]]:
+    """The queries that have the hours from an instant of the account's clock on: no hours of the day before it."""
+    first = since.date()
+    if since.hour == 0 or first > last:
+        return [[between(first, last)]]
+    begun = [between(first, first), f"segments.hour >= {since.hour}"]
+    return [begun] if first == last else [begun, [between(first + _DAY, last)]]
 
 
 def _hours_of(campaign: str, target: str, rows: list[Any], zone: ZoneInfo) -> list[CampaignHour]:

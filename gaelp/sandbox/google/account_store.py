@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from zoneinfo import ZoneInfo
 
 from gaelp.sandbox.google.messages import Message, copy_of, enum_name, find_field
@@ -23,7 +24,7 @@ def is_removed(message: Message) -> bool:
 
 
 class AccountStore:
-    """One account within one call; a message read twice is the same object, and is never changed without `put`."""
+    """One account within one call; messages are shared between calls, so nobody changes one: `put` keeps copies."""
 
     def __init__(self, call: WorldCall, account: str, zone: ZoneInfo) -> None:
         self.call = call
@@ -63,8 +64,7 @@ class AccountStore:
         """All resources of a kind, removed ones included, in the order of their ids."""
         if kind_name not in self._all:
             kind = KINDS[kind_name]
-            messages = [_parsed(kind, stored) for stored in self.call.resources(self.account, kind.stored_as)]
-            self._all[kind_name] = {key_of(message.resource_name): message for message in messages}
+            self._all[kind_name] = dict(self.call.derived(self.account, kind.stored_as, partial(_by_key, kind)))
         return list(self._all[kind_name].values())
 
     def present(self, kind_name: str) -> list[Message]:
@@ -119,6 +119,11 @@ class AccountStore:
     def resource_name(self, collection: str, *ids: int | str) -> str:
         """A resource name of this account."""
         return str(ResourceName(self.account, collection, "~".join(str(part) for part in ids)))
+
+
+def _by_key(kind: ResourceKind, stored: Sequence[Resource]) -> dict[str, Message]:
+    messages = [_parsed(kind, each) for each in stored]
+    return {key_of(message.resource_name): message for message in messages}
 
 
 def _parsed(kind: ResourceKind, stored: Resource) -> Message:

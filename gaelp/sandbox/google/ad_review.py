@@ -1,6 +1,7 @@
 """Adverts are reviewed before they serve: when each was submitted, and when its review is over."""
 
 import hashlib
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from gaelp.sandbox.google.account_store import AccountStore
@@ -39,8 +40,7 @@ class AdReviews:
     def approved_at(self, ad_id: int) -> datetime:
         """When the review is over, or was."""
         if self._ends is None:
-            stored = self.store.call.resources(self.store.account, _STORED_AS)
-            self._ends = {item.id: datetime.fromisoformat(item.body.decode()) for item in stored}
+            self._ends = dict(self.store.call.derived(self.store.account, _STORED_AS, _ends))
         if ad_id not in self._ends:
             raise LookupError(f"advert {ad_id} was never submitted for review: the sandbox's state is damaged")
         return self._ends[ad_id]
@@ -50,3 +50,7 @@ class AdReviews:
         is_over = self.approved_at(ad_group_ad.ad.id) <= self.store.call.now
         set_enum(ad_group_ad.policy_summary, "review_status", "REVIEWED" if is_over else "REVIEW_IN_PROGRESS")
         set_enum(ad_group_ad.policy_summary, "approval_status", "APPROVED" if is_over else "UNKNOWN")
+
+
+def _ends(stored: Sequence[Resource]) -> dict[int, datetime]:
+    return {item.id: datetime.fromisoformat(item.body.decode()) for item in stored}

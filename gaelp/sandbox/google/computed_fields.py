@@ -9,7 +9,7 @@ from gaelp.sandbox.google.ad_review import AdReviews
 from gaelp.sandbox.google.campaign_checks import bidding_of, local_time
 from gaelp.sandbox.google.messages import Message, copy_of, enum_name, set_enum
 
-__all__ = ["ReadableResources"]
+__all__ = ["ReadableResources", "is_computed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,32 @@ class ReadableResources:
         ]
         message.campaign_count = len(users)
         message.non_removed_campaign_count = sum(not is_removed(campaign) for campaign in users)
+
+
+# What the fillers set, by kind: fields that are stored nowhere.
+_FILLED: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "campaign": frozenset({"bidding_strategy_type", "labels", "serving_status", "primary_status"}),
+        "ad_group": frozenset({"effective_cpc_bid_micros", "base_ad_group", "labels", "primary_status"}),
+        "ad_group_ad": frozenset({"policy_summary", "primary_status"}),
+        "ad_group_criterion": frozenset(
+            {
+                "effective_cpc_bid_micros",
+                "effective_cpc_bid_source",
+                "approval_status",
+                "system_serving_status",
+                "display_name",
+            }
+        ),
+        "campaign_budget": frozenset({"reference_count"}),
+        "bidding_strategy": frozenset({"type_", "campaign_count", "non_removed_campaign_count"}),
+    }
+)
+
+
+def is_computed(kind_name: str, field: str) -> bool:
+    """Whether a field, by its name in Python's messages, exists only in what `show` returns."""
+    return field in _FILLED.get(kind_name, ())
 
 
 _FILLERS: Mapping[str, Callable[[ReadableResources, Message], None]] = MappingProxyType(

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from gaelp.sandbox.google.account_store import AccountStore
@@ -15,6 +15,7 @@ from gaelp.sandbox.world_call import ReportRow
 
 __all__ = ["HourRows", "SegmentedHour"]
 
+_HOUR = timedelta(hours=1)
 _SHARE_DELAY = timedelta(hours=24)  # after the end of a day until its impression share is known
 
 
@@ -37,13 +38,28 @@ class HourRows:
         self._filters = [(item.field.steps[0], item.holds) for item in filters if item.field.resource == "segments"]
         self._hours: dict[tuple[datetime, str], tuple[dict[str, Any], bool] | None] = {}
         first, last = max(window.first, first_day), min(window.last, store.now.date())
-        rows = store.call.report(store.account, first, last) if first <= last else ()
+        rows = store.call.report(store.account, first, last, self._wanted(first, last)) if first <= last else ()
         self._all = [row for row in map(self._hour_row, rows) if row is not None]
         self._by_campaign: dict[int, list[SegmentedHour]] = defaultdict(list)
         self._by_group: dict[int, list[SegmentedHour]] = defaultdict(list)
         for row in self._all:
             self._by_campaign[row.report.campaign].append(row)
             self._by_group[row.report.group].append(row)
+
+    def _wanted(self, first: date, last: date) -> tuple[datetime, datetime] | None:
+        """From the first to the last hour of these days that a condition on the hour leaves; None without one."""
+        of_hour = [holds for name, holds in self._filters if name == "hour"]
+        if not of_hour:
+            return None
+        start, end = (
+            datetime.combine(day, time(), self._store.zone).astimezone(UTC) for day in (first, last + timedelta(days=1))
+        )
+        wanted = [
+            at
+            for at in (start + n * _HOUR for n in range((end - start) // _HOUR))
+            if all(holds(at.astimezone(self._store.zone).hour) for holds in of_hour)
+        ]
+        return (wanted[0], wanted[-1] + _HOUR) if wanted else (start, start)
 
     def _hour_row(self, row: ReportRow) -> SegmentedHour | None:
         """The row with its segments; None if these do not fulfil the conditions."""

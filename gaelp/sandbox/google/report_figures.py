@@ -54,11 +54,18 @@ class FigureTotals:
 
     def add(self, row: ReportRow, *, share_is_known: bool, part: int = 0, parts: int = 1) -> None:
         """Add a row, or the `part`-th of so many equal parts of it; whole numbers stay whole and parts sum up."""
-        self.impressions += _part(row.impressions, part, parts)
-        self.clicks += _part(row.clicks, part, parts)
-        self.cost_micros += _part(row.cost_micros, part, parts)
-        self.conversions += row.conversions / parts
-        self.value_micros += _part(row.value_micros, part, parts)
+        if parts == 1:  # most rows
+            self.impressions += row.impressions
+            self.clicks += row.clicks
+            self.cost_micros += row.cost_micros
+            self.conversions += row.conversions
+            self.value_micros += row.value_micros
+        else:
+            self.impressions += _part(row.impressions, part, parts)
+            self.clicks += _part(row.clicks, part, parts)
+            self.cost_micros += _part(row.cost_micros, part, parts)
+            self.conversions += row.conversions / parts
+            self.value_micros += _part(row.value_micros, part, parts)
         if share_is_known:
             self.share_impressions += row.impressions
             self.share_eligible += row.eligible
@@ -75,8 +82,6 @@ class FigureTotals:
 
 
 def _part(total: int, part: int, parts: int) -> int:
-    if total == 0 or parts == 1:  # most rows
-        return total
     return total * (part + 1) // parts - total * part // parts
 
 

@@ -1,6 +1,6 @@
 """Answer a GAQL query: join resources, sum up hour rows by segment, filter, sort, and fill GoogleAdsRow messages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -8,12 +8,12 @@ from typing import Any
 from gaelp.sandbox.google.accounts import Customers
 from gaelp.sandbox.google.bid_simulator import fill_points
 from gaelp.sandbox.google.change_events import read_changes
-from gaelp.sandbox.google.computed_fields import ReadableResources
+from gaelp.sandbox.google.computed_fields import ReadableResources, is_computed
 from gaelp.sandbox.google.gaql_check import CheckedQuery, check_query
 from gaelp.sandbox.google.gaql_fields import GaqlField, field_value
 from gaelp.sandbox.google.gaql_parser import parse_gaql
 from gaelp.sandbox.google.hour_rows import HourRows
-from gaelp.sandbox.google.messages import Message, new, set_enum
+from gaelp.sandbox.google.messages import Message, copy_of, new, set_enum
 from gaelp.sandbox.google.report_figures import METRICS, FigureTotals
 from gaelp.sandbox.google.views import VIEWS, ViewEntity, ViewReader
 
@@ -63,7 +63,7 @@ def run_search(text: str, readable: ReadableResources, customers: Customers) -> 
     total = new("services.GoogleAdsRow")
     _fill_figures(total, _Line(ViewEntity({}), {}, summary), metrics)
     return SearchAnswer(
-        [_row(line, query.fields, with_names=query.with_names) for line in limited],
+        list(_rows(limited, query)),
         len(lines),
         [source.path for source in query.fields],
         total,
@@ -98,19 +98,21 @@ class _Search:
                     yield filled
 
     def _entities(self) -> Iterator[ViewEntity]:
-        named = {source.resource for source in self._query.used}
-        reader = ViewReader(self._readable, self._customers, self._query.include_drafts, "campaign" in named)
+        named = frozenset(source.resource for source in self._query.used)
+        shown = frozenset(used.resource for used in self._query.used if is_computed(used.resource, used.steps[0]))
+        reader = ViewReader(self._readable, self._customers, self._query.include_drafts, "campaign" in named, shown)
         if self._query.resource == "change_event":
-            return self._changes(reader)
+            return self._changes(reader, named)
         return VIEWS[self._query.resource].read(reader)
 
-    def _changes(self, reader: ViewReader) -> Iterator[ViewEntity]:
-        """Events with their campaign and ad group, where these still exist."""
+    def _changes(self, reader: ViewReader, named: Collection[str]) -> Iterator[ViewEntity]:
+        """Events with their campaign and ad group, as far as these are asked for and still exist."""
         base = next(reader.customer()).resources
         store = self._readable.store
+        kinds = [kind for kind in ("campaign", "ad_group") if kind in named]
         for event in read_changes(store, self._query.window.first, self._query.window.last):
             resources = {**base, "change_event": event}
-            for kind in ("campaign", "ad_group"):
+            for kind in kinds:
                 owner = store.refer(getattr(event, kind)) if getattr(event, kind) else None
                 if owner is not None:
                     resources[kind] = self._readable.show(kind, owner)
@@ -129,26 +131,40 @@ class _Search:
             return
         names = self._query.segments()
         sums: dict[tuple[Any, ...], FigureTotals] = {} if names else {(): FigureTotals()}
+        part, parts = entity.scope.part, entity.scope.parts
         for row in self._hours.of(entity.scope):
-            totals = sums.setdefault(tuple(row.segments[name] for name in names), FigureTotals())
-            part, parts = entity.scope.part, entity.scope.parts
+            key = tuple([row.segments[name] for name in names])
+            totals = sums.get(key)
+            if totals is None:
+                totals = sums[key] = FigureTotals()
             totals.add(row.report, share_is_known=row.share_is_known, part=part, parts=parts)
         for key, totals in sorted(sums.items(), key=itemgetter(0)):
             if not names or not totals.is_empty:
                 yield _Line(entity, dict(zip(names, key, strict=True)), totals)
 
 
-def _row(line: _Line, fields: Sequence[GaqlField], *, with_names: bool) -> Message:
-    """The message of a row: the selected fields, and if wanted the names of the resources they belong to."""
+def _rows(lines: Iterable[_Line], query: CheckedQuery) -> Iterator[Message]:
+    """The messages of rows; lines of one entity, which often follow each other, share what is said of resources."""
+    figures = [source for source in query.fields if source.resource in {"metrics", "segments"}]
+    entity, resources = None, None
+    for line in lines:
+        if line.entity is not entity:
+            entity, resources = line.entity, _resources(line.entity, query.fields, with_names=query.with_names)
+        row = copy_of(resources) if figures else resources
+        _fill_figures(row, line, figures)
+        yield row
+
+
+def _resources(entity: ViewEntity, fields: Sequence[GaqlField], *, with_names: bool) -> Message:
+    """The selected fields of an entity, and if wanted the names of the resources they belong to."""
     row = new("services.GoogleAdsRow")
     for source in fields:
-        message = line.entity.resources.get(source.resource)
+        message = entity.resources.get(source.resource)
         if message is not None:
             target = getattr(row, source.resource)
             if with_names:
                 target.resource_name = message.resource_name
             _copy_field(target, message, source.steps)
-    _fill_figures(row, line, fields)
     return row
 
 
@@ -168,12 +184,11 @@ def _copy_field(target: Message, source: Message, steps: Sequence[str]) -> None:
 
 
 def _fill_figures(row: Message, line: _Line, fields: Sequence[GaqlField]) -> None:
-    for source in fields:
-        if source.resource not in {"metrics", "segments"}:
-            continue
-        value, name = line.value(source), source.steps[0]
-        target = getattr(row, source.resource)
+    targets = {name: getattr(row, name) for name in {source.resource for source in fields}}
+    for target in targets.values():
         target.SetInParent()
+    for source in fields:
+        value, name, target = line.value(source), source.steps[0], targets[source.resource]
         if source.type == "enum":
             set_enum(target, name, value)
         elif value is not None:

@@ -34,12 +34,16 @@ class ViewEntity:
 
 @dataclass(frozen=True, slots=True)
 class ViewReader:
-    """Reads the entities of one account; drafts of experiments are hidden unless asked for."""
+    """Reads the entities of one account; drafts of experiments are hidden unless asked for.
+
+    Kinds in `shown` get the fields that the platform computes; of the others, nobody reads one.
+    """
 
     readable: ReadableResources
     customers: Customers
     include_drafts: bool
     with_campaigns: bool  # whether a budget is joined with its campaigns
+    shown: frozenset[str]
 
     @property
     def store(self) -> AccountStore:
@@ -47,7 +51,11 @@ class ViewReader:
         return self.readable.store
 
     def _show(self, kind: str, stored: Message) -> dict[str, Message]:
-        return {kind: self.readable.show(kind, stored)}
+        return {kind: self.readable.show(kind, stored) if kind in self.shown else stored}
+
+    def _by_name(self, kind: str) -> dict[str, dict[str, Message]]:
+        """All resources of a kind that others refer to, by resource name."""
+        return {stored.resource_name: self._show(kind, stored) for stored in self.store.all(kind)}
 
     def customer(self) -> Iterator[ViewEntity]:
         """The account itself."""
@@ -77,13 +85,14 @@ class ViewReader:
     def campaign(self) -> Iterator[ViewEntity]:
         """Campaigns with budget and portfolio strategy."""
         base = next(self.customer()).resources
+        joined = {name: self._by_name(name) for name in ("campaign_budget", "bidding_strategy")}
         for stored in self.store.all("campaign"):
             if enum_name(stored, "experiment_type") == "DRAFT" and not self.include_drafts:
                 continue
             resources = {**base, **self._show("campaign", stored)}
-            for name in ("campaign_budget", "bidding_strategy"):
+            for name, known in joined.items():
                 if getattr(stored, name):
-                    resources |= self._show(name, self.store.existing(getattr(stored, name)))
+                    resources |= known[getattr(stored, name)]
             yield ViewEntity(resources, EntityScope(campaigns=frozenset({stored.id})))
 
     def campaign_budget(self) -> Iterator[ViewEntity]:

@@ -1,6 +1,7 @@
 """Which world and time a Google Ads account has, and what its changes leave in the account."""
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -330,3 +331,50 @@ def test_bids_of_ad_groups_that_were_replaced_meanwhile_are_planned_again(platfo
     [state] = platform.read_campaigns()
     assert dict(state.bids) == {"offers": 1_200_000}
     assert platform.set_bids("spring", {"offers": 1_200_000}, key="p2") == Done()  # the same key again
+
+
+@pytest.fixture
+def searches(platform, monkeypatch):
+    """The queries that were sent."""
+    sent, known = [], platform._connection._stream
+    monkeypatch.setattr(platform._connection, "_stream", lambda text: (sent.append(text), known(text))[1])
+    return sent
+
+
+def test_a_campaign_that_was_read_is_changed_without_a_search(platform, searches):
+    through = platform.now().date()
+    assert platform.set_budget("spring", 5_000_000, through, key="b1") == Done()
+    assert platform.set_bids("spring", {"offers": 1_000_000}, key="p1") == Done()
+    platform.read_campaigns()
+    searches.clear()
+    assert platform.set_budget("spring", 6_000_000, through, key="b2") == Done()
+    assert platform.enable("spring", key="e1") == Done()
+    assert searches == []
+    [state] = platform.read_campaigns()
+    assert (state.daily_micros, state.status) == (6_000_000, "enabled")
+    assert platform.set_budget("spring", 6_000_000, through, key="b2") == Done()  # the same key again has no effect
+
+
+def test_a_budget_that_was_replaced_meanwhile_is_looked_for_again(platform):
+    """What a connector remembers of a campaign is only a guess, as with its ad groups."""
+    through = platform.now().date()
+    assert platform.set_budget("spring", 5_000_000, through, key="b1") == Done()
+    platform.read_campaigns()
+    [arm] = platform._known_arms["spring"]
+    platform._known_arms["spring"] = [replace(arm, budget=arm.budget.rsplit("/", 1)[0] + "/999999999")]
+    assert platform.set_budget("spring", 6_000_000, through, key="b2") == Done()
+    [state] = platform.read_campaigns()
+    assert state.daily_micros == 6_000_000
+
+
+def test_a_pause_looks_for_treatments_that_were_not_known(platform, sandbox):
+    through = platform.now().date() + timedelta(days=2)
+    platform.set_budget("spring", 5_000_000, through, key="k1")
+    platform.set_bids("spring", {"bread": 300_000}, key="k2")
+    platform.read_campaigns()
+    known = dict(platform._known_arms)
+    assert platform.start_experiment("trial", "spring", 50, {"bread": 310_000}, key="k3") == Done()
+    platform._known_arms = known
+    assert platform.pause("spring", key="k4") == Done()
+    assert {arm.status for arm in platform._arms("spring")} == {"PAUSED"}
+    assert len(platform._arms("spring")) == 2

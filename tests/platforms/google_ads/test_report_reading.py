@@ -1,8 +1,11 @@
 """Reports by the account's clock: hours where clocks change, whole conversions, and treatments under their campaign."""
 
-from datetime import UTC, date, datetime
+import re
+from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 from zoneinfo import ZoneInfo
+
+import pytest
 
 from gaelp.platforms.google_ads.account_reading import CampaignRow
 from gaelp.platforms.google_ads.report_reading import ReportedNames, read_day_costs, read_hour_rows
@@ -19,13 +22,19 @@ NAMES = ReportedNames([campaign(1, "spring"), campaign(2, "spring [trial]", "cus
 
 
 class Rows:
-    """A connection that answers every query with these rows."""
+    """A connection that answers a query with those of these rows that are of its days and hours."""
 
     def __init__(self, *rows):
-        self.rows = rows
+        self.rows, self.asked = rows, []
 
-    def search_plain(self, _text):
-        return self.rows
+    def search_plain(self, text):
+        self.asked.append(text)
+        first, last = re.search(r"BETWEEN '(.+?)' AND '(.+?)'", text).groups()
+        hour = re.search(r"segments.hour >= (\d+)", text)
+        since = int(hour[1]) if hour else 0
+        return [
+            row for row in self.rows if first <= row.segments.date <= last and getattr(row.segments, "hour", 0) >= since
+        ]
 
 
 def row(campaign_id=1, day="2026-10-25", hour=0, conversions=0.0, cost=10, group="g", value=0.0):
@@ -40,7 +49,7 @@ def row(campaign_id=1, day="2026-10-25", hour=0, conversions=0.0, cost=10, group
     )
 
 
-def hours(*rows, since=datetime(2026, 1, 1, tzinfo=UTC)):
+def hours(*rows, since=datetime(2026, 1, 1, tzinfo=BERLIN)):
     return read_hour_rows(Rows(*rows), NAMES, since, datetime(2026, 12, 1, tzinfo=UTC), BERLIN)
 
 
@@ -74,3 +83,14 @@ def test_hours_before_the_requested_instant_are_left_out():
     assert [
         hour.start.hour for hour in hours(row(hour=1), row(hour=5), since=datetime(2026, 10, 25, 2, tzinfo=UTC))
     ] == [4]
+
+
+@pytest.mark.parametrize(("ends", "queries"), [(timedelta(hours=3), 1), (timedelta(days=2), 2)])
+def test_from_the_middle_of_a_day_on_its_earlier_hours_are_not_read(ends, queries):
+    since = datetime(2026, 10, 20, 15, tzinfo=BERLIN)
+    account = Rows(*(row(day=f"2026-10-{day}", hour=hour) for day in (19, 20, 21, 22) for hour in (0, 14, 15, 23)))
+    found = read_hour_rows(account, NAMES, since, since + ends, BERLIN)
+    assert len(account.asked) == queries
+    expected = [(20, 15), (20, 23)] + [(day, hour) for day in (21, 22) for hour in (0, 14, 15, 23)] * (queries - 1)
+    starts = [hour.start.astimezone(BERLIN) for hour in found]
+    assert [(start.day, start.hour) for start in starts] == expected
