@@ -7,7 +7,7 @@ function of that: it is computed again from the newest snapshot when a world is 
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
@@ -15,7 +15,7 @@ from typing import TextIO
 from sqlalchemy import Connection
 
 from gaelp.config.private_files import make_private_folder
-from gaelp.database import Database, open_database
+from gaelp.database import Database, has_store, open_database
 from gaelp.database.errors import translated
 from gaelp.errors import BadInput, GaelpError, Refused
 from gaelp.sandbox.exchange import Exchange
@@ -26,6 +26,7 @@ from gaelp.sandbox.spec import SandboxSpec
 from gaelp.sandbox.world_calendar import TICKS_PER_HOUR, WorldCalendar
 from gaelp.sandbox.world_call import WorldCall
 from gaelp.sandbox.world_rows import (
+    WorldState,
     add_serve_call,
     create_world,
     empty_world,
@@ -40,7 +41,7 @@ from gaelp.sandbox.world_rows import (
 )
 from gaelp.sandbox.world_schema import STORE, WORLD_NAME
 
-__all__ = ["SandboxWorld", "claimed_folder", "open_world"]
+__all__ = ["SandboxWorld", "check_world", "claimed_folder", "open_world"]
 
 _TICKS_PER_DAY = 24 * TICKS_PER_HOUR
 _MOST_DAYS_AT_ONCE = 366  # that one request may let pass: a mistyped year must not keep everybody else waiting
@@ -260,6 +261,15 @@ def open_world(folder: Path, spec: SandboxSpec | None = None) -> SandboxWorld:
     return world
 
 
+def check_world(folder: Path) -> None:
+    """Raise DatabaseDamaged where a start would refuse the world that was made here; nothing is changed by looking."""
+    check_not_lost(folder)
+    if not has_store(folder / WORLD_NAME, STORE):
+        return
+    with closing(open_database(folder / WORLD_NAME, STORE, create=False)) as database:
+        _stored_world(database, folder)
+
+
 def claimed_folder(folder: Path) -> TextIO:
     """The lock file of a folder, held until it is closed or the process ends."""
     file = (folder / _LOCK_NAME).open("a+", encoding="ascii")
@@ -281,12 +291,8 @@ def claimed_folder(folder: Path) -> TextIO:
 
 def _agreed_spec(database: Database, folder: Path, spec: SandboxSpec | None) -> SandboxSpec:
     """The spec of the stored world; a new world is made from the given one, and another one is refused."""
-    _check_pages(database)
-    with database.reading() as connection:
-        state = read_world(connection)
+    state = _stored_world(database, folder)
     if state is None:
-        if is_marked(folder):
-            raise lost_world(folder, "its one row is gone")
         if spec is None:
             raise BadInput(f"{folder} holds no world yet: give the configuration of a new one")
         with database.writing() as connection:
@@ -300,6 +306,16 @@ def _agreed_spec(database: Database, folder: Path, spec: SandboxSpec | None) -> 
             " and --seed out to continue it, or begin again (`gaelp sandbox reset`)"
         )
     return stored
+
+
+def _stored_world(database: Database, folder: Path) -> WorldState | None:
+    """The row of a world, or none if it was never stored."""
+    _check_pages(database)
+    with database.reading() as connection:
+        state = read_world(connection)
+    if state is None and is_marked(folder):
+        raise lost_world(folder, "its one row is gone")
+    return state
 
 
 def _check_pages(database: Database) -> None:
