@@ -47,6 +47,11 @@ class Exchange:
         target.place(campaign, self.tick)
         self._product_of[campaign.id] = campaign.product
 
+    def served(self) -> list[ServedCampaign]:
+        """Every campaign as it is served now, by id."""
+        found = {id_: self._products[product].served[id_] for id_, product in self._product_of.items()}
+        return [found[id_] for id_ in sorted(found)]
+
     def advance(self, to_tick: int) -> ExchangeEvents:
         """Run all ticks before `to_tick` that have not run yet."""
         if to_tick < self.tick:
