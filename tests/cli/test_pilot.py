@@ -1,4 +1,4 @@
-"""`gaelp pilot release`: a person's answer to a held campaign, and its refusals."""
+"""`gaelp pilot`: settings beyond a small budget are bad input; a person releases a held campaign."""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -46,3 +46,19 @@ def test_what_cannot_be_released_is_refused(gaelp, here, book, words, code, said
     assert result.exit_code == code
     assert said in " ".join(result.stderr.split())
     assert list(book.held()) == ["spring"]
+
+
+@pytest.mark.parametrize(
+    ("command", "override", "said"),
+    [
+        ((), "pilot.daily_micros=50000001", "50000000"),
+        (("plan",), "pilot.daily_micros=50000001", "50000000"),
+        ((), "pilot.daily_micros=9999999", "10000000"),
+        ((), "pilot.local=false", "docs/go-live.md"),
+    ],
+)
+def test_settings_beyond_a_pilot_are_bad_input_before_anything_begins(gaelp, here, command, override, said):
+    result = gaelp("pilot", *command, "--config", "quick-test", "--set", f"home={here}", "--set", override)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in " ".join(result.stderr.split())
+    assert not (here / "runs").exists()

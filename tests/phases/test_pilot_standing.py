@@ -61,9 +61,7 @@ def test_spend_return_and_held_campaigns_are_those_of_the_newest_hour(settings, 
     assert (now.spend_micros, now.hours_decided, now.hours) == (12_345_678, 2, 168)
     assert now.roi == pytest.approx(0.458, abs=1e-3)
     first, held = describe_pilot(now)
-    assert first.startswith(
-        "pilot: 2 of 168 hours, $12.34 of $140.00 spent, $18.00 of value known so far (+46%;"
-    )
+    assert first.startswith("pilot: 2 of 168 hours, $12.34 of $140.00 spent, $18.00 of value known so far (+46%;")
     assert held == "held: spring: eve changed its budget (`gaelp pilot release spring`)"
     book.note_money(MoneySoFar(190, 20_000_000, 10_000_000, clicks=20, conversions=1.0))
     book.add_event("end", "the pilot has settled", NOW)
