@@ -1,4 +1,4 @@
-"""A planted difference between simulation and reality: from some moment on people click 40% less than in the history."""
+"""A planted difference between simulation and reality: after the approval people click 40% less than before."""
 
 import shutil
 
@@ -14,8 +14,8 @@ CLICK_FACTOR = 0.6
 SIZE = (
     "history.synthesize.campaigns=12",
     "pilot.campaigns=12",
-    "pilot.days=7",
-    "pilot.settle_days=3",
+    "pilot.days=2",
+    "pilot.settle_days=1",
     "pilot.shadow_days=2",
 )
 
@@ -47,22 +47,28 @@ def fly(judged, home, history_home, pilot_home, plant):
     return result, PilotResult.model_validate_json(result.folder(home).details.read_bytes()), planted
 
 
-def test_where_it_begins_after_the_approval_nothing_is_spent(judged, history_home, pilot_home, tmp_path):
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_where_it_begins_after_the_approval_the_pilot_ends_before_anything_is_spent(
+    judged, history_home, pilot_home, tmp_path
+):
     result, found, planted = fly(
         judged, tmp_path / "home", history_home, pilot_home, lambda report: report.stage == "shadow days"
     )
     assert len(planted) == 1
-    print(found.ended, found.skewed_features)
-    assert found.metrics is None
-    assert any("click_rate" in text for text in found.skewed_features)
+    print(found.skewed_features)  # noqa: T201 - the figures
+    assert "skewed: what the agent sees on the platform is not what training showed" in found.ended
+    assert (found.metrics, found.mandate) == (None, "")  # a loss of nothing, within any stated one
+    assert any("reported_click_rate differs" in text for text in found.skewed_features)
+    assert "Shadow days: " in result.text
+    assert "click_rate differs" in result.text
+    assert result.verdict.outcome == "fail"
 
 
-def test_where_it_begins_while_money_is_spent(judged, history_home, pilot_home, tmp_path):
-    result, found, planted = fly(
-        judged,
-        tmp_path / "home",
-        history_home,
-        pilot_home,
-        lambda report: report.stage == "pilot" and report.done == 72,
-    )
-    print(found.ended, result.text)
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_where_people_click_as_before_the_shadow_days_find_nothing(judged, history_home, pilot_home, tmp_path):
+    result, found, _ = fly(judged, tmp_path / "home", history_home, pilot_home, lambda report: False)
+    assert found.skewed_features == ()
+    assert found.metrics is not None
+    assert found.metrics.spend_micros > 0, result.text
