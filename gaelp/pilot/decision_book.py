@@ -152,11 +152,11 @@ def book_place(settings: Settings) -> Place:
 
 def pilots_of(place: Place) -> dict[str, tuple[str, ...]]:
     """The pilots of a record with the campaigns that they decided for."""
-    found: dict[str, list[str]] = {}
+    campaigns: dict[str, list[str]] = {}
     with closing(open_database(place, STORE, create=False)) as database, database.reading() as connection:
         for row in connection.execute(_CAMPAIGNS):
-            found.setdefault(row.pilot, []).append(row.campaign)
-    return {pilot: tuple(name for name in names if name) for pilot, names in found.items()}
+            campaigns.setdefault(row.pilot, []).append(row.campaign)
+    return {pilot: tuple(name for name in names if name) for pilot, names in campaigns.items()}
 
 
 class DecisionBook:

@@ -50,11 +50,11 @@ def _find(settings: Settings, asked: Release) -> tuple[str, str]:
     for pilot in pilots:
         with closing(DecisionBook(place, pilot)) as book:
             held[pilot] = {} if book.stop_event is not None else book.held()
-    found = [pilot for pilot, campaigns in held.items() if asked.campaign in campaigns]
-    if len(found) == 1:
-        return found[0], held[found[0]][asked.campaign]
-    if found:
-        raise BadInput(f"{asked.campaign} is held in {len(found)} pilots: name one with --run ({', '.join(found)})")
+    holding = [pilot for pilot, campaigns in held.items() if asked.campaign in campaigns]
+    if len(holding) == 1:
+        return holding[0], held[holding[0]][asked.campaign]
+    if holding:
+        raise BadInput(f"{asked.campaign} is held in {len(holding)} pilots: name one with --run ({', '.join(holding)})")
     waiting = ", ".join(sorted(name for campaigns in held.values() for name in campaigns)) or "none"
     if any(asked.campaign in campaigns for campaigns in pilots.values()):
         raise Refused(f"{asked.campaign} is not held in a pilot that still runs: held are {waiting}")

@@ -49,8 +49,7 @@ class Exchange:
 
     def served(self) -> list[ServedCampaign]:
         """Every campaign as it is served now, by id."""
-        found = {id_: self._products[product].served[id_] for id_, product in self._product_of.items()}
-        return [found[id_] for id_ in sorted(found)]
+        return [self._products[product].served[id_] for id_, product in sorted(self._product_of.items())]
 
     def advance(self, to_tick: int) -> ExchangeEvents:
         """Run all ticks before `to_tick` that have not run yet."""
