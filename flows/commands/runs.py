@@ -24,6 +24,7 @@ from gaelp.errors import Refused
 from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
+from gaelp.phases.pilot_standing import describe_pilot, pilot_now
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.runs import RunRecord, find_run, note_end, phases_done, read_end
 from gaelp.types import RunId
@@ -57,20 +58,27 @@ def _as_json(record: RunRecord, state: str) -> dict[str, Any]:
 
 
 def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Show a run: its state, the phases finished, verdicts, who decided what, and what it waits for."""
+    """Show a run: its state, the phases finished, verdicts, who decided what, and what it waits for.
+
+    While its pilot runs also the money: spent against the budgets, what it returned so far, held campaigns.
+    """
     settings = prepare_reading(config, in_home=True).settings
     record, state = RunStates(settings).find(run)
     done, history = phases_done(settings.home, run), gate_approvals(settings).decisions().history(run)
+    pilot = pilot_now(settings, run)
     if as_json:
         decisions = [answer.model_dump(mode="json") for _, answer in history if answer]
         phases = [_phase_row(result) for result in done]
-        show_json(_as_json(record, state) | {"phases": phases, "decisions": decisions})
+        money = {} if pilot is None else {"pilot": pilot.model_dump(mode="json")}
+        show_json(_as_json(record, state) | {"phases": phases, "decisions": decisions} | money)
         return
     show_paragraph(f"run {record.run_id}: {state}", indent="  ")
     options = "".join(f" --set {override}" for override in record.overrides)
     begun = f"{record.begun_at:%Y-%m-%d %H:%M:%S} UTC"
     show_text(f"begun {begun} with {record.config or 'a config not recorded'}{options}, in {_DRIVEN_BY[record.driver]}")
     for line in (*map(_phase_text, done), *(_decision_text(*asked) for asked in history)):
+        show_paragraph(line, indent="  ")
+    for line in [] if pilot is None else describe_pilot(pilot):
         show_paragraph(line, indent="  ")
     if history and history[-1][1] is None and question_status(history[-1][0], SystemClock().now()) != "expired":
         show_commands(history[-1][0])

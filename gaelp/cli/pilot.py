@@ -8,10 +8,11 @@ from gaelp.budget.platform_budget import load_platform_terms
 from gaelp.cli.one_phase import passed_before, work_on_phase
 from gaelp.cli.options import ConfigOption, JsonOption, SetOption
 from gaelp.cli.output import say, show_json, show_paragraph, show_table
-from gaelp.cli.startup import prepare_run
+from gaelp.cli.startup import prepare_reading, prepare_run
 from gaelp.cli.training_progress import shown_progress
 from gaelp.clock import SystemClock
 from gaelp.config import Settings
+from gaelp.config.machine_user import machine_user
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.gate_questions import check_passed
 from gaelp.phases.history_declaration import HISTORY
@@ -19,12 +20,13 @@ from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.pilot_account import check_pilot
 from gaelp.phases.pilot_declaration import PILOT
 from gaelp.phases.pilot_preview import preview_plan
+from gaelp.pilot.held_campaigns import Release, release_campaign
 from gaelp.pilot.local_account import LOCAL_PLATFORM
 from gaelp.pilot.plan_text import plan_json, plan_sections
 from gaelp.pilot.stops import STOPS
 from gaelp.types import Phase
 
-__all__ = ["app", "pilot", "plan"]
+__all__ = ["app", "pilot", "plan", "release"]
 
 app = typer.Typer(invoke_without_command=True, help="A small budget on an ad platform: plan it, run it.")
 
@@ -87,6 +89,32 @@ def plan(
         show_table(section.columns, section.rows)
         for sentence in section.below:
             show_paragraph(sentence)
+
+
+@app.command()
+def release(
+    campaign: Annotated[str, typer.Argument(help="Its name on the platform, as `gaelp status RUN` shows it.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why it may run again; kept on record.")],
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="ID", help="The run.", show_default="the one that holds it")
+    ] = None,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a campaign run again that is held because somebody else changed it on the platform.
+
+    - `gaelp pilot release gaelp-bread --reason "I raised its budget by mistake and set it back"`
+
+    The pilot enables it in its next hour, with the budget and bids of its plan. The audit log records who did it.
+    """
+    settings = prepare_reading(config, overrides, in_home=True).settings
+    asked = Release(campaign=campaign, by=machine_user(), reason=reason, pilot=run)
+    pilot = release_campaign(settings, asked, SystemClock().now())
+    if as_json:
+        show_json({"campaign": campaign, "run": pilot, "by": asked.by, "reason": reason})
+    else:
+        say(f"{campaign} is released in run {pilot}: the pilot enables it in its next hour")
 
 
 def _proven(settings: Settings, run: str | None) -> PhaseResult:

@@ -15,6 +15,7 @@ from gaelp.cli.output import say, show_json, show_text
 from gaelp.cli.startup import prepare, prepare_reading
 from gaelp.config import names_in
 from gaelp.config.places import absolute
+from gaelp.database import DatabaseDamaged
 from gaelp.errors import BadInput
 from gaelp.sandbox.control_client import SandboxHandle, connect_sandbox
 from gaelp.sandbox.control_messages import SandboxStatus
@@ -24,6 +25,7 @@ from gaelp.sandbox.sales_csv import write_sales
 from gaelp.sandbox.sandbox_process import CONTROL, StartOptions, check_options, serve_sandbox
 from gaelp.sandbox.spec import SandboxSpec, load_sandbox_spec
 from gaelp.sandbox.start_process import LOG_NAME, start_sandbox
+from gaelp.sandbox.world import check_world
 from gaelp.sandbox.world_reset import begin_again, has_world
 
 __all__ = ["FOLDER_NAME", "advance", "app", "reset", "sales", "start", "status", "stop"]
@@ -127,6 +129,8 @@ def status(overrides: SetOption = None, as_json: JsonOption = False) -> None:
     """Show where the sandbox is: its time and speed, its accounts, and where its APIs answer.
 
     **Example**: `gaelp sandbox status --json`
+
+    Exit code 1: none runs, and its world is damaged, so that `gaelp sandbox start` would refuse it.
     """
     folder = _folder(prepare_reading(None, overrides, in_home=True).settings.home)
     if running_record(folder) is None:
@@ -282,12 +286,27 @@ def _show_running(folder: Path, *, as_json: bool) -> None:
 
 
 def _show_stopped(folder: Path, *, as_json: bool) -> None:
+    damage = _damage(folder)
     if as_json:
-        show_json({"folder": str(folder), "running": False, "has_world": has_world(folder)})
-    elif has_world(folder):
+        said = None if damage is None else str(damage)
+        show_json({"folder": str(folder), "running": False, "has_world": has_world(folder), "damage": said})
+    if damage is not None:
+        raise damage
+    if as_json:
+        return
+    if has_world(folder):
         show_text("No sandbox runs here; `gaelp sandbox start` continues the world that is there.")
     else:
         show_text("There is no sandbox here yet; `gaelp sandbox start` makes one.")
+
+
+def _damage(folder: Path) -> DatabaseDamaged | None:
+    """Why a start would refuse the world that is there."""
+    try:
+        check_world(folder)
+    except DatabaseDamaged as damage:
+        return damage
+    return None
 
 
 def _show(status: SandboxStatus, *, as_json: bool) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-from sqlalchemy import CheckConstraint, Column, LargeBinary, MetaData, Table, Text
+from sqlalchemy import CheckConstraint, Column, Connection, LargeBinary, MetaData, Table, Text
 
 from gaelp.database import Schema, Store, big_integer
 
@@ -12,6 +12,7 @@ __all__ = ["STORE", "OrderWord"]
 OrderWord = Literal["sent", "unknown", "rejected", "refused", "same", "small", "quota", "held", "late"]
 _APPEND_ONLY = ("pilot_interval", "pilot_decision", "pilot_order", "pilot_event")
 _metadata = MetaData()
+_MONEY = "pilot_money"
 
 
 def _table(name: str, *columns: Any, key: Sequence[str]) -> None:
@@ -52,6 +53,14 @@ Table(
     sqlite_strict=True,
 )
 Table(
+    _MONEY,
+    _metadata,
+    Column("pilot", Text, primary_key=True),
+    Column("slot", big_integer, nullable=False),
+    Column("body", Text, nullable=False),
+    sqlite_strict=True,
+)
+Table(
     "pilot_lease",
     _metadata,
     Column("account", Text, primary_key=True),
@@ -60,11 +69,17 @@ Table(
     sqlite_strict=True,
 )
 
+
+def _add_money(connection: Connection) -> None:
+    """Version 2 has what a pilot spent and earned so far."""
+    _metadata.tables[_MONEY].create(connection, checkfirst=True)
+
+
 STORE = Store(
     title="the record of pilots",
     file_name="pilot.db",
     lock_key=0x6761_656C_7009,
-    schema=Schema("pilot", _metadata, append_only=_APPEND_ONLY),
+    schema=Schema("pilot", _metadata, upgrades=(_add_money,), append_only=_APPEND_ONLY),
     meanwhile="no pilot decides",
     keep_connections=True,
 )

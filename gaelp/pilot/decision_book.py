@@ -7,7 +7,7 @@ are stored in one transaction, before anything is sent: whoever resumes finds bo
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -28,10 +28,12 @@ __all__ = [
     "DecisionBook",
     "EventKind",
     "IntervalRow",
+    "MoneySoFar",
     "OrderNote",
     "PilotEvent",
     "SavedController",
     "book_place",
+    "pilots_of",
 ]
 
 DENSITY_NOTE = "the policy is deterministic: a given state leads to one bid, so there is no density"
@@ -65,6 +67,14 @@ _SAVE = text(
     "INSERT INTO pilot_state (pilot, slot, body) VALUES (:pilot, :slot, :body)"
     " ON CONFLICT (pilot) DO UPDATE SET slot = excluded.slot, body = excluded.body"
 )
+_SAVE_MONEY = text(
+    "INSERT INTO pilot_money (pilot, slot, body) VALUES (:pilot, :slot, :body)"
+    " ON CONFLICT (pilot) DO UPDATE SET slot = excluded.slot, body = excluded.body"
+)
+_CAMPAIGNS = text(
+    "SELECT pilot, campaign FROM pilot_decision UNION SELECT pilot, campaign FROM pilot_event ORDER BY pilot, campaign"
+)
+_MONEY = text("SELECT slot, body FROM pilot_money WHERE pilot = :pilot")
 _SAVED = text("SELECT slot, body FROM pilot_state WHERE pilot = :pilot")
 
 
@@ -124,9 +134,29 @@ class SavedController:
     state: PolicyState
 
 
+@dataclass(frozen=True, slots=True)
+class MoneySoFar:
+    """What the reports said at an hour of the pilot; value and conversions are those known by then."""
+
+    hour: int
+    spend_micros: Micros
+    value_micros: Micros
+    clicks: int
+    conversions: float
+
+
 def book_place(settings: Settings) -> Place:
     """Where these settings keep the record."""
     return place_of(settings, STORE.file_name)
+
+
+def pilots_of(place: Place) -> dict[str, tuple[str, ...]]:
+    """The pilots of a record with the campaigns that they decided for."""
+    campaigns: dict[str, list[str]] = {}
+    with closing(open_database(place, STORE, create=False)) as database, database.reading() as connection:
+        for row in connection.execute(_CAMPAIGNS):
+            campaigns.setdefault(row.pilot, []).append(row.campaign)
+    return {pilot: tuple(name for name in names if name) for pilot, names in campaigns.items()}
 
 
 class DecisionBook:
@@ -166,7 +196,15 @@ class DecisionBook:
             rows = connection.execute(_INTERVALS, {"pilot": self.pilot}).all()
         return [IntervalRow(row.slot, datetime.fromisoformat(row.begins), row.state) for row in rows]
 
-    def store(self, interval: int, begins: datetime, decisions: Sequence[CampaignDecision], state: PolicyState) -> None:
+    def store(
+        self,
+        interval: int,
+        begins: datetime,
+        decisions: Sequence[CampaignDecision],
+        state: PolicyState,
+        *,
+        money: MoneySoFar | None = None,
+    ) -> None:
         """Store an interval's decisions and the state after them, once; Refused if it was stored before."""
         body = zlib.compress(state_to_bytes(state), 1)
         key = {"pilot": self.pilot, "slot": interval}
@@ -179,6 +217,8 @@ class DecisionBook:
             for decision in decisions:
                 connection.execute(_ADD_DECISION, {**key, "campaign": decision.campaign, "body": _body(decision)})
             connection.execute(_SAVE, {**key, "body": body})
+            if money is not None:
+                connection.execute(_SAVE_MONEY, _money_row(self.pilot, money))
 
     def miss(self, rows: Iterable[tuple[int, datetime]]) -> None:
         """Note intervals in which nobody decided; they are never made up for."""
@@ -200,6 +240,19 @@ class DecisionBook:
         with self._database.reading() as connection:
             row = connection.execute(_SAVED, {"pilot": self.pilot}).one_or_none()
         return None if row is None else SavedController(row.slot, state_from_bytes(zlib.decompress(row.body)))
+
+    # Money, for people who look while the loop runs
+
+    def note_money(self, money: MoneySoFar) -> None:
+        """Store what is known now, in place of what was known before."""
+        with self._database.writing() as connection:
+            connection.execute(_SAVE_MONEY, _money_row(self.pilot, money))
+
+    def money(self) -> MoneySoFar | None:
+        """The newest figures; None before the first decision."""
+        with self._database.reading() as connection:
+            row = connection.execute(_MONEY, {"pilot": self.pilot}).one_or_none()
+        return None if row is None else MoneySoFar(hour=row.slot, **json.loads(row.body))
 
     # What became of them
 
@@ -259,6 +312,11 @@ class DecisionBook:
     def stop_event(self) -> PilotEvent | None:
         """Why and when the pilot stopped by itself; None while it has not."""
         return next((event for event in self.events() if event.kind == "stop"), None)
+
+
+def _money_row(pilot: str, money: MoneySoFar) -> dict[str, Any]:
+    body = {name: getattr(money, name) for name in ("spend_micros", "value_micros", "clicks", "conversions")}
+    return {"pilot": pilot, "slot": money.hour, "body": json.dumps(body)}
 
 
 def _body(decision: CampaignDecision) -> str:

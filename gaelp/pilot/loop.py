@@ -158,7 +158,8 @@ class PilotLoop:
             decision = run.controller.decide()
             if reason := run.watch.check(look, decision):
                 return reason
-            run.book.store(hour, run.places.start(hour), self._planned(look, decision), run.controller.state())
+            planned, money = self._planned(look, decision), run.looker.seen.money(hour)
+            run.book.store(hour, run.places.start(hour), planned, run.controller.state(), money=money)
         decided = run.book.decisions(hour, hour + 1)
         if reason := run.actor.act(decided, hour):
             return reason
@@ -258,6 +259,7 @@ class PilotLoop:
                 run.looker.forget_hours()  # the verdict uses the newest figures of every hour
             reconcile(run.guard)
             run.looker.look(last + _DAY_HOURS * day, hold=False)
+            run.book.note_money(run.looker.seen.money(last + _DAY_HOURS * day))
             run.on_interval(last + _DAY_HOURS * day)
         self._record_end(EpisodeState.FINISHED)
         run.book.add_event("end", "the pilot has settled", run.guard.wall_now())

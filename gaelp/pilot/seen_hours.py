@@ -6,6 +6,7 @@ import numpy as np
 
 from gaelp.arrays import Bools, Floats, Ints
 from gaelp.clock import account_day
+from gaelp.pilot.decision_book import MoneySoFar
 from gaelp.pilot.known_hours import HourFigures
 from gaelp.pilot.pilot_figures import PilotFigures
 from gaelp.pilot.pilot_plan import PilotPlan
@@ -47,6 +48,16 @@ class SeenHours:
         changed[fresh:] = True
         self.until = figures.until
         return changed
+
+    def money(self, hour: int) -> MoneySoFar:
+        """All hours together, as they are known at this hour of the pilot."""
+        return MoneySoFar(
+            hour=hour,
+            spend_micros=int(self.cost_micros.sum()),
+            value_micros=int(self.value_micros.sum()),
+            clicks=int(self.clicks.sum()),
+            conversions=float(self.conversions.sum()),
+        )
 
     @property
     def spend_by_hour(self) -> Ints:

@@ -88,6 +88,10 @@ class SandboxHandle:
         """The faults that are still to come."""
         return FaultPlan.model_validate_json(self._ask("GET", "/faults"))
 
+    def set_click_factor(self, factor: float) -> None:
+        """Multiply the click rates of all adverts from now on, also after a restart; 1 ends this fault."""
+        self._change("/click-rate", {"factor": factor})
+
     def reset(self, *, seed: int | None = None, spec: SandboxSpec | None = None) -> None:
         """Forget everything and begin again; the clock is stopped."""
         self._change("/reset", {"seed": seed, "spec": None if spec is None else spec.model_dump(mode="json")})

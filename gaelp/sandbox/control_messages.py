@@ -11,6 +11,7 @@ from gaelp.sandbox.spec import SandboxSpec
 __all__ = [
     "AdvanceRequest",
     "BarrierRequest",
+    "ClickRateRequest",
     "DumpAnswer",
     "ResetRequest",
     "SalesAnswer",
@@ -78,6 +79,12 @@ class SuspendRequest(Frozen):
     front: str
     account: str
     suspended: bool = True
+
+
+class ClickRateRequest(Frozen):
+    """Multiply the click rates of all adverts by this factor from now on; 1 ends the fault."""
+
+    factor: float
 
 
 class DumpAnswer(Frozen):

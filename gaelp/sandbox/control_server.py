@@ -14,6 +14,7 @@ from gaelp.sandbox.canonical_dump import dump_sha256
 from gaelp.sandbox.control_messages import (
     AdvanceRequest,
     BarrierRequest,
+    ClickRateRequest,
     DumpAnswer,
     ResetRequest,
     SalesAnswer,
@@ -103,6 +104,12 @@ def _other_routes(controlled: Controlled) -> APIRouter:
         """Have these faults instead of those that were due."""
         faults.replace(plan)
         return faults.due()
+
+    @router.post("/click-rate")
+    def click_rate(asked: ClickRateRequest) -> SandboxStatus:
+        """Let everybody click less or more often than before."""
+        world.set_click_factor(asked.factor)
+        return controlled.describe()
 
     @router.post("/reset")
     def reset(asked: ResetRequest) -> SandboxStatus:

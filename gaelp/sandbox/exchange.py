@@ -47,6 +47,10 @@ class Exchange:
         target.place(campaign, self.tick)
         self._product_of[campaign.id] = campaign.product
 
+    def served(self) -> list[ServedCampaign]:
+        """Every campaign as it is served now, by id."""
+        return [self._products[product].served[id_] for id_, product in sorted(self._product_of.items())]
+
     def advance(self, to_tick: int) -> ExchangeEvents:
         """Run all ticks before `to_tick` that have not run yet."""
         if to_tick < self.tick:

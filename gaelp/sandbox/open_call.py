@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from gaelp.money import Micros
 from gaelp.sandbox import billing, report_view
+from gaelp.sandbox.click_fault import click_factor, keep_click_factor, scaled
 from gaelp.sandbox.exchange import Exchange
 from gaelp.sandbox.served_check import check_served
 from gaelp.sandbox.serving import ServedCampaign
@@ -115,8 +116,19 @@ class OpenCall:
             check_served(campaign)
             plan_serve_call(self.connection, tick, campaign)
         else:
-            add_serve_call(self.connection, self.tick, campaign)
-            self.served.append(campaign)
+            self.serve_now(scaled(campaign, click_factor(self)))
+
+    def serve_now(self, campaign: ServedCampaign) -> None:
+        """Serve a campaign like this from the current tick on, whatever is wrong with click rates."""
+        add_serve_call(self.connection, self.tick, campaign)
+        self.served.append(campaign)
+
+    def set_click_factor(self, factor: float) -> None:
+        """Multiply the click rates of all adverts, also of those that serve already, from now on."""
+        before = click_factor(self)
+        keep_click_factor(self, factor)
+        for campaign in self.exchange.served():
+            self.serve_now(scaled(campaign, factor / before))
 
     def report(
         self, account: str, first: date, last: date, hours: tuple[datetime, datetime] | None = None

@@ -7,7 +7,7 @@ function of that: it is computed again from the newest snapshot when a world is 
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,17 +15,18 @@ from typing import Any, TextIO
 from sqlalchemy import Connection
 
 from gaelp.config.private_files import make_private_folder
-from gaelp.database import Database, open_database
+from gaelp.database import Database, has_store, open_database
 from gaelp.database.errors import translated
 from gaelp.errors import BadInput, GaelpError, Refused
+from gaelp.sandbox.click_fault import click_factor, scaled
 from gaelp.sandbox.exchange import Exchange
 from gaelp.sandbox.fair_lock import FairLock
 from gaelp.sandbox.made_mark import check_not_lost, is_marked, lost_world, mark_made
 from gaelp.sandbox.open_call import OpenCall
 from gaelp.sandbox.spec import SandboxSpec
 from gaelp.sandbox.world_calendar import TICKS_PER_HOUR, WorldCalendar
-from gaelp.sandbox.world_call import WorldCall
 from gaelp.sandbox.world_rows import (
+    WorldState,
     add_serve_call,
     create_world,
     empty_world,
@@ -40,11 +41,12 @@ from gaelp.sandbox.world_rows import (
 )
 from gaelp.sandbox.world_schema import STORE, WORLD_NAME
 
-__all__ = ["SandboxWorld", "claimed_folder", "open_world"]
+__all__ = ["SandboxWorld", "check_world", "claimed_folder", "open_world"]
 
 _TICKS_PER_DAY = 24 * TICKS_PER_HOUR
 _MOST_DAYS_AT_ONCE = 366  # that one request may let pass: a mistyped year must not keep everybody else waiting
 _LOCK_NAME = "world.lock"
+_LEAST_CLICK_FACTOR, _MOST_CLICK_FACTOR = 0.01, 10.0
 
 
 class SandboxWorld:
@@ -78,7 +80,7 @@ class SandboxWorld:
         return None if self._barrier is None else self._calendar.instant_of(self._barrier)
 
     @contextmanager
-    def call(self, at: datetime | None = None) -> Iterator[WorldCall]:
+    def call(self, at: datetime | None = None) -> Iterator[OpenCall]:
         """One API call, now or at its own simulated time, which the world then moves to.
 
         What the block changed is stored before this returns; if the block raises, nothing of it is.
@@ -143,6 +145,16 @@ class SandboxWorld:
                 create_world(connection, fresh.model_dump_json())
             self._use(fresh)
 
+    def set_click_factor(self, factor: float) -> None:
+        """Multiply the click rates of all adverts from now on; 1 ends this fault. It outlives a restart."""
+        if not _LEAST_CLICK_FACTOR <= factor <= _MOST_CLICK_FACTOR:
+            raise BadInput(
+                f"saw a click factor of {factor:g}; allowed: {_LEAST_CLICK_FACTOR:g} to {_MOST_CLICK_FACTOR:g}, where 1"
+                " ends the fault"
+            )
+        with self.call() as call:
+            call.set_click_factor(factor)
+
     @contextmanager
     def at_rest(self) -> Iterator[tuple[Connection, Exchange]]:
         """File and exchange at the same tick, to be read while nothing moves."""
@@ -205,7 +217,7 @@ class SandboxWorld:
         exchange = self._ready_exchange()
         if to_tick > exchange.tick:
             is_new_day = to_tick // _TICKS_PER_DAY > exchange.tick // _TICKS_PER_DAY
-            self._serve_as_planned(connection, exchange, to_tick)
+            self._serve_as_planned(OpenCall(to_tick, self._calendar, self._lag_ticks, exchange, connection), to_tick)
             if to_tick > exchange.tick:
                 store_events(connection, exchange.advance(to_tick))
             move_tick(connection, to_tick)
@@ -215,15 +227,17 @@ class SandboxWorld:
         return exchange
 
     @staticmethod
-    def _serve_as_planned(connection: Connection, exchange: Exchange, until_tick: int) -> None:
+    def _serve_as_planned(call: OpenCall, until_tick: int) -> None:
         """Run up to each tick at which serving was planned to change, and change it."""
+        connection, exchange = call.connection, call.exchange
         while (planned := take_serve_plans(connection, until_tick)) is not None:
             tick, campaigns = planned
             if tick > exchange.tick:
                 store_events(connection, exchange.advance(tick))
             for campaign in campaigns:
-                add_serve_call(connection, tick, campaign)
-                exchange.serve(campaign)
+                served = scaled(campaign, click_factor(call))
+                add_serve_call(connection, tick, served)
+                exchange.serve(served)
 
     def _tick_to_move_to(self, at: datetime, what: str) -> int:
         tick = self._calendar.tick_of(at)
@@ -263,6 +277,15 @@ def open_world(folder: Path, spec: SandboxSpec | None = None) -> SandboxWorld:
     return world
 
 
+def check_world(folder: Path) -> None:
+    """Raise DatabaseDamaged where a start would refuse the world that was made here; nothing is changed by looking."""
+    check_not_lost(folder)
+    if not has_store(folder / WORLD_NAME, STORE):
+        return
+    with closing(open_database(folder / WORLD_NAME, STORE, create=False)) as database:
+        _stored_world(database, folder)
+
+
 def claimed_folder(folder: Path) -> TextIO:
     """The lock file of a folder, held until it is closed or the process ends."""
     file = (folder / _LOCK_NAME).open("a+", encoding="ascii")
@@ -284,12 +307,8 @@ def claimed_folder(folder: Path) -> TextIO:
 
 def _agreed_spec(database: Database, folder: Path, spec: SandboxSpec | None) -> SandboxSpec:
     """The spec of the stored world; a new world is made from the given one, and another one is refused."""
-    _check_pages(database)
-    with database.reading() as connection:
-        state = read_world(connection)
+    state = _stored_world(database, folder)
     if state is None:
-        if is_marked(folder):
-            raise lost_world(folder, "its one row is gone")
         if spec is None:
             raise BadInput(f"{folder} holds no world yet: give the configuration of a new one")
         with database.writing() as connection:
@@ -303,6 +322,16 @@ def _agreed_spec(database: Database, folder: Path, spec: SandboxSpec | None) -> 
             " and --seed out to continue it, or begin again (`gaelp sandbox reset`)"
         )
     return stored
+
+
+def _stored_world(database: Database, folder: Path) -> WorldState | None:
+    """The row of a world, or none if it was never stored."""
+    _check_pages(database)
+    with database.reading() as connection:
+        state = read_world(connection)
+    if state is None and is_marked(folder):
+        raise lost_world(folder, "its one row is gone")
+    return state
 
 
 def _check_pages(database: Database) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sqlite3
 from datetime import timedelta
 
 import pytest
@@ -117,6 +118,7 @@ def test_reset_of_a_stopped_sandbox_keeps_its_configuration(elsewhere, here):
     world.advance(SPEC.start + timedelta(hours=5))
     world.close()
     assert "continues the world" in elsewhere("status").stdout
+    assert json.loads(elsewhere("status", "--json").stdout)["damage"] is None
     assert elsewhere("reset", "--yes").exit_code == 0
     world = open_world(here / "sandbox")
     assert (world.spec, world.now()) == (mine, SPEC.start)
@@ -135,6 +137,35 @@ def test_reset_replaces_a_damaged_file(elsewhere, here, damaged, words):
     world = open_world(here / "sandbox")
     assert world.spec.seed == 4
     world.close()
+
+
+def _without_row(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM world")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (lambda path: path.write_bytes(b"nothing" * 1000), "damaged"),
+        (lambda path: path.write_bytes(b""), "the file is empty"),
+        (lambda path: path.unlink(), "the file is gone"),
+        (_without_row, "its one row is gone"),
+    ],
+)
+def test_status_names_a_world_that_start_would_refuse(elsewhere, here, damage, problem):
+    open_world(here / "sandbox", SPEC).close()
+    damage(here / "sandbox" / WORLD_NAME)
+    for command in (("status",), ("start", "--front", "google")):
+        result = elsewhere(*command)
+        assert (result.exit_code, result.stdout) == (1, ""), result.stdout
+        assert problem in result.stderr
+        assert "gaelp sandbox reset" in result.stderr
+    result = elsewhere("status", "--json")
+    assert result.exit_code == 1
+    shown = json.loads(result.stdout)
+    assert (shown["running"], shown["has_world"], problem in shown["damage"]) == (False, True, True)
 
 
 @pytest.mark.parametrize(

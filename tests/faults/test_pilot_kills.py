@@ -1,16 +1,11 @@
 """Pilots that are killed once a day at a random moment: nothing is lost or done twice, and no cap is passed."""
 
-import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -21,28 +16,10 @@ from gaelp.platforms import reconcile
 from gaelp.platforms.order_book import orders_of_day
 from gaelp.platforms.unknown_outcomes import transfers_of
 from gaelp.sandbox.start_process import running_sandbox
-from tests.pilot.pilot_account import next_midnight, open_account, plan_of, sandbox_options, settings_of
+from tests.faults.pilot_faults import log_of, prepare, start
+from tests.pilot.pilot_account import sandbox_options
 
-ROOT = Path(__file__).resolve().parents[2]
 DAY_HOURS = 24
-
-
-def prepare(folder, handle, **plan):
-    """The folder of a pilot that is signed and has not begun."""
-    planned = plan_of(next_midnight(handle).date(), **plan)
-    settings = settings_of(folder / "home", handle)
-    mandate = open_account(settings, planned)
-    (folder / "plan.json").write_text(planned.model_dump_json())
-    (folder / "mandate.json").write_text(json.dumps(mandate))
-    return planned, settings
-
-
-def start(folder):
-    """The loop, in a process of its own."""
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    program = [sys.executable, "-m", "tests.pilot.pilot_process", str(folder)]
-    with (folder / "pilot.log").open("ab") as log:
-        return subprocess.Popen(program, cwd=ROOT, stdout=log, stderr=log, env=environ)
 
 
 def run_with_kills(folder, plan, settings, rng, *, patience=6000):
@@ -53,9 +30,9 @@ def run_with_kills(folder, plan, settings, rng, *, patience=6000):
     process = start(folder)
     with closing(book):
         while process.poll() is None or moments:
-            assert time.monotonic() < deadline, (folder / "pilot.log").read_text()[-3000:]
+            assert time.monotonic() < deadline, log_of(folder)
             if process.poll() is not None:
-                assert process.returncode == 0, (folder / "pilot.log").read_text()[-3000:]
+                assert process.returncode == 0, log_of(folder)
                 break
             if moments and (book.last_interval() or 0) >= moments[0][0]:
                 time.sleep(moments.pop(0)[1])
@@ -64,7 +41,7 @@ def run_with_kills(folder, plan, settings, rng, *, patience=6000):
                 kills += 1
                 process = start(folder)
             time.sleep(0.02)
-    assert process.wait() == 0, (folder / "pilot.log").read_text()[-3000:]
+    assert process.wait() == 0, log_of(folder)
     return kills
 
 

@@ -10,25 +10,12 @@ from gaelp.pilot.pilot_orders import PilotOrders
 from gaelp.pilot.pilot_pausing import pause_campaigns
 from gaelp.platforms import guarded
 from gaelp.platforms.platform import Done
-from gaelp.sandbox.faults import Fault
 from gaelp.sandbox.start_process import running_sandbox
+from tests.faults.pilot_faults import failing_half
 from tests.pilot.pilot_account import open_account, plan_of, sandbox_options, settings_of
 
-ROUNDS, CAMPAIGNS, CALLS = 20, 10, 600
+ROUNDS, CAMPAIGNS = 20, 10
 ALLOWED_SECONDS = 60.0
-
-
-def failing_half(rng):
-    """Faults so that each of the next calls fails with a chance of one half, in one of several ways."""
-    failing = [call for call in range(CALLS) if rng.random() < 0.5]
-    kinds = (
-        {"effect": "error", "status": "UNAVAILABLE"},
-        {"effect": "error", "status": "INTERNAL"},
-        {"effect": "error", "status": "UNAVAILABLE", "when": "after"},
-        {"effect": "delay", "seconds": 0.2},
-    )
-    # A call that fails is not counted by the faults behind it in the list.
-    return [Fault(front="google", skip=call - place, **rng.choice(kinds)) for place, call in enumerate(failing)]
 
 
 def launch(guard, plan, mandate):

@@ -1,5 +1,6 @@
 """The record of a pilot: each interval once, state and decisions together, and who waits for a person."""
 
+import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +12,7 @@ from sqlalchemy.exc import DatabaseError
 from gaelp.clock import ManualClock
 from gaelp.errors import GaelpError, Refused
 from gaelp.pilot.account_lease import LEASE, AccountLease, this_process
-from gaelp.pilot.decision_book import CampaignDecision, DecisionBook, OrderNote
+from gaelp.pilot.decision_book import CampaignDecision, DecisionBook, MoneySoFar, OrderNote
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
@@ -136,3 +137,26 @@ class TestLease:
         host, number, _ = this_process().rsplit(" ", 2)
         self.lease(book, clock, holder=f"{host} {number} 1.00").take()
         self.lease(book, clock, run="run-2").take()
+
+
+def test_money_is_that_of_the_newest_hour_and_stored_with_its_decision(book):
+    assert book.money() is None
+    book.store(0, NOW, [decision()], state(1), money=MoneySoFar(0, 5, 7, 2, 1.5))
+    assert book.money() == MoneySoFar(0, 5, 7, 2, 1.5)
+    with pytest.raises(Refused):
+        book.store(0, NOW, [decision()], state(2), money=MoneySoFar(0, 99, 99, 9, 9.0))
+    assert book.money() == MoneySoFar(0, 5, 7, 2, 1.5)
+    book.note_money(MoneySoFar(24, 6, 7, 2, 1.5))
+    assert book.money().spend_micros == 6
+
+
+def test_a_record_from_before_it_had_money_is_upgraded(tmp_path):
+    with closing(DecisionBook(tmp_path / "pilot.db", "pilot-1")) as book:
+        book.store(0, NOW, [decision()], state(1))
+    with closing(sqlite3.connect(tmp_path / "pilot.db")) as connection, connection:
+        connection.execute("DROP TABLE pilot_money")
+        connection.execute("UPDATE gaelp_schema SET version = 1 WHERE store = 'pilot'")
+    with closing(DecisionBook(tmp_path / "pilot.db", "pilot-1")) as book:
+        assert (book.money(), book.last_interval()) == (None, 0)
+        book.note_money(MoneySoFar(1, 5, 7, 2, 1.5))
+        assert book.money().hour == 1

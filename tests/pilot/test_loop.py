@@ -103,6 +103,16 @@ def test_an_edit_by_somebody_else_holds_the_campaign_until_a_person_decides(pilo
     assert book.held() == {}
 
 
+def test_the_record_says_what_was_spent_while_the_loop_runs(pilot, book):
+    seen = {}
+    for hour in (24, 48):
+        pilot.traffic.at_hour[hour] = lambda hour=hour: seen.setdefault(hour, book.money())
+    pilot.run(until=50)
+    assert [seen[hour].hour for hour in (24, 48)] == [23, 47]
+    assert 0 < seen[24].spend_micros < seen[48].spend_micros
+    assert 0 < seen[24].clicks < seen[48].clicks
+
+
 def test_a_campaign_that_a_person_paused_is_not_enabled_again(pilot, book):
     pilot.traffic.at_hour[6] = lambda: pilot.door.platform.pause("spring", key="by hand")
     pilot.run(until=10)

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from gaelp.config.places import repository_root
 from gaelp.errors import ConfigError
 from gaelp.training.curriculum_spec import CurriculumSpec, Task, TaskMix, load_curriculum
+from gaelp.training.task_market import build_tasks
 
 SHIPPED = repository_root() / "configs" / "curriculum"
 TASK = {"name": "calm", "why": "it is easy", "market": "calm", "promote_at": 0.9, "demote_below": 0.8}
@@ -130,7 +131,7 @@ def test_a_curriculum_without_tasks_is_refused(tmp_path):
 
 
 def test_a_curriculum_that_does_not_exist_is_refused_with_the_known_names():
-    with pytest.raises(ConfigError, match=r"Known names: .*default, quick"):
+    with pytest.raises(ConfigError, match=r"Known names: .*default, lag, quick"):
         load_curriculum("defalt")
 
 
@@ -139,3 +140,12 @@ def test_loading_leaves_the_given_values_as_they_are():
     before = copy.deepcopy(values)
     Task.model_validate(values)
     assert values == before
+
+
+def test_the_lag_curriculum_changes_nothing_but_the_reports():
+    prompt, late = build_tasks(load_curriculum("lag")).values()
+    assert (prompt.reports.lag_hours, prompt.reports.invalid_share) == (0, 0.0)
+    assert late.reports.lag_hours > 0
+    assert late.reports.invalid_share > 0
+    same = {"name", "label", "reports"}
+    assert prompt.model_dump(exclude=same) == late.model_dump(exclude=same)

@@ -1,5 +1,6 @@
 """`gaelp runs` and `gaelp status` as people read them, without a server."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -7,6 +8,7 @@ from typer.testing import CliRunner
 
 from gaelp.cli.main import app
 from gaelp.clock import ManualClock
+from gaelp.phases.pilot_standing import PilotNow
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.runs import RunRecord, note_end, note_run
 
@@ -35,6 +37,27 @@ def test_the_list_is_short_and_status_says_how_to_resume(shown):
     state, begun = shown("status", RUN)
     assert state == f"run {RUN}: Stopped: `gaelp resume {RUN}` resumes it"
     assert begun == "begun 2026-11-17 21:08:09 UTC with quick-test --set training.rounds=5, in deployment"
+
+
+def test_status_shows_the_money_of_a_pilot(shown, tmp_path, monkeypatch):
+    now = PilotNow(
+        hours_decided=30,
+        hours=168,
+        currency="USD",
+        budget_micros=140_000_000,
+        loss_cap_micros=50_000_000,
+        spend_micros=12_000_000,
+        value_micros=18_000_000,
+        clicks=9,
+        conversions=2.0,
+        roi=0.5,
+        held={"spring": "eve changed its budget"},
+    )
+    monkeypatch.setattr("flows.commands.runs.pilot_now", lambda settings, run: now if run == RUN else None)
+    said = " ".join(" ".join(shown("status", RUN)).split())
+    assert "pilot: 30 of 168 hours, $12.00 of $140.00 spent, $18.00 of value known so far (+50%" in said
+    assert "held: spring: eve changed its budget" in said
+    assert json.loads("".join(shown("status", RUN, "--json")))["pilot"]["spend_micros"] == 12_000_000
 
 
 def test_compare_needs_two_runs(shown):
