@@ -78,7 +78,9 @@ def calendar_trial(calendar: Calendar, plan: LiftPlan, case: CalendarCase) -> di
     percent = planned_percent(exposure, calendar.days)
     proving = percent >= exposure.steps[-2].percent
     began = int(np.argmax(proving))
-    ended, day, pairs = [], [], []
+    ended: list[Any] = []
+    day: list[Any] = []
+    pairs: list[Any] = []
     for first in range(0, calendar.releases, _BATCH):
         count = min(_BATCH, calendar.releases - first)
         treated = assigned_days(calendar.seed * 1_000_000 + first, count, calendar.campaigns, percent)

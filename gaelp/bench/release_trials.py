@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from gaelp.arrays import Bools, Floats, Ints
+from gaelp.bench.observation_limit import LIMIT_FACTOR, observation_limit
 from gaelp.bench.release_worlds import DAY_SPEND_MICROS, Days, ReleaseWorld, assigned_days
 from gaelp.gates.lift_test import LiftPlan, shown_at_looks
 from gaelp.release.assignment import BLOCK_DAYS
-from gaelp.release.observation_limit import LIMIT_FACTOR, observation_limit
 from gaelp.release.pairs import PairRules, ReleaseDays, cut_pairs
 
 __all__ = ["EFFECTS", "RULES", "TrialSize", "first_looks", "full_pairs", "keeps", "release_trials", "share_found"]
@@ -133,7 +133,9 @@ def _limits(world: ReleaseWorld, rng: np.random.Generator, releases: int, effect
     treated = np.zeros((2 * _EARLIER[0], releases * _EARLIER[1]), bool)
     treated[: _EARLIER[0]] = True
     value = world.draw(rng, treated, _EARLIER[1], effect).value_micros.reshape(2, -1, releases, _EARLIER[1])
-    return np.array([observation_limit(*value[:, :, each], _RULES, factor=factor) for each in range(releases)])
+    return np.array(
+        [observation_limit(value[0, :, each], value[1, :, each], _RULES, factor=factor) for each in range(releases)]
+    )
 
 
 def first_looks(sides: tuple[Floats, Floats], plan: LiftPlan, effect: float) -> dict[str, Ints]:

@@ -129,7 +129,7 @@ def _controller(
         rules=plan.pairs,
         lift=plan.lift,
         late=known.late,
-        seen=lambda: looker.seen,
+        reported=lambda: looker.seen,
         known_at=looker.known_at,
         violations=lambda: run().watch.violations(open_only=True),
         next_budgets=lambda evidence: next_budgets(

@@ -37,7 +37,7 @@ class ReleaseJudge:
     rules: PairRules
     lift: LiftPlan
     late: LateValue
-    seen: Callable[[], SeenHours]
+    reported: Callable[[], SeenHours]
     known_at: Callable[[datetime], datetime]  # when the hours that ended at an instant were last read
     violations: Callable[[], tuple[str, ...]]
     next_budgets: Callable[[BudgetEvidence], BudgetDecision] = keep_budgets
@@ -52,8 +52,8 @@ class ReleaseJudge:
 
     def days(self, day: int, before: DaysBefore) -> ReleaseDays:
         """The days before as they are known now, value by the platform's count."""
-        seen = self.seen()
-        value, spend = (_by_day(array, day) for array in (seen.value_micros, seen.cost_micros))
+        hours = self.reported()
+        value, spend = (_by_day(array, day) for array in (hours.value_micros, hours.cost_micros))
         dates = tuple(self.campaigns.first_day + timedelta(days=each) for each in range(day))
         counted = self.late.model_copy(update={"refunds": None})  # the platform never learns of refunds
         return days_of_release(
@@ -83,7 +83,7 @@ class ReleaseJudge:
         campaigns, refunds = self.campaigns.campaigns, self.late.refunds
         first = np.array([campaign.daily_micros for campaign in campaigns], np.int64)
         known = np.ones(len(days.treated)) if days.known_share is None else days.known_share
-        reported = np.arange(1, len(known) + 1) * _DAY_HOURS <= self.seen().until
+        reported = np.arange(1, len(known) + 1) * _DAY_HOURS <= self.reported().until
         counted = days.treated & before.decided[:, None] & (reported & (known >= _COUNTED_KNOWN))[:, None]
         kept = 1.0 if refunds is None else 1 - refunds.share_high  # the platform never learns of refunds
         return BudgetEvidence(
@@ -147,12 +147,12 @@ def days_of_release(
     )
 
 
-def spend_of_day(seen: SeenHours, day: int) -> Ints | None:
+def spend_of_day(reported: SeenHours, day: int) -> Ints | None:
     """What each campaign spent on a day of the release, (N,); None while not all of its hours are reported."""
-    if seen.until < (day + 1) * _DAY_HOURS:
+    if reported.until < (day + 1) * _DAY_HOURS:
         return None
     hours = slice(day * _DAY_HOURS, (day + 1) * _DAY_HOURS)
-    return np.asarray(seen.cost_micros[hours].sum(axis=(0, 2)), np.int64)
+    return np.asarray(reported.cost_micros[hours].sum(axis=(0, 2)), np.int64)
 
 
 def _by_day(hours: Ints, days: int) -> Ints:

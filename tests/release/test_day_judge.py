@@ -85,7 +85,7 @@ def judge(seen, days, *, refunds=None, allowed=2 * DAILY):
         rules=PairRules(unit_micros=25 * DOLLAR, age_days_min=0),
         lift=LiftPlan(alpha=0.05, minimum=20, clip_at=50),
         late=LateValue(delay=SOON, shortest=SOON, longest=SOON, refunds=refunds),
-        seen=lambda: seen,
+        reported=lambda: seen,
         known_at=lambda _: datetime(2026, 3, 2, tzinfo=UTC) + timedelta(days=days),
         violations=lambda: (),
         next_budgets=partial(next_budgets, RULES, allowed_micros=lambda: np.full(len(NAMES), allowed)),
@@ -168,7 +168,7 @@ def judge_reading(known_at, *, violations=(), age_days_min=4):
         rules=PairRules(unit_micros=1_000_000, age_days_min=age_days_min),
         lift=LiftPlan(alpha=0.05, minimum=2, clip_at=50.0),
         late=READ_LATE,
-        seen=lambda: seen,
+        reported=lambda: seen,
         known_at=known_at,
         violations=lambda: violations,
     )

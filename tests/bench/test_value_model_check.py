@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from gaelp.bench.value_model_check import check_value_model
 from gaelp.gates.lift_test import LiftPlan
 from gaelp.release.assignment import treated_days
 from gaelp.release.pairs import PairRules, ReleaseDays
-from gaelp.release.value_model_check import check_value_model
 
 RULES, PLAN = PairRules(unit_micros=500_000, age_days_min=0), LiftPlan(alpha=0.05, minimum=50, clip_at=10)
 TREATED = treated_days("key", [str(each) for each in range(50)], [50.0] * 60)

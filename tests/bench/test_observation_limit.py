@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from gaelp.bench.observation_limit import observation_limit
 from gaelp.errors import BadInput
-from gaelp.release.observation_limit import observation_limit
 from gaelp.release.pairs import PairRules
 
 RULES = PairRules(unit_micros=10_000_000)
