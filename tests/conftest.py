@@ -249,3 +249,9 @@ def pilot_home():
 def history_home():
     """tests/phases/history_home.py."""
     return _loaded("phases/history_home.py")
+
+
+@pytest.fixture(scope="session")
+def exported_agents():
+    """tests/exported_agents.py."""
+    return _loaded("exported_agents.py")

@@ -58,7 +58,7 @@ def acting_network(learner: object, name: str) -> ActingNetwork:
     """The network of a learner; Refused if the learner does not offer one."""
     if not isinstance(learner, ActsByNetwork):
         raise Refused(
-            f"{name} offers no network that can be exported; allowed: a2c, dqn, ppo, qr_dqn, sac, td3, or a learner with"
-            " a method acting_network() that returns an ActingNetwork. Export another agent, or add the method"
+            f"{name} offers no network that can be exported; allowed: a2c, dqn, ppo, qr_dqn, sac, td3, or a learner"
+            " with a method acting_network() that returns an ActingNetwork. Export another agent, or add the method"
         )
     return learner.acting_network().eval()

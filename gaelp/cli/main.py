@@ -76,6 +76,7 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "gaelp.cli.doctor:doctor",
         "Say for every part whether it can be used, and if not, why and how to get it.",
     ),
+    ("gateway", "gaelp.cli.gateway:app", "Bids of exported versions over HTTP; it spends nothing."),
     ("history", "gaelp.cli.history:app", "Logged campaigns: what they can show."),
     (
         "init",

@@ -55,7 +55,9 @@ def run_onnx(model: bytes) -> ActOn:
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as problem:  # its errors share no class but this one
-        raise DataError(f"ONNX Runtime cannot load the network ({type(problem).__name__}): export it again") from problem
+        raise DataError(
+            f"ONNX Runtime cannot load the network ({type(problem).__name__}): export it again"
+        ) from problem
 
     def act(rows: Tensor) -> Tensor:
         return torch.from_numpy(session.run([_ACTIONS], {_ROWS: rows.numpy()})[0])

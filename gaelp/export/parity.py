@@ -18,7 +18,13 @@ _RELATIVE, _MICROS = 1e-5, 1
 
 
 def measure_parity(
-    original: Bidder, exported: Bidder, market: Market, *, as_format: ExportFormat, decisions: int = DECISIONS, seed: int
+    original: Bidder,
+    exported: Bidder,
+    market: Market,
+    *,
+    as_format: ExportFormat,
+    decisions: int = DECISIONS,
+    seed: int,
 ) -> Parity:
     """Play at least so many decisions of the original, and ask the export for each; Refused if their bids differ.
 
@@ -52,8 +58,8 @@ def _judged(apart: Ints, bids: Ints, as_format: ExportFormat) -> Parity:
     if parity.outside:
         raise Refused(
             f"{as_format}: {parity.outside:,} of {parity.bids:,} bids differ from the model's by more than"
-            f" {_RELATIVE:g} of the bid and {_MICROS} micro, the largest by {parity.largest_difference_micros:,} micros:"
-            " nothing was written. Export with the packages that the version names (`gaelp models show`)"
+            f" {_RELATIVE:g} of the bid and {_MICROS} micro, the largest by {parity.largest_difference_micros:,}"
+            " micros: nothing was written. Export with the packages that the version names (`gaelp models show`)"
         )
     return parity
 
@@ -66,4 +72,6 @@ def _check_rest(action: Action, other: Action, as_format: ExportFormat) -> None:
     for name in ("pace", "creative"):
         ours, theirs = getattr(action, name), getattr(other, name)
         if (ours is None) != (theirs is None) or (ours is not None and not np.array_equal(ours, theirs)):
-            raise Refused(f"{as_format}: the {name} differs from the model's: nothing was written. Report this as a bug")
+            raise Refused(
+                f"{as_format}: the {name} differs from the model's: nothing was written. Report this as a bug"
+            )

@@ -50,9 +50,14 @@ def _trained(export: ExportManifest, model: ModelManifest) -> str:
     source = f"{model.commit or 'unknown'}{' with changes' if model.dirty else ''}"
     market = export.market
     lines = [
-        f"- Market `{market.name}` ({market.segments} segments, flights of {market.hours} hours), objective"
-        f" {export.objective.text}; run {model.lineage.run_id}, attempt {model.lineage.attempt}.",
-        *(f"- Data, {window.name}: {window.source}{_dates(window.begin, window.end)}." for window in model.data_windows),
+        (
+            f"- Market `{market.name}` ({market.segments} segments, flights of {market.hours} hours), objective"
+            f" {export.objective.text}; run {model.lineage.run_id}, attempt {model.lineage.attempt}."
+        ),
+        *(
+            f"- Data, {window.name}: {window.source}{_dates(window.begin, window.end)}."
+            for window in model.data_windows
+        ),
         f"- Source {source}; configuration {model.config_hash}; features {export.feature_version}.",
     ]
     return "\n".join(lines)
@@ -95,10 +100,14 @@ def _limits(export: ExportManifest) -> str:
     market = export.market
     return "\n".join(
         [
-            f"- It was judged on flights of {market.hours} hours with {market.segments} segments of the market"
-            f" `{market.name}`, and on the data above; elsewhere nothing is proven.",
-            "- A bid is for an impression. What a platform bids for a click follows from it and from the expected click"
-            " rate; budgets, caps and the mandate are enforced elsewhere, not by the policy.",
+            (
+                f"- It was judged on flights of {market.hours} hours with {market.segments} segments of the market"
+                f" `{market.name}`, and on the data above; elsewhere nothing is proven."
+            ),
+            (
+                "- A bid is for an impression. What a platform bids for a click follows from it and from the expected click"
+                " rate; budgets, caps and the mandate are enforced elsewhere, not by the policy."
+            ),
             "- It reads only the features of its version. Another feature version is refused, not converted.",
             "- The evidence is as old as its verdicts: markets drift.",
         ]

@@ -119,9 +119,7 @@ _NOT_YET = Parity(
 )
 
 
-def _networks(
-    agent: Agent, formats: Sequence[ExportFormat]
-) -> list[tuple[ExportFormat, bytes | None, ActOn | None]]:
+def _networks(agent: Agent, formats: Sequence[ExportFormat]) -> list[tuple[ExportFormat, bytes | None, ActOn | None]]:
     """Each format with its bytes and what runs them; a rule alone has parameters only."""
     if agent.learner is None:
         return [("parameters", None, None)]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from gaelp.errors import BadInput, Refused
 from gaelp.export import write_export
@@ -10,6 +11,21 @@ from gaelp.market.market import seeds_from
 
 ALGORITHMS = ("a2c", "dqn", "ppo", "qr_dqn", "sac", "td3")
 BOTH = ("onnx", "torchscript")
+
+
+@pytest.fixture
+def agent_of(exported_agents):
+    return exported_agents.agent_of
+
+
+@pytest.fixture
+def version(exported_agents):
+    return exported_agents.version()
+
+
+@pytest.fixture
+def calm(exported_agents):
+    return exported_agents.calm()
 
 
 def exported(agent, version, **options):
@@ -54,8 +70,6 @@ def draft_size(agent):
 
 
 def _tensor(rows):
-    import torch
-
     return torch.from_numpy(rows.astype(np.float32))
 
 
