@@ -21,7 +21,6 @@ from gaelp.training.market_arena import MarketArena
 from gaelp.training.progress import LearnerScale
 from gaelp.training.recipe import load_recipe
 
-
 ALGORITHMS = ("a2c", "dqn", "ppo", "qr_dqn", "sac", "td3")
 
 

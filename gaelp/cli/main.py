@@ -39,6 +39,11 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "Rows per second and memory of the Beam jobs `redact` and `episode_metrics`, with pandas in the same run.",
     ),
     (
+        "bench gateway",
+        "gaelp.cli.bench_gateway:gateway",
+        "Decisions per second, their delay and hot swaps, with a plain PyTorch service in the same run.",
+    ),
+    (
         "bench history",
         "gaelp.cli.bench_history:history",
         "CPU seconds and memory of all off-policy estimators and their bootstrap, with plain Python in the same run.",

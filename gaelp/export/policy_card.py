@@ -105,8 +105,8 @@ def _limits(export: ExportManifest) -> str:
                 f" `{market.name}`, and on the data above; elsewhere nothing is proven."
             ),
             (
-                "- A bid is for an impression. What a platform bids for a click follows from it and from the expected click"
-                " rate; budgets, caps and the mandate are enforced elsewhere, not by the policy."
+                "- A bid is for an impression. What a platform bids for a click follows from it and from the expected"
+                " click rate; budgets, caps and the mandate are enforced elsewhere, not by the policy."
             ),
             "- It reads only the features of its version. Another feature version is refused, not converted.",
             "- The evidence is as old as its verdicts: markets drift.",

@@ -51,7 +51,7 @@ def export_version(
     formats: Sequence[ExportFormat] = ("onnx", "torchscript"),
     decisions: int = DECISIONS,
 ) -> Path:
-    """Write the export of a version below the home and return its folder; Refused, and nothing written, unless equal."""
+    """Write the export of a version below the home and return its folder; Refused unless its bids are the same."""
     state = registry.check()
     verified = registry.verify(name, version)
     if verified.manifest.feature_version != feature_version():

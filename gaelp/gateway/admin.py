@@ -128,7 +128,7 @@ class Admin:
                 self.add(version)
             self.move(traffic)
         except GaelpError as problem:
-            log.error("the traffic before the restart is not allowed any more", problem=str(problem))
+            log.exception("the traffic before the restart is not allowed any more", problem=str(problem))
 
     def shadow_figures(self, version: int) -> dict[str, Any]:
         """How a shadow's bids compare with those given out."""

@@ -72,7 +72,7 @@ def create_gateway(admin: Admin) -> FastAPI:
     app = FastAPI(
         title="GAELP gateway",
         version="1",
-        description="Bids of exported versions. Nothing here spends: a bid passes the guards before it reaches a platform.",
+        description="Bids of exported versions. Nothing here spends: a bid still has to pass the guards.",
         openapi_url=None,
         docs_url=None,
         redoc_url=None,

@@ -1,4 +1,4 @@
-"""Let requests share calls: whatever waits when the last call has ended is decided together, and nothing waits longer."""
+"""Let requests share calls: whatever waits when the last call has ended is decided together, without a timer."""
 
 import asyncio
 from collections import deque

@@ -1,4 +1,4 @@
-"""The campaigns that the gateway knows: their briefs, and the last decision of each, so that a repeated request is safe."""
+"""The campaigns that the gateway knows: their briefs, and the last decision of each, so that requests may repeat."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -94,8 +94,8 @@ class CampaignBook:
         except KeyError:
             unknown = [name for name in names if name not in self._row]
             raise UnknownCampaign(
-                f"{len(unknown)} of {len(names)} campaigns are not known, such as {unknown[0]!r}: send their briefs with"
-                " PUT /campaigns first (also after the gateway was restarted)"
+                f"{len(unknown)} of {len(names)} campaigns are not known, such as {unknown[0]!r}: send their briefs"
+                " with PUT /campaigns first (also after the gateway was restarted)"
             ) from None
 
     def check_hours(self, rows: Ints, hours: Ints) -> npt.NDArray[np.bool_]:
@@ -104,8 +104,8 @@ class CampaignBook:
         if (wrong := np.flatnonzero((hours < last) | (hours >= length))).size:
             first = wrong[0]
             raise WrongHour(
-                f"hour {hours[first]} of a campaign whose last decision was for hour {last[first]} (-1: none) of a flight"
-                f" of {length[first]} hours: send later hours, or a new brief to begin a flight"
+                f"hour {hours[first]} of a campaign whose last decision was for hour {last[first]} (-1: none) of a"
+                f" flight of {length[first]} hours: send later hours, or a new brief to begin a flight"
             )
         return np.asarray(hours == last)
 

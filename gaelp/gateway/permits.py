@@ -1,4 +1,4 @@
-"""Where traffic may go: to versions with an alias that a passed verdict and a person's approval gave, and still give."""
+"""Where traffic may go: to versions with an alias, which a passed verdict and a person's approval stand behind."""
 
 from gaelp.errors import Refused
 from gaelp.registry import ALIASES, Registry, VerifiedVersion

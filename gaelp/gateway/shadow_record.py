@@ -18,7 +18,7 @@ log = get_logger(__name__)
 
 
 class ShadowRecord:
-    """Appends to `shadow-VERSION.jsonl` in a folder, up to so many rows in all; what is beyond is counted and logged."""
+    """Appends to `shadow-VERSION.jsonl` in a folder, up to so many rows in all; those beyond are counted and logged."""
 
     def __init__(self, folder: Path, most_rows: int) -> None:
         self._folder, self._left = folder, most_rows

@@ -50,7 +50,6 @@ def test_both_formats_bid_as_the_agent_and_the_agent_is_not_its_rule(agent_of, v
 def test_ten_thousand_decisions_of_every_algorithm_are_the_same(agent_of, version, algorithm):
     draft = exported(agent_of(algorithm), version)
     for parity in draft.parity:
-        print(algorithm, parity.model_dump())
         assert parity.decisions >= 10_000
         assert parity.outside == 0
 

@@ -9,7 +9,6 @@ import pytest
 from gaelp.export.exported_policy import policy_maker
 from gaelp.export.network_files import run_onnx
 from gaelp.gateway.wire import ARROW, rows_of, to_arrow
-from gaelp.market.campaign_rows import take
 
 
 def put_traffic(gateway, shares, shadow=(), **headers):
