@@ -15,7 +15,7 @@ import uvicorn
 
 from gaelp.bench.gateway_peer import create_peer
 from gaelp.bench.gateway_requests import bench_export
-from gaelp.config.load import load_settings
+from gaelp.config import load_settings
 from gaelp.errors import GaelpError
 from gaelp.gateway.app import create_gateway
 from gaelp.gateway.gateway_server import gateway_config, open_gateway

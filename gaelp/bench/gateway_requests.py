@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gaelp.config.objective import VALUE
+from gaelp.config.objective import Objective
 from gaelp.export.export_folder import CheckedExport
 from gaelp.export.write_export import draft_export
 from gaelp.gateway.wire import rows_of, to_arrow, to_json
@@ -28,6 +28,7 @@ from gaelp.training.recipe import load_recipe
 __all__ = ["MARKET", "Flights", "bench_agent", "bench_export", "play_flights"]
 
 MARKET, _RULE, _ALGORITHM = "shop", "mpc", "ppo"
+_OBJECTIVE = Objective(kind="profit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +41,15 @@ class Flights:
     batches: tuple[bytes, ...]  # by hour, all campaigns, as Arrow
     json_batches: tuple[bytes, ...]  # the same as JSON
 
-    def hours(self) -> int:
-        """How many hours were recorded."""
-        return len(self.batches)
-
 
 def bench_agent() -> Agent:
     """An agent around the tuned rule whose network was drawn: its speed does not depend on what it learned."""
-    market = build_market(load_market_spec(MARKET), load_persona_table("personas"))
+    market = build_market(load_market_spec(MARKET), load_persona_table("personas"), _OBJECTIVE)
     tuned = load_tuned(market)
     recipe = load_recipe(_ALGORITHM).with_rule(_RULE)
     arena = MarketArena(recipe.arena, ground_of(market, tuned, _RULE), seed=1, validation_seed=1)
     learner = learner_maker(recipe.kind, recipe.agent, arena.spaces, seed=1)(LearnerScale())
-    described = AgentRecipe(name="bench", learned=True, recipe=recipe, market=market.spec, objective=VALUE, seed=1)
+    described = AgentRecipe(name="bench", learned=True, recipe=recipe, market=market.spec, objective=_OBJECTIVE, seed=1)
     return Agent(described, arena.policy("bench", lambda obs: learner.act(obs, explore=False)), market, tuned, learner)
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Load", "request_bytes", "run_closed", "run_open", "send_once"]
+__all__ = ["Load", "closed", "request_bytes", "run_closed", "run_open", "send_once"]
 
 
 def request_bytes(method: str, path: str, body: bytes, *, content_type: str, accept: str = "*/*") -> bytes:

@@ -35,7 +35,7 @@ from gaelp.gateway.wire import (
 )
 from gaelp.observability import get_logger
 
-__all__ = ["create_gateway"]
+__all__ = ["ModelToLoad", "create_gateway"]
 
 log = get_logger(__name__)
 

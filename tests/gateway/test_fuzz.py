@@ -1,14 +1,14 @@
-"""Requests drawn from the gateway's own description, and broken ones: every answer is known, none is a 500 or a leak."""
+"""Requests drawn from the gateway's own description, and broken ones: no answer is a 500 or a leak."""
 
 import json
 import re
-import time
+import sys
+from collections import Counter
 
 import hypothesis
 import pytest
 import schemathesis
 from hypothesis import strategies
-
 
 TOKEN, ADMIN = "planted-caller-token", "planted-operator-token"
 LEAKS = re.compile(rf'{TOKEN}|{ADMIN}|Traceback|File "|\.py\b|/home/|/tmp/|/work/|site-packages|0x[0-9a-f]{{8}}')
@@ -114,9 +114,8 @@ def test_no_request_of_some_brings_a_failure_or_a_leak(make_gateway, asking, nam
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_no_request_of_twenty_thousand_brings_a_failure_or_a_leak(make_gateway, asking, names):
-    began, answers, rounds = time.process_time(), [], 0
+    answers = []
     while len(answers) < MANY:  # hypothesis ends early where a description allows few different requests
         answers += fuzzed(make_gateway, asking, names, MANY - len(answers) + 500)
-        rounds += 1
-    counts = {status: sum(answer.status_code == status for answer in answers) for status in sorted(KNOWN)}
-    print(len(answers), "requests in", rounds, "rounds:", counts, f"{time.process_time() - began:.0f} s CPU")
+        counts = Counter(answer.status_code for answer in answers)
+        sys.stdout.write(f"{len(answers)} requests: {dict(sorted(counts.items()))}\n")
