@@ -86,7 +86,8 @@ class LoadedVersion:
         return policy
 
     def _brief(self, book: CampaignBook, rows: Ints) -> Brief:
-        return replace(self._template, **{column.name: book.table(column.name)[rows] for column in BRIEF_COLUMNS})
+        columns: dict[str, Any] = {column.name: book.table(column.name)[rows] for column in BRIEF_COLUMNS}
+        return replace(self._template, **columns)
 
     def _store(self, rows: Ints, state: PolicyState) -> None:
         for name, array in state.items():

@@ -35,6 +35,7 @@ __all__ = [
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 _COUNT, _MICROS = 2**31 - 1, 10**15
 _LOG = 60.0
+_WIDEST = 4096  # numbers of a campaign in one column
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$"
 
 
@@ -115,18 +116,21 @@ def request_model(name: str, columns: Sequence[Column], most: int) -> type[BaseM
         "campaigns": (list[Annotated[str, Field(pattern=_NAME)]], Field(min_length=1, max_length=most))
     }
     for column in columns:
-        bounds = (
-            Field(ge=int(column.low), le=int(column.high)) if column.is_whole else Field(ge=column.low, le=column.high)
-        )
-        number = Annotated[int if column.is_whole else float, bounds]
-        kind: Any = list[number] if column.per == "campaign" else list[Annotated[list[number], Field(max_length=4096)]]  # type: ignore[valid-type]
-        limits = {"min_length": 1, "max_length": most}
+        kind, limits = _column_type(column), Field(min_length=1, max_length=most)
         fields[column.name] = (
-            (kind | None, Field(default=None, **limits)) if column.optional else (kind, Field(**limits))
+            (Annotated[kind | None, limits], None) if column.optional else (Annotated[kind, limits], ...)
         )
     config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=False, hide_input_in_errors=True)
     made: type[BaseModel] = create_model(name, __config__=config, **fields)
     return made
+
+
+def _column_type(column: Column) -> Any:
+    """A list of numbers, or a list of lists."""
+    low, high = (int(column.low), int(column.high)) if column.is_whole else (column.low, column.high)
+    number: Any = Annotated[int if column.is_whole else float, Field(ge=low, le=high)]
+    row: Any = number if column.per == "campaign" else Annotated[list[number], Field(max_length=_WIDEST)]
+    return list[row]
 
 
 def from_json(body: bytes, model: type[BaseModel], columns: Sequence[Column], sizes: Sizes) -> Rows:

@@ -30,7 +30,7 @@ def test_what_was_written_is_read_back_and_a_second_export_replaces_it(placed):
 @pytest.mark.parametrize("name", ["rule.json", "export.json", "export.signature", "policy-card.md"])
 def test_a_changed_file_is_named_and_not_used(placed, name):
     folder, key, _ = placed
-    (folder / name).write_bytes((folder / name).read_bytes() + b" ")
+    (folder / name).write_bytes(b"00" + (folder / name).read_bytes())
     with pytest.raises(Tampered, match=r"export\.json is not what" if name.startswith("export.") else name):
         read_export(folder, key.public_key)
 
