@@ -21,7 +21,7 @@ def world(registry_world, gate_evidence, databases, here, history_home):
     made = registry_world.new_world(databases.quick_folder() / "gateway-home", here / "files", gate_evidence)
     settings = history_home.settings_of(made.home, "run.name=shop")
     for run in ("run-1", "run-2"):
-        model = write_bundle(settings, history_home.trained(settings, run), here / "files" / run)
+        model = write_bundle(settings, history_home.trained(settings, run), here / "agents" / run)
         verdict = made.verdict(run)
         question = made.ask(verdict, hash_agent(model))
         if run == "run-1":
