@@ -4,15 +4,16 @@ Requests have the same form. Each is decided by itself: no batching, no ONNX Run
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from fastapi import FastAPI, HTTPException, Request
 
 from gaelp.bench.gateway_requests import bench_agent
-from gaelp.gateway.wire import BRIEF_COLUMNS, OBSERVATION_COLUMNS, Sizes, from_json, request_model
+from gaelp.gateway.wire import BRIEF_COLUMNS, OBSERVATION_COLUMNS, Sizes, from_json, observation_of, request_model
 from gaelp.market.campaign_rows import join, join_states, take, take_state
 from gaelp.market.market import seeds_from
-from gaelp.market.view import Brief, Observation
+from gaelp.market.view import Brief
 from gaelp.types import PolicyState
 
 __all__ = ["create_peer"]
@@ -35,7 +36,8 @@ def create_peer() -> FastAPI:
     async def begin(request: Request) -> dict[str, int]:
         """Begin flights of campaigns."""
         rows = from_json(await request.body(), brief_model, BRIEF_COLUMNS, sizes)
-        brief = replace(template, **rows.arrays)
+        columns: dict[str, Any] = dict(rows.arrays)
+        brief = replace(template, **columns)
         agent.policy.begin(brief)
         state = agent.policy.state()
         for place, name in enumerate(rows.campaigns):
@@ -50,7 +52,7 @@ def create_peer() -> FastAPI:
             raise HTTPException(404, "unknown campaign")
         brief = join([briefs[name] for name in rows.campaigns])
         agent.policy.load_state(brief, join_states([states[name] for name in rows.campaigns]))
-        action = agent.policy.act(Observation(**{"known_value_log": None, **rows.arrays}))
+        action = agent.policy.act(observation_of(rows))
         state = agent.policy.state()
         for place, name in enumerate(rows.campaigns):
             states[name] = take_state(state, [place])

@@ -36,14 +36,16 @@ def onnx_bytes(network: ActingNetwork, observation_size: int) -> bytes:
         )
     if program is None:
         raise DataError("torch.onnx.export returned nothing: allowed is a program. Reinstall torch and onnxscript")
-    return program.model_proto.SerializeToString()
+    content: bytes = program.model_proto.SerializeToString()
+    return content
 
 
 def torchscript_bytes(network: ActingNetwork, observation_size: int) -> bytes:
     """The network as TorchScript, traced: it has no branch that depends on its input."""
     file = io.BytesIO()
+    trace: Callable[..., torch.jit.ScriptModule] = torch.jit.trace  # untyped in torch
     with _quiet_export(), torch.no_grad():
-        torch.jit.save(torch.jit.trace(network, torch.zeros(BLOCK_ROWS, observation_size)), file)
+        torch.jit.save(trace(network, torch.zeros(BLOCK_ROWS, observation_size)), file)
     return file.getvalue()
 
 
@@ -68,7 +70,8 @@ def run_onnx(model: bytes) -> ActOn:
 def run_torchscript(model: bytes) -> ActOn:
     """Return what computes actions with TorchScript."""
     with _quiet_export():
-        network = torch.jit.load(io.BytesIO(model))
+        load: Callable[..., ActOn] = torch.jit.load  # untyped in torch
+        network = load(io.BytesIO(model))
 
     @torch.no_grad()
     def act(rows: Tensor) -> Tensor:

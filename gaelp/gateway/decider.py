@@ -16,7 +16,7 @@ from gaelp.gateway.gateway_metrics import GatewayMetrics
 from gaelp.gateway.loaded_version import LoadedVersion
 from gaelp.gateway.shadow_record import ShadowRecord
 from gaelp.gateway.traffic import Traffic
-from gaelp.gateway.wire import Rows
+from gaelp.gateway.wire import Rows, observation_of
 from gaelp.market.campaign_rows import take
 from gaelp.market.view import Action, Observation
 from gaelp.observability import get_logger
@@ -160,6 +160,4 @@ class Decider:
 
 
 def _observation(asked: Rows, places: Ints) -> Observation:
-    arrays = {"known_value_log": None, **asked.arrays}
-    whole = len(places) == len(asked.campaigns)
-    return Observation(**{name: array if whole or array is None else array[places] for name, array in arrays.items()})
+    return observation_of(asked, None if len(places) == len(asked.campaigns) else places)

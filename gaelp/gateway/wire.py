@@ -26,6 +26,7 @@ __all__ = [
     "Sizes",
     "from_arrow",
     "from_json",
+    "observation_of",
     "request_model",
     "rows_of",
     "to_arrow",
@@ -213,6 +214,14 @@ def rows_of(batch: Brief | Observation, names: Sequence[str]) -> Rows:
     columns = BRIEF_COLUMNS if isinstance(batch, Brief) else OBSERVATION_COLUMNS
     arrays = {column.name: getattr(batch, column.name) for column in columns}
     return Rows(names, {name: np.asarray(array) for name, array in arrays.items() if array is not None})
+
+
+def observation_of(rows: Rows, places: npt.NDArray[np.int64] | None = None) -> Observation:
+    """What these rows, or some of them, show of their campaigns."""
+    arrays: dict[str, Any] = {"known_value_log": None, **rows.arrays}
+    if places is not None:
+        arrays = {name: None if array is None else array[places] for name, array in arrays.items()}
+    return Observation(**arrays)
 
 
 def to_json(rows: Rows) -> dict[str, Any]:
