@@ -58,6 +58,10 @@ class _Connection(asyncio.Protocol):
         if 0 <= self._wanted <= len(self._got) and self._answer and not self._answer.done():
             self._answer.set_result(self._status)
 
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
     async def send(self, request: bytes) -> int:
         """The status of the answer, once all of it is here."""
         self._got, self._wanted = bytearray(), -1
@@ -77,7 +81,11 @@ def send_once(port: int, request: bytes) -> int:
     """The status of one request."""
 
     async def send() -> int:
-        return await (await _connect(port)).send(request)
+        connection = await _connect(port)
+        try:
+            return await connection.send(request)
+        finally:
+            connection.close()
 
     return asyncio.run(send())
 
@@ -106,6 +114,7 @@ async def _one_after_another(port: int, requests: Iterator[bytes], load: Load) -
             load.failed += 1
             load.first_failure = load.first_failure or repr(problem)
             connection = await _connect(port)
+    connection.close()
 
 
 def run_open(port: int, requests: Sequence[bytes], *, per_second: float, connections: int) -> Load:
@@ -136,4 +145,6 @@ async def _open(port: int, requests: Sequence[bytes], per_second: float, connect
         tasks.append(asyncio.create_task(send(place, request)))
     await asyncio.gather(*tasks)
     load.wall = time.perf_counter() - began
+    while not free.empty():
+        free.get_nowait().close()
     return load

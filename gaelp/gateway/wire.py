@@ -179,11 +179,8 @@ def _column(table: pa.Table, column: Column) -> npt.NDArray[Any] | None:
 def _checked(names: list[str], values: Mapping[str, Any], columns: Sequence[Column], sizes: Sizes) -> Rows:
     if not names or len(set(names)) < len(names):
         raise BadInput(f"{len(names)} campaigns with {len(set(names))} names: name one or more, each once")
-    arrays = {
-        column.name: _array(column, values[column.name], len(names), sizes)
-        for column in columns
-        if values[column.name] is not None
-    }
+    given = [(column, values[column.name]) for column in columns if values[column.name] is not None]
+    arrays = {column.name: _array(column, value, len(names), sizes) for column, value in given}
     if "persona" in arrays and arrays["persona"].max() >= sizes.personas:
         raise BadInput(
             f"persona {int(arrays['persona'].max())}; allowed: 0 to {sizes.personas - 1}, those of the market"
@@ -192,21 +189,25 @@ def _checked(names: list[str], values: Mapping[str, Any], columns: Sequence[Colu
 
 
 def _array(column: Column, values: Any, campaigns: int, sizes: Sizes) -> npt.NDArray[Any]:
+    """The numbers as an array; those of a list were compared with the column's range when they were read."""
+    if isinstance(values, np.ndarray):
+        _check_numbers(column, values)
+    try:
+        array = np.asarray(values, column.dtype)
+    except ValueError:  # lists of several lengths
+        array = np.empty(0)
     width = sizes.width(column)
     shape = (campaigns,) if column.per == "campaign" else (campaigns, width)
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.empty(0)
-    if array.shape != shape or array.dtype.kind not in "iuf":
+    if array.shape != shape:
         raise BadInput(f"{column.name} has shape {array.shape}; allowed: {shape}, numbers for each campaign")
-    if column.is_whole and array.dtype.kind == "f":
-        raise BadInput(f"{column.name} holds fractions; allowed: whole numbers")
-    inside = (array >= column.low) & (array <= column.high)
-    if not inside.all():  # NaN is outside, too
-        raise BadInput(f"{column.name} has a value outside {column.low:g} to {column.high:g}: correct it")
-    array = array.astype(column.dtype, copy=False)
     return array.reshape(campaigns, sizes.segments, sizes.creatives) if column.per == "creative" else array
+
+
+def _check_numbers(column: Column, array: npt.NDArray[Any]) -> None:
+    if array.dtype.kind not in "iuf" or (column.is_whole and array.dtype.kind == "f"):
+        raise BadInput(f"{column.name} is {array.dtype}; allowed: {'whole numbers' if column.is_whole else 'numbers'}")
+    if not ((array >= column.low) & (array <= column.high)).all():  # NaN is outside, too
+        raise BadInput(f"{column.name} has a value outside {column.low:g} to {column.high:g}: correct it")
 
 
 def rows_of(batch: Brief | Observation, names: Sequence[str]) -> Rows:

@@ -23,7 +23,7 @@ def service(answer):
                 if content is None:
                     break
                 writer.write(content)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass
         writer.close()
 
