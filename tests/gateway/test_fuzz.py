@@ -1,5 +1,6 @@
 """Requests drawn from the gateway's own description, and broken ones: no answer is a 500 or a leak."""
 
+import copy
 import json
 import re
 import sys
@@ -77,7 +78,7 @@ def sent_mutated(gateway, asking, count):
             place = data.draw(strategies.integers(0, len(where) - 1))
             if isinstance(where[place], list) and where[place]:
                 where, place = where[place], data.draw(strategies.integers(0, len(where[place]) - 1))
-            where[place] = data.draw(strategies.sampled_from(odd))
+            where[place] = copy.deepcopy(data.draw(strategies.sampled_from(odd)))
         content = json.dumps(body).encode()
         cut = data.draw(strategies.sampled_from([None, None, None, len(content) // 2]))
         form = data.draw(
