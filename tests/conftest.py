@@ -255,3 +255,9 @@ def scale_home():
 def history_home():
     """tests/phases/history_home.py."""
     return _loaded("phases/history_home.py")
+
+
+@pytest.fixture(scope="session")
+def exported_agents():
+    """tests/exported_agents.py."""
+    return _loaded("exported_agents.py")

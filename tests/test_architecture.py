@@ -44,9 +44,11 @@ LAYERS = (
     ("release",),
     ("feedback",),
     ("phases",),
+    ("export",),
     ("home_backup",),
-    ("bench",),
     ("api",),
+    ("gateway",),
+    ("bench",),
     ("cli",),
     ("__main__",),
 )

@@ -122,6 +122,11 @@ class Collection:
             self._drawn = _Drawn(scaled, action, policy.log_prob(action), given)
         return given
 
+    @property
+    def normaliser(self) -> ObservationNormaliser | None:
+        """The scale of observations, if they are scaled."""
+        return self._normaliser
+
     def observe(self, step: Step) -> None:
         """Keep the step that the drawn actions led to; a step that cannot be used is refused and changes nothing.
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from gaelp.agents.acting_network import ActingNetwork, Choice
 from gaelp.agents.guarded_adam import GradientStep, GuardedAdam
 from gaelp.agents.learner import BoxActions, Spaces, Update, refuse_other_state
 from gaelp.agents.replay_config import OffPolicyConfig
@@ -91,6 +92,14 @@ class OffPolicyAlgorithm(Protocol):
     def optimisers(self) -> Mapping[str, GuardedAdam]:
         """One for each network that is learned by itself."""
 
+    @property
+    def actor(self) -> nn.Module:
+        """The network that acts."""
+
+    @property
+    def acts_by(self) -> Choice:
+        """How the best known actions follow from the actor's outputs."""
+
     def best(self, obs: Tensor) -> Tensor:
         """The best known actions (B, A)."""
 
@@ -135,6 +144,10 @@ class OffPolicyLearner:
         if self._memory.warming_up:
             return torch.rand(len(obs), self._action_size, generator=self._exploring) * 2 - 1
         return self.algorithm.explore(self._memory.scaled(obs), self._exploring, self._progress)
+
+    def acting_network(self) -> ActingNetwork:
+        """The actor's network, which acts without noise."""
+        return ActingNetwork(self.algorithm.actor, self.algorithm.acts_by, self._memory.normaliser)
 
     def observe(self, step: Step) -> None:
         """Store one step of all rows; one that is not finite is refused and changes nothing."""

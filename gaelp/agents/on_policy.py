@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor
 
+from gaelp.agents.acting_network import ActingNetwork, Choice
 from gaelp.agents.actor_critic import ActorCritic
 from gaelp.agents.collection import Collected, Collection
 from gaelp.agents.gradient_step import OptimizerSpec, Stepper, StepResult
@@ -75,6 +76,11 @@ class OnPolicyLearner(ABC):
     def act(self, obs: Tensor, *, explore: bool) -> Tensor:
         """Actions for observations (rows, size), drawn from the policy or the likeliest; continuous ones in -1..1."""
         return self._collection.act(obs, explore=explore)
+
+    def acting_network(self) -> ActingNetwork:
+        """The policy's network, which acts without exploring."""
+        choice: Choice = "likeliest" if self.networks.log_std is None else "clamped"
+        return ActingNetwork(self.networks.actor, choice, self._collection.normaliser)
 
     def observe(self, step: Step) -> None:
         """Store the step that the actions drawn last led to; BadInput if it is not finite or not theirs."""

@@ -66,6 +66,11 @@ class ReplayMemory:
         """Whether there are too few transitions to learn from."""
         return self.replay.size < self._config.learning_starts
 
+    @property
+    def normaliser(self) -> ObservationNormaliser | None:
+        """The scale of observations, if they are scaled."""
+        return self._normaliser
+
     def add(self, step: Step) -> None:
         """Store one step of all rows; one that is not finite is refused and changes nothing."""
         for name in ("obs", "reward", "next_obs"):

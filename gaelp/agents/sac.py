@@ -12,6 +12,7 @@ import torch
 from pydantic import Field, PositiveFloat
 from torch import Tensor, nn
 
+from gaelp.agents.acting_network import Choice
 from gaelp.agents.guarded_adam import GuardedAdam
 from gaelp.agents.learner import Spaces, random_streams
 from gaelp.agents.networks import mlp, soft_update
@@ -57,6 +58,7 @@ class Sac(nn.Module):
     """Actor, critics with their targets, and temperature; one gradient step moves them all."""
 
     name = "sac"
+    acts_by: Choice = "tanh_of_means"
 
     def __init__(self, spaces: Spaces, config: SacConfig, generator: torch.Generator) -> None:
         super().__init__()

@@ -10,6 +10,7 @@ import torch
 from pydantic import Field, NonNegativeFloat, PositiveInt
 from torch import Tensor, nn
 
+from gaelp.agents.acting_network import Choice
 from gaelp.agents.guarded_adam import GuardedAdam
 from gaelp.agents.learner import Spaces, random_streams
 from gaelp.agents.networks import mlp, soft_update
@@ -49,6 +50,7 @@ class Td3(nn.Module):
     """Actor and critics, each with its target."""
 
     name = "td3"
+    acts_by: Choice = "as_it_is"  # its last layer is tanh
 
     def __init__(self, spaces: Spaces, config: Td3Config, generator: torch.Generator) -> None:
         super().__init__()

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from gaelp.agents.acting_network import ActingNetwork
 from gaelp.agents.action_values import ActionValues, bellman_targets, epsilon_greedy, numbers_of
 from gaelp.agents.guarded_adam import GradientStep, GuardedAdam
 from gaelp.agents.learner import DiscreteActions, Spaces, Update, random_streams, refuse_other_state
@@ -94,6 +95,10 @@ class ValueLearner:
             return best
         epsilon = self.config.epsilon.value(self._progress)
         return epsilon_greedy(best, actions=self._actions, epsilon=epsilon, generator=self._exploring)
+
+    def acting_network(self) -> ActingNetwork:
+        """The network of action values, of which the best is chosen."""
+        return ActingNetwork(self.online, "best_mean", self._memory.normaliser)
 
     def observe(self, step: Step) -> None:
         """Store one step of all rows; one that is not finite is refused and changes nothing."""

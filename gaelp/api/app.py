@@ -53,7 +53,7 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> FastAPI:
         await emergency.finish()
 
     async def known_caller(request: Request) -> None:
-        check_caller(settings.api, request.method, request.headers)
+        check_caller(settings.api.token, request.method, request.headers)
 
     # The pages that FastAPI offers to read its schema with load their scripts from elsewhere.
     app = FastAPI(

@@ -5,52 +5,62 @@ which nothing here answers, and it cannot fake the name of the host that it beli
 """
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from fastapi import HTTPException
+from pydantic import SecretStr
 
 from gaelp.config.loopback import is_loopback_host
-from gaelp.config.settings import ApiSettings
 
 __all__ = ["check_caller"]
 
 
-def check_caller(settings: ApiSettings, method: str, headers: Mapping[str, str]) -> None:
-    """Refuse with 401, 421 or 415 whoever may not call; `headers` has its names in lower case."""
-    if settings.token is not None:
-        _check_token(settings.token.get_secret_value(), headers.get("authorization", ""))
+def check_caller(
+    token: SecretStr | None,
+    method: str,
+    headers: Mapping[str, str],
+    *,
+    variable: str = "GAELP__API__TOKEN",
+    content_types: Collection[str] = ("application/json",),
+) -> None:
+    """Refuse with 401, 421 or 415 whoever may not call; `headers` has its names in lower case.
+
+    `variable` is where the token comes from, for the message. Content types are those that no web page can send here.
+    """
+    if token is not None:
+        _check_token(token.get_secret_value(), headers.get("authorization", ""), variable)
         return
-    _check_host(headers.get("host", ""))
+    _check_host(headers.get("host", ""), variable)
     if method == "POST":
-        _check_is_json(headers.get("content-type", ""))
+        _check_content_type(headers.get("content-type", ""), content_types)
 
 
-def _check_token(token: str, given: str) -> None:
+def _check_token(token: str, given: str, variable: str) -> None:
     scheme, _, word = given.partition(" ")
     # Header values arrive as latin-1. Comparing takes equally long however much of the token is right.
     right = hmac.compare_digest(word.strip().encode("latin-1", "replace"), token.encode())
     if not (right and scheme.lower() == "bearer"):
         raise HTTPException(
             401,
-            "the token is missing or wrong: send the header `Authorization: Bearer TOKEN`, with what GAELP__API__TOKEN"
-            " holds where the server runs",
+            f"the token is missing or wrong: send the header `Authorization: Bearer TOKEN`, with what {variable} holds"
+            " where the server runs",
             headers={"WWW-Authenticate": "Bearer"},
         )
 
 
-def _check_host(host: str) -> None:
+def _check_host(host: str, variable: str) -> None:
     if not is_loopback_host(host):
         raise HTTPException(
             421,
             f"called as {host[:100]!r}: without a token this answers to 127.0.0.1, localhost and [::1] only. Use one"
-            " of them, or set GAELP__API__TOKEN.",
+            f" of them, or set {variable}.",
         )
 
 
-def _check_is_json(content_type: str) -> None:
-    if content_type.partition(";")[0].strip().lower() != "application/json":
+def _check_content_type(content_type: str, allowed: Collection[str]) -> None:
+    if content_type.partition(";")[0].strip().lower() not in allowed:
         raise HTTPException(
             415,
-            f"content type {content_type[:100]!r}: send the header `Content-Type: application/json`, which no web page"
-            " from elsewhere can",
+            f"content type {content_type[:100]!r}: send the header `Content-Type: {' or '.join(allowed)}`, which no web"
+            " page from elsewhere can",
         )

@@ -39,6 +39,11 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "Rows per second and memory of the Beam jobs `redact` and `episode_metrics`, with pandas in the same run.",
     ),
     (
+        "bench gateway",
+        "gaelp.cli.bench_gateway:gateway",
+        "Decisions per second, their delay and hot swaps, with a plain PyTorch service in the same run.",
+    ),
+    (
         "bench history",
         "gaelp.cli.bench_history:history",
         "CPU seconds and memory of all off-policy estimators and their bootstrap, with plain Python in the same run.",
@@ -76,6 +81,7 @@ _COMMANDS = (  # what is typed, where it is, and the first line of its own help
         "gaelp.cli.doctor:doctor",
         "Say for every part whether it can be used, and if not, why and how to get it.",
     ),
+    ("gateway", "gaelp.cli.gateway:app", "Bids of exported versions over HTTP; it spends nothing."),
     ("history", "gaelp.cli.history:app", "Logged campaigns: what they can show."),
     (
         "init",

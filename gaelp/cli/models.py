@@ -1,4 +1,4 @@
-"""`gaelp models`: list and show the registered versions of models, promote one, roll back."""
+"""`gaelp models`: list, show and export the registered versions of models, promote one, roll back."""
 
 from typing import Annotated, Any
 
@@ -9,15 +9,20 @@ from gaelp.cli.output import say, show_json, show_paragraph, show_table, show_te
 from gaelp.cli.startup import prepare_reading
 from gaelp.clock import SystemClock
 from gaelp.config.machine_user import machine_user
+from gaelp.config.places import shown
 from gaelp.config.settings import Settings
 from gaelp.errors import BadInput
+from gaelp.export.export_folder import read_export
+from gaelp.export.parity import DECISIONS
+from gaelp.export.policy_card import CARD
+from gaelp.export.write_export import NETWORK_FILES, check_formats, export_version
 from gaelp.phases.gate_answers import approvals_of_run
 from gaelp.registry import ALIASES, DataWindow, Registry, Tampered, open_registry, restore_mlflow
 from gaelp.registry.aliases import AliasMove, check_alias
 from gaelp.registry.manifest import ModelManifest
 from gaelp.registry.state import ModelState, RecordedVersion, RegistryState
 
-__all__ = ["app", "list_", "promote", "restore", "rollback", "show"]
+__all__ = ["app", "export", "list_", "promote", "restore", "rollback", "show"]
 
 app = typer.Typer(no_args_is_help=True, help="Models: signed versions, and which one is champion.")
 
@@ -140,6 +145,55 @@ def rollback(
     model = _model(state, name, settings)
     move = registry.rollback(model.name, by=who or machine_user(), why=why)
     _report(move, f"again; version {move.after.previous} is `previous` now", as_json=as_json)
+
+
+@app.command()
+def export(
+    version: Annotated[
+        str, typer.Argument(metavar="[VERSION]", help="A number, champion, challenger or previous.")
+    ] = "champion",
+    name: NameOption = None,
+    formats: Annotated[
+        list[str] | None, typer.Option("--format", help="onnx or torchscript; both if none is given.")
+    ] = None,
+    decisions: Annotated[
+        int, typer.Option("--decisions", min=100, max=10_000_000, help="How many to compare for each format.")
+    ] = DECISIONS,
+    config: ConfigOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a version for serving: network as ONNX and TorchScript, rule, features, policy card; checked on its bids.
+
+    - `gaelp models export`
+
+    - `gaelp models export 3 --format onnx`
+
+    Each format has to bid as the model does, within 1e-5 of the bid or one micro, or nothing is written (exit code 3).
+    """
+    settings = prepare_reading(config, overrides).settings
+    registry, state = _opened(settings)
+    model = _model(state, name, settings)
+    number = _version(model, version).manifest.version
+    folder = export_version(
+        settings,
+        registry,
+        model.name,
+        number,
+        clock=SystemClock(),
+        formats=check_formats(formats or tuple(NETWORK_FILES)),
+        decisions=decisions,
+    )
+    manifest = read_export(folder, state.public_key or "").manifest
+    if as_json:
+        show_json({"folder": str(folder), **manifest.model_dump(mode="json", include={"parity", "files", "rule"})})
+        return
+    rows = [
+        (each.format, f"{each.decisions:,}", f"{each.different_bids:,}", f"{each.largest_difference_micros:,}")
+        for each in manifest.parity
+    ]
+    show_table(("format", "decisions compared", "bids that differ", "largest difference, micros"), rows)
+    show_paragraph(f"Version {number} of {model.name} is exported to {shown(folder)}; {CARD} there is for people.")
 
 
 @app.command()

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, PositiveInt, SecretStr, field_validator,
 
 from gaelp.config.alert_settings import AlertSettings
 from gaelp.config.base import Frozen
+from gaelp.config.gateway_settings import GatewaySettings
 from gaelp.config.google_ads_settings import GoogleAdsSettings
 from gaelp.config.history_settings import HistorySettings
 from gaelp.config.loopback import is_loopback
@@ -223,6 +224,7 @@ class Settings(Frozen):
     platform: PlatformSettings
     alerts: AlertSettings
     api: ApiSettings
+    gateway: GatewaySettings = GatewaySettings()  # runs that began before there was one recorded none
 
     @field_validator("home", mode="before")
     @classmethod

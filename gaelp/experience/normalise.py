@@ -84,6 +84,16 @@ class ObservationNormaliser:
         """Observations (..., *shape) on the common scale, in float32."""
         return torch.sub(obs, self._shift).float().mul_(self._scale).clamp_(-self._clip, self._clip)
 
+    @property
+    def clip(self) -> float:
+        """The limit of scaled observations, in standard deviations either way."""
+        return self._clip
+
+    @property
+    def shift_and_scale(self) -> tuple[Tensor, Tensor]:
+        """What is subtracted and then multiplied, in float32."""
+        return self._shift, self._scale
+
     def freeze(self) -> None:
         """Stop learning: keep the scale as it is, as evaluation and release need it."""
         self.frozen = True

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gaelp.agents.learner import Learner
 from gaelp.config.base import Frozen
 from gaelp.config.load import load_model
 from gaelp.config.objective import Objective
@@ -53,6 +54,7 @@ class Agent:
     policy: SegmentPolicy
     market: Market
     tuned: TunedRules
+    learner: Learner | None = None  # None: the rule, unchanged
 
 
 def write_bundle(settings: Settings, result: PhaseResult, folder: Path) -> Path:
@@ -99,7 +101,7 @@ def load_bundle(folder: Path, settings: Settings) -> Agent:
         raise DataError(f"{folder / _RECIPE} does not describe an agent ({first}): restore it from a copy") from problem
     tuned = load_model(TunedRules, folder / _RULES)
     market = build_market(described.market, configured_personas(settings), described.objective)
-    return Agent(described, _policy(described, tuned, market, folder / _CHECKPOINT), market, tuned)
+    return _agent(described, tuned, market, folder / _CHECKPOINT)
 
 
 def learned_state(folder: Path, agent: Agent) -> Mapping[str, Any] | None:
@@ -110,11 +112,12 @@ def learned_state(folder: Path, agent: Agent) -> Mapping[str, Any] | None:
     return state
 
 
-def _policy(described: AgentRecipe, tuned: TunedRules, market: Market, checkpoint: Path) -> SegmentPolicy:
+def _agent(described: AgentRecipe, tuned: TunedRules, market: Market, checkpoint: Path) -> Agent:
     recipe = described.recipe
     arena = MarketArena(recipe.arena, ground_of(market, tuned, recipe.rule), seed=described.seed, validation_seed=0)
     if not described.learned:
-        return arena.unchanged(described.name)
+        return Agent(described, arena.unchanged(described.name), market, tuned, None)
     learner = learner_maker(recipe.kind, recipe.agent, arena.spaces, seed=described.seed)(LearnerScale())
     learner.load_state(load_checkpoint(checkpoint).state["learner"])
-    return arena.policy(described.name, lambda obs: learner.act(obs, explore=False))
+    policy = arena.policy(described.name, lambda obs: learner.act(obs, explore=False))
+    return Agent(described, policy, market, tuned, learner)

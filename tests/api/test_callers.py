@@ -20,13 +20,13 @@ def guarded():
 
 def refusal(settings, method, headers):
     with pytest.raises(HTTPException) as refused:
-        check_caller(settings, method, headers)
+        check_caller(settings.token, method, headers)
     return refused.value.status_code
 
 
 def test_without_a_token_a_program_on_this_machine_may_call(local):
-    check_caller(local, "POST", JSON)
-    check_caller(local, "GET", {"host": "localhost"})
+    check_caller(local.token, "POST", JSON)
+    check_caller(local.token, "GET", {"host": "localhost"})
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,6 @@ def test_without_a_token_a_web_page_may_not(local, changes, status):
 
 
 def test_with_a_token_only_the_token_counts(guarded):
-    check_caller(guarded, "POST", BEARER)
+    check_caller(guarded.token, "POST", BEARER)
     for word in ("", "Bearer wrong", "Basic sixteen-letters-x", "sixteen-letters-x", "Bearer sixteen-letters-é"):
         assert refusal(guarded, "GET", {**JSON, "authorization": word}) == 401

@@ -281,6 +281,17 @@ ALLOWED = {
     "api.host": WORDS,
     "api.port": PORTS,
     "api.token": WORDS,
+    "gateway.host": WORDS,
+    "gateway.port": PORTS,
+    "gateway.token": WORDS,
+    "gateway.admin_token": WORDS,
+    "gateway.max_campaigns": st.integers(1, 10**6),
+    "gateway.max_batch": st.integers(1, 10**5),
+    "gateway.max_waiting": COUNTS,
+    "gateway.max_body_bytes": COUNTS,
+    "gateway.max_versions": st.integers(2, 50),
+    "gateway.requests_per_s": TIMES,
+    "gateway.shadow_rows": COUNTS,
 }
 SECRETS = {".".join(path) for path in secret_keys(Settings)}
 
