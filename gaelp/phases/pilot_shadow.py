@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 from gaelp.budget.platform_budget import load_platform_terms
@@ -9,12 +10,13 @@ from gaelp.clock import day_start
 from gaelp.config.write import write_models
 from gaelp.errors import BadInput, Refused
 from gaelp.market.build import configured_personas
+from gaelp.market.calibration.segment_estimates import SegmentEstimates
 from gaelp.market.from_reports.bids import BidRules
 from gaelp.phases.pilot_account import PilotAccount
 from gaelp.phases.pilot_planning import PilotKnowledge
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.stage_report import OnReport, StageReport
-from gaelp.pilot.local_campaigns import own_campaigns
+from gaelp.pilot.local_campaigns import own_campaigns, with_room
 from gaelp.pilot.own_campaigns import pause_own_campaigns, provide_own_campaigns
 from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.pilot.shadow import run_shadow_days
@@ -44,13 +46,13 @@ def watch_before_spending(
             f"{platform.name} cannot be asked about campaigns that GAELP did not create, so there are no shadow days"
             " and gate 3 would refuse the pilot: use google-ads"
         )
-    agent, days = known.agent, settings.pilot.shadow_days
+    agent, days, fitted = known.agent, settings.pilot.shadow_days, known.fitted
+    if settings.pilot.local:
+        fitted = replace(fitted, estimates=with_room(fitted.estimates))
     begins = day_start(plan.first_day - timedelta(days=days), plan.time_zone)
     rules = BidRules(reference_factor=plan.reach, ceiling_micros=plan.bid_ceiling_micros)
     names = tuple(campaign.logged_as for campaign in plan.campaigns)
-    watched = watched_campaigns(
-        names, agent.market, known.fitted, rules, begins=begins, days=days, time_zone=plan.time_zone
-    )
+    watched = watched_campaigns(names, agent.market, fitted, rules, begins=begins, days=days, time_zone=plan.time_zone)
     shadow = ShadowFolder(folder.path / "shadow")
     if shadow.state() is None and account.timekeeper.now() > begins + _LATEST:
         raise Refused(
@@ -58,7 +60,7 @@ def watch_before_spending(
             " it was signed too late for its days. Begin another run"
         )
     on_report(StageReport("shadow days", 0, watched.plan.hours, "hours"))
-    with _running_campaigns(account, known, plan):
+    with _running_campaigns(account, fitted.estimates, plan):
         record = run_shadow_days(
             platform,
             watched.controller(agent.policy),
@@ -81,14 +83,14 @@ def _never() -> bool:
 
 
 @contextmanager
-def _running_campaigns(account: PilotAccount, known: PilotKnowledge, plan: PilotPlan) -> Iterator[None]:
+def _running_campaigns(account: PilotAccount, estimates: SegmentEstimates, plan: PilotPlan) -> Iterator[None]:
     """On the local platform the advertiser's own campaigns run meanwhile; on a real one they run anyway."""
     settings = account.settings
     if not settings.pilot.local or settings.platform.google_ads is None:
         yield
         return
     connection = AdsConnection(settings.platform.google_ads)
-    own = own_campaigns(plan.campaigns, known.fitted.estimates)
+    own = own_campaigns(plan.campaigns, estimates)
     provide_own_campaigns(connection, own)
     yield
     pause_own_campaigns(connection, own)

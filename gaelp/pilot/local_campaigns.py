@@ -1,6 +1,7 @@
 """The campaigns of a pilot on the local ad platform: those of the synthesized history, with adverts for their pages."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gaelp.config.history_settings import SynthesizedHistorySettings
 from gaelp.config.pilot_settings import PilotSettings
@@ -14,8 +15,9 @@ from gaelp.pilot.pilot_plan import PilotCampaign
 from gaelp.sandbox.history_specs import history_specs
 from gaelp.sandbox.incumbent import incumbent_products
 
-__all__ = ["local_campaigns", "local_creative", "own_campaigns"]
+__all__ = ["local_campaigns", "local_creative", "own_campaigns", "with_room"]
 
+_ROOM = 4.0  # times the logged budgets, of which each campaign would spend two and a half at most
 _NO_BUDGET_MICROS = 10_000_000_000  # for a day, where the log names no budget: more than any of these campaigns spends
 _CENT_MICROS = 10_000
 _ADVERTISER = "local-shops"  # configs/content/brands/local-shops.yaml
@@ -57,8 +59,13 @@ def local_campaigns(
     return tuple(campaigns)
 
 
+def with_room(estimates: SegmentEstimates) -> SegmentEstimates:
+    """The same account with budgets that last: how a platform spreads one that does not is no matter of inputs."""
+    return replace(estimates, daily_budget_micros=estimates.daily_budget_micros * _ROOM)
+
+
 def own_campaigns(campaigns: Sequence[PilotCampaign], estimates: SegmentEstimates) -> tuple[OwnCampaign, ...]:
-    """The advertiser's own counterparts, as logged: the same products and usual bids, with the budgets of the log."""
+    """The advertiser's own counterparts, as logged: the same products and usual bids, with these budgets."""
     budgets = dict(zip(estimates.campaign_names, estimates.daily_budget_micros.tolist(), strict=True))
     return tuple(
         OwnCampaign(
