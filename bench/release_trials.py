@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gaelp.bench.release_calendar import Calendar, CalendarCase, calendar_trial
+from gaelp.bench.release_calendar import CalendarCase, TrialCalendar, calendar_trial
 from gaelp.bench.release_designs import adapting_control, carry_over, parallel_campaigns, wrong_value_model
 from gaelp.bench.release_trials import TrialSize, keeps, release_trials
 from gaelp.bench.release_worlds import WORLDS
@@ -85,7 +85,7 @@ def _calendar(plan: LiftPlan, releases: int, seed: int) -> dict[str, Any]:
         "+50%": CalendarCase(lift=0.5),
         "no lift, sales of the treatment take twice as long": CalendarCase(treatment_delay=2.0),
     }
-    return {name: calendar_trial(Calendar(releases, seed=seed), plan, case) for name, case in cases.items()}
+    return {name: calendar_trial(TrialCalendar(releases, seed=seed), plan, case) for name, case in cases.items()}
 
 
 def _table(report: Mapping[str, Any]) -> str:

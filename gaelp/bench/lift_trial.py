@@ -14,7 +14,7 @@ from numpy.random import Generator
 from gaelp.arrays import Floats, Ints
 from gaelp.gates.lift_test import LiftPlan, first_look
 
-__all__ = ["FALSE_ALARMS_MAX", "SIDES", "lift_trial", "not_kept"]
+__all__ = ["FALSE_ALARMS_MAX", "SIDES", "DrawValues", "lift_trial", "lognormal", "not_kept", "zero_inflated"]
 
 FALSE_ALARMS_MAX = 0.06  # alpha is 5%; 2,000 runs have a standard error of half a point
 EFFECTS = (-0.3, 0.15)  # compared with no lift: a rollback, and any improvement
@@ -24,13 +24,14 @@ DrawValues = Callable[[Generator, tuple[int, int]], Floats]
 Sides = tuple[DrawValues, DrawValues]
 
 
-def _lognormal(log_sd: float) -> DrawValues:
+def lognormal(log_sd: float) -> DrawValues:
+    """Values of mean 1."""
     return lambda rng, shape: rng.lognormal(-(log_sd**2) / 2, log_sd, shape)
 
 
-def _zero_inflated(chance: float, log_sd: float = 0.0) -> DrawValues:
+def zero_inflated(chance: float, log_sd: float = 0.0) -> DrawValues:
     """Nothing in most campaign-days, else one order; `log_sd` is the spread of its value."""
-    return lambda rng, shape: (rng.random(shape) < chance) * _lognormal(log_sd)(rng, shape) / chance
+    return lambda rng, shape: (rng.random(shape) < chance) * lognormal(log_sd)(rng, shape) / chance
 
 
 def _with_days(draw: DrawValues, sd: float, campaigns: int) -> DrawValues:
@@ -44,13 +45,13 @@ def _with_days(draw: DrawValues, sd: float, campaigns: int) -> DrawValues:
 
 
 SIDES: dict[str, Sides] = {
-    "lognormal 1.5 against 0.5": (_lognormal(1.5), _lognormal(0.5)),
-    "lognormal 0.5 against 1.5": (_lognormal(0.5), _lognormal(1.5)),
-    "zero-inflated 0.02 against 0.10": (_zero_inflated(0.02), _zero_inflated(0.10)),
-    "zero-inflated 0.10 against 0.02": (_zero_inflated(0.10), _zero_inflated(0.02)),
-    "zero-inflated 0.05 against 0.20, orders of log-sd 0.5": (_zero_inflated(0.05, 0.5), _zero_inflated(0.20, 0.5)),
-    "lognormal 1.5 against 0.5, 20 campaigns share a day": (_with_days(_lognormal(1.5), 0.2, 20), _lognormal(0.5)),
-    "lognormal 1 against 1": (_lognormal(1), _lognormal(1)),
+    "lognormal 1.5 against 0.5": (lognormal(1.5), lognormal(0.5)),
+    "lognormal 0.5 against 1.5": (lognormal(0.5), lognormal(1.5)),
+    "zero-inflated 0.02 against 0.10": (zero_inflated(0.02), zero_inflated(0.10)),
+    "zero-inflated 0.10 against 0.02": (zero_inflated(0.10), zero_inflated(0.02)),
+    "zero-inflated 0.05 against 0.20, orders of log-sd 0.5": (zero_inflated(0.05, 0.5), zero_inflated(0.20, 0.5)),
+    "lognormal 1.5 against 0.5, 20 campaigns share a day": (_with_days(lognormal(1.5), 0.2, 20), lognormal(0.5)),
+    "lognormal 1 against 1": (lognormal(1), lognormal(1)),
 }
 """Treatment and control, each with mean 1."""
 

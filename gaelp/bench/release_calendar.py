@@ -22,7 +22,7 @@ from gaelp.release.exposure import ExposurePlan, ExposureState, Strategy, next_e
 from gaelp.release.exposure_checks import CheckLimits, ReleaseEvidence
 from gaelp.release.pairs import PairRules
 
-__all__ = ["PLATFORM_DELAY", "Calendar", "CalendarCase", "SalesByDay", "calendar_trial", "planned_percent"]
+__all__ = ["PLATFORM_DELAY", "CalendarCase", "TrialCalendar", "TrialSales", "calendar_trial", "planned_percent"]
 
 PLATFORM_DELAY = DelaySpec(mean_hours=31.5, window_hours=720, family="mixture", parts=((0.5, 3.0), (0.5, 60.0)))
 _FIRST = datetime(2026, 1, 5, tzinfo=UTC)
@@ -32,7 +32,7 @@ _NO_CAP = 10**15  # money guards are tried elsewhere: here only the comparison m
 
 
 @dataclass(frozen=True, slots=True)
-class Calendar:
+class TrialCalendar:
     """How much is simulated, and what the plan of each release says."""
 
     releases: int = 1000
@@ -55,7 +55,7 @@ class CalendarCase:
 
 
 @dataclass(frozen=True, slots=True)
-class SalesByDay:
+class TrialSales:
     """Value of D days x C columns: what is known when a day is compared first, and each sale that comes later."""
 
     spend_micros: Ints  # (D, C)
@@ -67,12 +67,12 @@ class SalesByDay:
     def known(self, day: int) -> Days:
         """The days before this one, as they are known at its start."""
         value = self.early_micros.copy()
-        told = self.late_on <= day
-        np.add.at(value.reshape(-1), self.late_place[told], self.late_micros[told])
+        reported = self.late_on <= day
+        np.add.at(value.reshape(-1), self.late_place[reported], self.late_micros[reported])
         return Days(np.rint(value[:day]).astype(np.int64), self.spend_micros[:day])
 
 
-def calendar_trial(calendar: Calendar, plan: LiftPlan, case: CalendarCase) -> dict[str, Any]:
+def calendar_trial(calendar: TrialCalendar, plan: LiftPlan, case: CalendarCase) -> dict[str, Any]:
     """Return how the releases end: shares, and median days and pairs of those that a bound ends."""
     exposure = _plan(calendar, plan)
     percent = planned_percent(exposure, calendar.days)
@@ -103,7 +103,7 @@ def planned_percent(exposure: ExposurePlan, days: int) -> Floats:
     return np.array(percent)
 
 
-def _plan(calendar: Calendar, plan: LiftPlan) -> ExposurePlan:
+def _plan(calendar: TrialCalendar, plan: LiftPlan) -> ExposurePlan:
     return plan_exposure(
         calendar.strategy,
         CheckLimits(loss_cap_micros=_NO_CAP),
@@ -114,7 +114,7 @@ def _plan(calendar: Calendar, plan: LiftPlan) -> ExposurePlan:
     )
 
 
-def _draw_sales(rng: Generator, treated: Bools, case: CalendarCase, calendar: Calendar) -> SalesByDay:
+def _draw_sales(rng: Generator, treated: Bools, case: CalendarCase, calendar: TrialCalendar) -> TrialSales:
     """Sales as on the local platform; each is reported after a delay of its side."""
     budget, worth, sale = platform_rates(rng, treated.shape[1])
     spend = budget * platform_spend(rng, treated.shape)
@@ -135,7 +135,7 @@ def _draw_sales(rng: Generator, treated: Bools, case: CalendarCase, calendar: Ca
         chance = rng.uniform(shares[first_age], 1.0, int(mine.sum()))
         age[mine] = np.searchsorted(shares, chance)  # beyond the last age: never in time
     worth_of = np.broadcast_to(sale, treated.shape).reshape(-1)
-    return SalesByDay(
+    return TrialSales(
         spend_micros=np.rint(spend).astype(np.int64),
         early_micros=np.where(early > 0, rng.gamma(np.maximum(_SALE_SHAPE * early, 1e-9)), 0.0) * sale / _SALE_SHAPE,
         late_place=place,
@@ -156,7 +156,7 @@ def _known_by_age(factor: float, days: int) -> Floats:
 
 
 def _judge_days(
-    calendar: Calendar, plan: LiftPlan, treated: Bools, sales: SalesByDay, promotes_from: int
+    calendar: TrialCalendar, plan: LiftPlan, treated: Bools, sales: TrialSales, promotes_from: int
 ) -> tuple[Ints, Ints, Ints]:
     """How each release ends (-1 rolled back, 1 promoted, 0 at the deadline), on which day, after how many pairs."""
     releases = treated.shape[1] // calendar.campaigns

@@ -95,8 +95,8 @@ def parallel_campaigns(plan: LiftPlan, size: TrialSize, *, lift: float) -> dict[
         count = min(_BATCH, size.releases - first)
         treated = np.tile(np.arange(count * size.campaigns) % 2 == 0, (size.days, 1))
         days, _ = _draw(np.random.default_rng([size.seed, first, 4]), treated, np.where(treated, 1 + lift, 1.0))
-        for rule, found in first_looks(_neighbours(days, count), plan, 0.0).items():
-            looks.setdefault(rule, []).append(found)
+        for rule, answered_after in first_looks(_neighbours(days, count), plan, 0.0).items():
+            looks.setdefault(rule, []).append(answered_after)
         rate = np.log(np.maximum(days.value_micros.sum(axis=0), 1) / days.spend_micros.sum(axis=0))
         sides = rate.reshape(count, -1, 2)
         for asked, shares in passed.items():
@@ -119,8 +119,8 @@ def _tried(plan: LiftPlan, size: TrialSize, means: Means) -> dict[str, Any]:
         days, _ = _draw(rng, treated, means(rng, treated))
         sides = full_pairs(days, treated, count, _RULES)
         total += [side.sum() for side in sides]
-        for rule, found in first_looks(sides, plan, 0.0).items():
-            looks.setdefault(rule, []).append(found)
+        for rule, answered_after in first_looks(sides, plan, 0.0).items():
+            looks.setdefault(rule, []).append(answered_after)
     shown = {rule: share_found(np.concatenate(each)) for rule, each in looks.items()}
     return {"shown_lift": float(total[0] / total[1] - 1), "rules": shown}
 

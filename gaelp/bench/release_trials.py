@@ -116,8 +116,8 @@ def release_trials(
                 if limit_factor is not None:
                     limits = _limits(world, rng, count, effect, limit_factor)[:, None]
                     sides, judged = (sides[0] / limits, sides[1] / limits), plan.model_copy(update={"clip_at": 1.0})
-                for rule, found in first_looks(sides, judged, effect).items():
-                    looks.setdefault((world.name, effect, rule), []).append(found)
+                for rule, answered_after in first_looks(sides, judged, effect).items():
+                    looks.setdefault((world.name, effect, rule), []).append(answered_after)
                 beyond.setdefault((world.name, effect), []).append(_beyond(sides, judged))
         report(first + count)
     results: dict[str, dict[str, Any]] = {world.name: {} for world in worlds}
@@ -141,12 +141,12 @@ def _limits(world: ReleaseWorld, rng: np.random.Generator, releases: int, effect
 def first_looks(sides: tuple[Floats, Floats], plan: LiftPlan, effect: float) -> dict[str, Ints]:
     """After how many pairs each rule answers, (R,), 0: never; without an effect every rule is asked."""
     wanted = {"rollback", "promotion"} if effect == 0 else {"rollback" if effect < 0 else "promotion"}
-    found = {}
+    answered_after = {}
     for name, (ends, watch) in RULES.items():
         if ends in wanted:
             yes = watch(*sides, plan)
-            found[name] = np.where(yes.any(axis=1), yes.argmax(axis=1) + 1, 0)
-    return found
+            answered_after[name] = np.where(yes.any(axis=1), yes.argmax(axis=1) + 1, 0)
+    return answered_after
 
 
 def full_pairs(
@@ -160,7 +160,7 @@ def full_pairs(
 ) -> tuple[Floats, Floats]:
     """Treatment and control of each release's pairs, (R, P) each, in the order of a release.
 
-    Releases stand side by side as columns. What a release has fewer pairs than others is filled with pairs of nothing,
+    Releases are columns, side by side. What a release has fewer pairs than others is filled with pairs of nothing,
     which change no stake.
     """
     pairs = cut_pairs(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from gaelp.arrays import Bools, Floats, Ints
+from gaelp.bench.lift_trial import DrawValues, lognormal, zero_inflated
 from gaelp.release.assignment import exposure_scores, served_percent
 
 __all__ = [
@@ -47,7 +48,6 @@ class Days:
 
 
 DrawDays = Callable[[Generator, Bools, int, float], Days]
-DrawValues = Callable[[Generator, tuple[int, int]], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,6 @@ def platform_days(day_sd: float = 0.0) -> DrawDays:
     return draw
 
 
-def _lognormal(log_sd: float) -> DrawValues:
-    return lambda rng, shape: rng.lognormal(-(log_sd**2) / 2, log_sd, shape)
-
-
-def _zero_inflated(chance: float, log_sd: float) -> DrawValues:
-    """Nothing on most days, else one order; `log_sd` is the spread of its value."""
-    return lambda rng, shape: (rng.random(shape) < chance) * _lognormal(log_sd)(rng, shape) / chance
-
-
 def _equal_spend(treatment: DrawValues, control: DrawValues) -> DrawDays:
     """Every campaign spends the same; values of mean 1 times the value per dollar."""
 
@@ -118,13 +109,13 @@ def _equal_spend(treatment: DrawValues, control: DrawValues) -> DrawDays:
 WORLDS: tuple[ReleaseWorld, ...] = (
     ReleaseWorld("platform: a few sales a day, campaigns differ", platform_days()),
     ReleaseWorld("platform, a day favours all campaigns (sd 20%)", platform_days(0.2)),
-    ReleaseWorld("lognormal 1", _equal_spend(_lognormal(1), _lognormal(1))),
-    ReleaseWorld("skewed: lognormal 1.5", _equal_spend(_lognormal(1.5), _lognormal(1.5))),
-    ReleaseWorld("zero-inflated: an order on a fifth of the days", _equal_spend(*[_zero_inflated(0.2, 0.5)] * 2)),
-    ReleaseWorld("equal means, treatment spread 1.5, control 0.5", _equal_spend(_lognormal(1.5), _lognormal(0.5))),
-    ReleaseWorld("equal means, treatment spread 0.5, control 1.5", _equal_spend(_lognormal(0.5), _lognormal(1.5))),
+    ReleaseWorld("lognormal 1", _equal_spend(lognormal(1), lognormal(1))),
+    ReleaseWorld("skewed: lognormal 1.5", _equal_spend(lognormal(1.5), lognormal(1.5))),
+    ReleaseWorld("zero-inflated: an order on a fifth of the days", _equal_spend(*[zero_inflated(0.2, 0.5)] * 2)),
+    ReleaseWorld("equal means, treatment spread 1.5, control 0.5", _equal_spend(lognormal(1.5), lognormal(0.5))),
+    ReleaseWorld("equal means, treatment spread 0.5, control 1.5", _equal_spend(lognormal(0.5), lognormal(1.5))),
     ReleaseWorld(
         "equal means, orders on 5% of treatment and 20% of control days",
-        _equal_spend(_zero_inflated(0.05, 0.5), _zero_inflated(0.2, 0.5)),
+        _equal_spend(zero_inflated(0.05, 0.5), zero_inflated(0.2, 0.5)),
     ),
 )

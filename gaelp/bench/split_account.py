@@ -67,7 +67,7 @@ class SplitAccount:
         value = np.zeros((days, len(self._trials) + 1))
         np.add.at(value, (sales["click_tick"] // _DAY, sales["campaign"]), sales["value_micros"])
         known = self._known_share(sales)
-        one = np.full(len(self._trials), sales["value_micros"].mean() if len(sales) else 1e6)
+        mean_sale = np.full(len(self._trials), sales["value_micros"].mean() if len(sales) else 1e6)
         newest = slice(max(days - window_days, 0), days)
         counted = np.repeat((known > _REPORTED_MIN)[:, None], len(self._trials), axis=1)
         return BudgetDays(
@@ -76,7 +76,7 @@ class SplitAccount:
             daily_micros=self.budgets[newest],
             counted=counted[newest],
             known_share=known[newest],
-            sale_micros=np.asarray(one, np.int64),
+            sale_micros=np.asarray(mean_sale, np.int64),
             now_micros=now_micros,
         )
 

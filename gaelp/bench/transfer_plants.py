@@ -1,7 +1,7 @@
 """Agents that learned one product by heart, to plant before the transfer rule of gate 4.
 
-Both are a good rule that does as well as ever at the source, and nearly nothing tells them there from an agent that has
-learned how to bid.
+Both are a good rule that does as well as ever at the source, and there nearly nothing sets them apart from an agent
+that has learned how to bid.
 """
 
 from dataclasses import dataclass, field, replace

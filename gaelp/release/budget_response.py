@@ -135,14 +135,14 @@ def _elasticity(
     log_budget = np.log(np.maximum(days.daily_micros, 1) / days.now_micros)
     weight = np.where(counted, days.known_share[:, None], 0.0)
     total = sales.sum(axis=0)
-    seen = (total > 0) & ((weight > 0).sum(axis=0) > 1)
+    informative = (total > 0) & ((weight > 0).sum(axis=0) > 1)
     spread = _dispersion(sales, weight, counted)
     likely = -0.5 * ((_ELASTICITIES - prior.elasticity) / prior.elasticity_sd) ** 2
-    if seen.any():
-        powers = np.exp(_ELASTICITIES[:, None, None] * log_budget[:, seen])
-        sums = np.log((weight[:, seen] * powers).sum(axis=1))  # (K, N)
+    if informative.any():
+        powers = np.exp(_ELASTICITIES[:, None, None] * log_budget[:, informative])
+        sums = np.log((weight[:, informative] * powers).sum(axis=1))  # (K, N)
         slope = (sales * log_budget).sum()
-        likely = likely + (_ELASTICITIES * slope - sums @ total[seen]) / spread
+        likely = likely + (_ELASTICITIES * slope - sums @ total[informative]) / spread
     chance = np.exp(likely - likely.max())
     chance /= chance.sum()
     below = np.cumsum(chance)

@@ -1,6 +1,6 @@
 """Learn on from a release: fit the market to its checked reports again, and train the agent further in it.
 
-What comes of it is a challenger at most: a candidate for gate 1, like the agent of any other run. Nothing here promotes
+The result is a challenger at most: a candidate for gate 1, like the agent of any other run. Nothing here promotes
 it, and the agent that is being released is not touched.
 """
 

@@ -101,16 +101,16 @@ def seen_ranges(trusted: pd.DataFrame) -> SeenRanges:
     )
 
 
-def outside_seen(rows: pd.DataFrame, seen: SeenRanges, limits: LiveLimits) -> Bools:
+def outside_seen(rows: pd.DataFrame, usual: SeenRanges, limits: LiveLimits) -> Bools:
     """All rows of a campaign-day whose click rate, cost of a click or value of a sale is far outside what was seen."""
     days = _by_day(rows)
     frame, factor = days.frame, limits.range_factor
     enough, sold = frame["clicks"] >= limits.clicks_min, frame["conversions"] > 0
-    one = np.maximum(frame["clicks"], 1)
-    outside = enough & _beyond(frame["clicks"] / np.maximum(frame["impressions"], 1), seen.click_rate, factor)
-    outside |= enough & _beyond(frame["spend_micros"] / one, seen.click_cost_micros, factor)
+    clicks = np.maximum(frame["clicks"], 1)
+    outside = enough & _beyond(frame["clicks"] / np.maximum(frame["impressions"], 1), usual.click_rate, factor)
+    outside |= enough & _beyond(frame["spend_micros"] / clicks, usual.click_cost_micros, factor)
     value = frame["value_micros"] / np.where(sold, frame["conversions"], 1.0)
-    outside |= sold & _beyond(value, seen.sale_value_micros, factor)
+    outside |= sold & _beyond(value, usual.sale_value_micros, factor)
     return _of_rows(outside, days)
 
 
@@ -133,13 +133,13 @@ def value_jumps(rows: pd.DataFrame, trusted: pd.DataFrame, limits: LiveLimits) -
     return _of_rows(jumped, days)
 
 
-def dominating(rows: pd.DataFrame, seen: SeenRanges, limits: LiveLimits) -> Bools:
+def dominating(rows: pd.DataFrame, usual: SeenRanges, limits: LiveLimits) -> Bools:
     """All rows of a campaign that has far more of the clicks than it used to have, and than an equal share."""
     clicks = rows.groupby("campaign", observed=True)["clicks"].sum()
     share = clicks / max(float(clicks.sum()), 1.0)
     equal = 1.0 / max(len(clicks), 1)
-    usual = np.array([max(seen.click_share.get(str(name), 0.0), equal) for name in clicks.index])
-    suspects = set(clicks.index[share > limits.share_factor * usual])
+    expected = np.array([max(usual.click_share.get(str(name), 0.0), equal) for name in clicks.index])
+    suspects = set(clicks.index[share > limits.share_factor * expected])
     return np.asarray(rows["campaign"].isin(suspects), bool)
 
 

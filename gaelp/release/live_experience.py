@@ -32,7 +32,7 @@ from gaelp.storage.schema import TableName
 
 __all__ = ["LiveExperience", "LiveRecord", "PoisonKind", "SetAside", "screen_live"]
 
-Tables = Mapping[TableName, pa.Table]
+LiveTables = Mapping[TableName, pa.Table]
 
 _CELL = ["campaign", "segment", "at"]
 _DECISION_KEY = ["episode", "step", "segment"]
@@ -88,7 +88,9 @@ class LiveExperience:
         return {kind.value: sum(each.rows for each in self.set_aside if each.kind is kind) for kind in sorted(kinds)}
 
 
-def screen_live(live: Tables, trusted: Tables, record: LiveRecord, limits: LiveLimits | None = None) -> LiveExperience:
+def screen_live(
+    live: LiveTables, trusted: LiveTables, record: LiveRecord, limits: LiveLimits | None = None
+) -> LiveExperience:
     """Return the live rows that may be learned from; Refused where too many of them may not.
 
     `trusted` are rows that the agent was trained or judged on before: what is usual is measured on them.
@@ -104,16 +106,16 @@ def screen_live(live: Tables, trusted: Tables, record: LiveRecord, limits: LiveL
     before = trusted[TableName.HOUR_REPORTS].to_pandas()
     bad_reports = _first_problem(reports, _report_checks(reports, before, decided, record, limits))
     bad_sales = _first_problem(sales, _sale_checks(sales, reports[bad_reports == ""], record))
-    found = {
+    checked = {
         TableName.DECISIONS: (decisions, bad_decisions),
         TableName.HOUR_REPORTS: (reports, bad_reports),
         TableName.CONVERSIONS: (sales, bad_sales),
     }
-    set_aside = tuple(each for name, (rows, bad) in found.items() for each in _listed(name, rows, bad))
-    _refuse_too_much(found, set_aside, limits)
-    kept = {name: live[name].filter(pa.array(bad == "")) for name, (_, bad) in found.items()}
+    set_aside = tuple(each for name, (rows, bad) in checked.items() for each in _listed(name, rows, bad))
+    _refuse_too_much(checked, set_aside, limits)
+    kept = {name: live[name].filter(pa.array(bad == "")) for name, (_, bad) in checked.items()}
     others = {name: table for name, table in live.items() if name not in kept}
-    return LiveExperience({**others, **kept}, set_aside, sum(len(rows) for rows, _ in found.values()))
+    return LiveExperience({**others, **kept}, set_aside, sum(len(rows) for rows, _ in checked.values()))
 
 
 Checks = Mapping[PoisonKind, Callable[[], Bools]]
@@ -133,7 +135,7 @@ def _report_checks(
     rows: pd.DataFrame, before: pd.DataFrame, decided: pd.DataFrame, record: LiveRecord, limits: LiveLimits
 ) -> Checks:
     """The checks of figures that are compared with others leave out rows that are wrong by themselves."""
-    seen, alone = seen_ranges(before), np.zeros(len(rows), bool)
+    usual, alone = seen_ranges(before), np.zeros(len(rows), bool)
     campaigns = set(record.episodes.values())
     simple: dict[PoisonKind, Callable[[], Bools]] = {
         PoisonKind.UNKNOWN_POLICY: lambda: _unknown_policy(rows, record),
@@ -155,8 +157,8 @@ def _report_checks(
     return {
         **simple,
         PoisonKind.VALUE_JUMP: lambda: among_sound(lambda part: value_jumps(part, before, limits)),
-        PoisonKind.OUTSIDE_SEEN: lambda: among_sound(lambda part: outside_seen(part, seen, limits)),
-        PoisonKind.DOMINATING: lambda: among_sound(lambda part: dominating(part, seen, limits)),
+        PoisonKind.OUTSIDE_SEEN: lambda: among_sound(lambda part: outside_seen(part, usual, limits)),
+        PoisonKind.DOMINATING: lambda: among_sound(lambda part: dominating(part, usual, limits)),
     }
 
 
@@ -189,11 +191,11 @@ def _undecided(rows: pd.DataFrame, decided: pd.DataFrame) -> Bools:
 
 def _first_problem(rows: pd.DataFrame, checks: Checks) -> np.ndarray:
     """The first kind of problem that each row has, (R,), empty where it has none."""
-    found = np.full(len(rows), "", dtype=object)
+    kinds = np.full(len(rows), "", dtype=object)
     for kind, check in checks.items():
         bad = check() if len(rows) else np.zeros(0, bool)
-        found[(found == "") & bad] = kind.value
-    return found
+        kinds[(kinds == "") & bad] = kind.value
+    return kinds
 
 
 def _listed(name: TableName, rows: pd.DataFrame, bad: np.ndarray) -> list[SetAside]:
@@ -209,9 +211,9 @@ def _listed(name: TableName, rows: pd.DataFrame, bad: np.ndarray) -> list[SetAsi
 
 
 def _refuse_too_much(
-    found: Mapping[TableName, tuple[pd.DataFrame, np.ndarray]], set_aside: tuple[SetAside, ...], limits: LiveLimits
+    checked: Mapping[TableName, tuple[pd.DataFrame, np.ndarray]], set_aside: tuple[SetAside, ...], limits: LiveLimits
 ) -> None:
-    for name, (_, bad) in found.items():
+    for name, (_, bad) in checked.items():
         share = float((bad != "").mean()) if len(bad) else 0.0
         if share > limits.set_aside_share_max:
             kinds = ", ".join(

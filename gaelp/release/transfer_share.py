@@ -61,7 +61,7 @@ class ShareEstimate(NamedTuple):
 def gain_share(source: CampaignGains, products: list[CampaignGains], *, seed: int) -> ShareEstimate:
     """Return the gain on the products over the gain at the source.
 
-    Products are drawn anew, and campaigns within each of them and within the source. A percentile interval over few
+    Products are drawn with replacement, and campaigns within each and within the source. A percentile interval over few
     products is too narrow; it is taken further out, as far as Student's t for their number lies beyond the normal
     (Hesterberg, The American Statistician 69, 2015, "expanded percentile interval").
     """

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gaelp.bench import release_calendar
-from gaelp.bench.release_calendar import Calendar, CalendarCase, calendar_trial, planned_percent
+from gaelp.bench.release_calendar import CalendarCase, TrialCalendar, calendar_trial, planned_percent
 from gaelp.bench.release_designs import adapting_control, carry_over, parallel_campaigns, wrong_value_model
 from gaelp.bench.release_trials import TrialSize, first_looks, full_pairs, keeps, release_trials, share_found
 from gaelp.bench.release_worlds import DAY_SPEND_MICROS, WORLDS, assigned_days
@@ -74,7 +74,7 @@ def test_a_share_that_is_never_reached_has_no_number_of_pairs():
 
 
 def test_a_release_ends_on_the_day_on_which_its_own_code_ends_it():
-    calendar, case = Calendar(releases=2, seed=11), CalendarCase(lift=-0.5)
+    calendar, case = TrialCalendar(releases=2, seed=11), CalendarCase(lift=-0.5)
     exposure = release_calendar._plan(calendar, PLAN)
     percent = planned_percent(exposure, calendar.days)
     assert percent[:13].tolist() == [0] * 4 + [10] * 4 + [25] * 4 + [50]
@@ -110,7 +110,7 @@ def _day_of_rollback(release, calendar, exposure, drawn):
 
 
 def test_late_sales_do_not_bias_what_is_known_on_average():
-    calendar = Calendar(releases=1, campaigns=2000, seed=1)
+    calendar = TrialCalendar(releases=1, campaigns=2000, seed=1)
     treated = np.zeros((60, 2000), bool)
     sales = release_calendar._draw_sales(np.random.default_rng(6), treated, CalendarCase(), calendar)
     final = sales.early_micros.sum() + sales.late_micros.sum()
@@ -120,8 +120,8 @@ def test_late_sales_do_not_bias_what_is_known_on_average():
 
 
 def test_a_large_gain_is_promoted_before_the_deadline_and_no_gain_waits_for_it():
-    assert calendar_trial(Calendar(releases=10, seed=2), PLAN, CalendarCase(lift=1.0))["promoted"]["share"] == 1
-    assert calendar_trial(Calendar(releases=10, seed=2), PLAN, CalendarCase())["at_the_deadline"] >= 0.8
+    assert calendar_trial(TrialCalendar(releases=10, seed=2), PLAN, CalendarCase(lift=1.0))["promoted"]["share"] == 1
+    assert calendar_trial(TrialCalendar(releases=10, seed=2), PLAN, CalendarCase())["at_the_deadline"] >= 0.8
 
 
 def test_a_value_model_that_flatters_one_side_is_noticed_and_promotes_only_by_its_own_figures():

@@ -225,7 +225,7 @@ class GoogleAds:
         return [operations.set_status(arm.resource_name, "ENABLED") for arm in arms]
 
     def _pause_operations(self, campaign: str) -> list[Any]:
-        """From what the account has now: a treatment that was not known would go on."""
+        """From what the account has now: a treatment that was not known would still run."""
         operations = Operations(self._connection)
         return [operations.set_status(arm.resource_name, "PAUSED") for arm in self._required(campaign)]
 
