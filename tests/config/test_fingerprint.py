@@ -25,6 +25,19 @@ CHANNELS = {
         "timeout_seconds": 10.0,
     },
 }
+GATEWAY = {
+    "host": "127.0.0.1",
+    "port": 4290,
+    "token": "t",
+    "admin_token": "a",
+    "max_campaigns": 100,
+    "max_batch": 10,
+    "max_waiting": 10,
+    "max_body_bytes": 1000,
+    "max_versions": 3,
+    "requests_per_s": 5.0,
+    "shadow_rows": 10,
+}
 # What a file may say: no secrets.
 PLAIN = {
     "personas": {"set": "s"},
@@ -32,6 +45,7 @@ PLAIN = {
     "platform": {"name": "n", "account": "a", "google_ads": {"customer_id": "1234567890", "certificate": "c"}},
     "alerts": {"first": {"webhook": None, "email": None}},
     "api": {"host": "localhost", "port": 80, "token": None},
+    "gateway": GATEWAY | {"token": None, "admin_token": None},
 }
 BUDGET = {
     "database_url": None,
@@ -138,6 +152,7 @@ VALUES = {
         "loss_cap_micros": None,
         "transfer": {"products": 16, "campaigns": 128, "fine_tune_rounds": 0},
     },
+    "gateway": GATEWAY,
     "gate": {"remind_hours": 1.0, "expire_hours": 100.0, "source": "project", "files": {"pilot": "p"}},
     "approvals": {"policy": "p", "trust": None},
     "budget": BUDGET,
