@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import torch
-from gaelp.phases.history_registration import feature_version
 
 from gaelp.config.objective import VALUE
 from gaelp.export.export_folder import CheckedExport
@@ -16,6 +15,7 @@ from gaelp.export.write_export import draft_export
 from gaelp.market.baselines import load_tuned
 from gaelp.market.build import build_market, load_market_spec, load_persona_table
 from gaelp.phases.agent_bundle import Agent, AgentRecipe
+from gaelp.phases.agent_registration import feature_version
 from gaelp.training.assemble import ground_of, learner_maker
 from gaelp.training.market_arena import MarketArena
 from gaelp.training.progress import LearnerScale

@@ -18,7 +18,7 @@ from gaelp.market.build import build_market, load_market_spec, load_persona_tabl
 from gaelp.market.campaign_rows import take
 from gaelp.market.market import seeds_from
 from gaelp.phases.agent_bundle import Agent, AgentRecipe
-from gaelp.phases.history_registration import feature_version
+from gaelp.phases.agent_registration import feature_version
 from gaelp.registry import VerifiedVersion
 from gaelp.training.assemble import ground_of, learner_maker
 from gaelp.training.market_arena import MarketArena

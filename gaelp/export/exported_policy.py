@@ -9,7 +9,7 @@ from gaelp.export.export_manifest import ExportManifest
 from gaelp.export.network_files import ActOn
 from gaelp.market.baselines.bids import Bidder
 from gaelp.market.baselines.catalog import CATALOG
-from gaelp.phases.history_registration import feature_version
+from gaelp.phases.agent_registration import feature_version
 from gaelp.training.price_level_rule import PriceLevelRule
 from gaelp.training.recipe import NO_RULE
 from gaelp.training.segment_policy import SegmentPolicy

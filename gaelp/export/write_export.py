@@ -18,7 +18,7 @@ from gaelp.export.parity import DECISIONS, measure_parity
 from gaelp.export.policy_card import CARD, card_text
 from gaelp.market.baselines.tuned import TunedRules
 from gaelp.phases.agent_bundle import Agent, load_bundle
-from gaelp.phases.history_registration import feature_version
+from gaelp.phases.agent_registration import feature_version
 from gaelp.registry import Registry, VerifiedVersion
 from gaelp.registry.registry_key import key_place, signing_key
 from gaelp.training.manifest import package_versions

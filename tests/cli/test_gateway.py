@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from gaelp.phases.history_registration import feature_version
 
 from gaelp.errors import Refused
 from gaelp.export.export_folder import export_place, read_export
@@ -12,6 +11,7 @@ from gaelp.gateway.gateway_server import open_gateway, serve_gateway
 from gaelp.gateway.permits import permitted_version, shadow_version
 from gaelp.gateway.traffic import Traffic
 from gaelp.phases.agent_bundle import write_bundle
+from gaelp.phases.agent_registration import feature_version
 from gaelp.phases.simulation import hash_agent
 
 
