@@ -3,6 +3,9 @@
     .venv/bin/gaelp train --config quick-test --run 20261118-153000-aaaaaa
     .venv/bin/python bench/pilot_trials.py --run 20261118-153000-aaaaaa --worlds 10 --pilots 10 --campaigns 24
 
+The worlds are like that of the run's history (`history.synthesize.world`), for which its agent was trained. The figures
+of docs/gates.md are of the default world: add `--set market.name=shop --set history.synthesize.world=default` to both.
+
 Each world takes about 40 s of processor time (history, fit, forecast), a pilot of the agent 5 s, one of another bidder
 half a second. Without --seeds, worlds are drawn afresh; their seeds are printed.
 """
@@ -18,11 +21,12 @@ from pathlib import Path
 import torch
 
 from gaelp.bench.pilot_trials import CASES, PilotSize, TrialResult, TrialWorld, draw_world, run_case, summary
-from gaelp.config import load_settings
+from gaelp.config import Settings, load_settings
 from gaelp.gates import Gate, load_gate
 from gaelp.phases.agent_bundle import Agent, load_bundle, write_bundle
 from gaelp.phases.phase_result import read_result
 from gaelp.phases.run_folder import RunFolder
+from gaelp.pilot.local_account import synthesized
 from gaelp.pilot.power import find_size, pilot_power
 from gaelp.sandbox.spec import load_sandbox_spec
 from gaelp.types import Phase, RunId
@@ -35,6 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", required=True, help="the run of `gaelp train` whose agent is piloted")
     parser.add_argument("--config", default="quick-test", help="the configuration of that run")
+    parser.add_argument("--set", action="append", default=[], help="overrides of it, such as run.seed=3")
     parser.add_argument("--home", help="where the run is; without it, that of the configuration")
     parser.add_argument("--worlds", type=int, default=5)
     parser.add_argument("--seeds", help="seeds of the worlds, with commas, instead of fresh ones")
@@ -48,14 +53,16 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for all pilots and the summary")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    agent, gate = _agent(options), load_gate("pilot")
+    settings = _settings(options)
+    agent, gate = _agent(settings, options.run), load_gate("pilot")
+    world_spec = load_sandbox_spec(synthesized(settings).world)
     size = PilotSize(campaigns=options.campaigns, days=options.days)
     started, results = time.process_time(), []
     for place, seed in enumerate(_seeds(options)):
         if time.process_time() - started > 60 * options.cpu_minutes:
             sys.stdout.write(f"stopped before world {seed}: {options.cpu_minutes:g} CPU minutes are used\n")
             break
-        world = draw_world(load_sandbox_spec("default"), seed, agent, size)
+        world = draw_world(world_spec, seed, agent, size)
         if place == 0:
             _show_power(world, gate, options)
         rows = _pilots(world, gate, options)
@@ -85,10 +92,13 @@ def _seeds(options: argparse.Namespace) -> list[int]:
     return [_FRESH_FROM + secrets.randbelow(2**31) for _ in range(options.worlds)]
 
 
-def _agent(options: argparse.Namespace) -> Agent:
+def _settings(options: argparse.Namespace) -> Settings:
     overrides = [] if options.home is None else [f"home={options.home}"]
-    settings = load_settings(options.config, overrides=overrides).settings
-    result = read_result(RunFolder(settings.home, RunId(options.run)).phase(Phase.SIMULATION).path / "result.json")
+    return load_settings(options.config, overrides=[*overrides, *options.set]).settings
+
+
+def _agent(settings: Settings, run: str) -> Agent:
+    result = read_result(RunFolder(settings.home, RunId(run)).phase(Phase.SIMULATION).path / "result.json")
     with tempfile.TemporaryDirectory() as folder:
         write_bundle(settings, result, Path(folder))
         return load_bundle(Path(folder), settings)

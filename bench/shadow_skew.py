@@ -115,6 +115,8 @@ def watch(seed: int, folder: Path, campaigns: int, weeks: int) -> tuple[WatchedC
         f"run.seed={seed}",
         f"history.synthesize.weeks={weeks}",
         f"history.synthesize.campaigns={campaigns}",
+        "history.synthesize.world=default",
+        "market.name=shop",
         "pilot.local=true",
         f"pilot.campaigns={campaigns}",
     ]

@@ -71,7 +71,8 @@ def _settings(seed: int, size: MadeHistory, home: Path) -> Settings:
     made = f"history.synthesize.seed={seed}", f"history.synthesize.bid_log_sd={size.bid_log_sd}"
     extent = f"history.synthesize.weeks={size.weeks}", f"history.synthesize.campaigns={size.campaigns}"
     windows = "history.splits.calibration_share=0.5", "history.splits.validation_share=0.28"
-    overrides = [f"home={home}", *made, *extent, *windows]
+    world = "history.synthesize.world=default", "market.name=shop"
+    overrides = [f"home={home}", *made, *extent, *windows, *world]
     return load_settings("quick-test", overrides=overrides, environ={}).settings
 
 

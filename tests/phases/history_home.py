@@ -18,6 +18,8 @@ from gaelp.types import Phase, RunId
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 SMALL = (
+    "market.name=shop",
+    "history.synthesize.world=default",  # few searches: an hour of it takes the least time
     "history.synthesize.weeks=4",
     "history.synthesize.campaigns=6",
     "history.splits.calibration_share=0.45",
