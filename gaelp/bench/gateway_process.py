@@ -20,10 +20,10 @@ from gaelp.errors import GaelpError
 from gaelp.gateway.app import create_gateway
 from gaelp.gateway.gateway_server import gateway_config, open_gateway
 
-__all__ = ["Kind", "ServedProcess", "served"]
+__all__ = ["ServedKind", "ServedProcess", "served"]
 
 _START_SECONDS = 180.0
-Kind = Literal["gateway", "peer"]
+ServedKind = Literal["gateway", "peer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ServedProcess:
 
 
 @contextmanager
-def served(kind: Kind) -> Iterator[ServedProcess]:
+def served(kind: ServedKind) -> Iterator[ServedProcess]:
     """Start the process, wait until it answers, and end it with the block."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -54,7 +54,7 @@ def served(kind: Kind) -> Iterator[ServedProcess]:
         process.join(10)
 
 
-def _serve(kind: Kind, port: int) -> None:
+def _serve(kind: ServedKind, port: int) -> None:
     torch.set_num_threads(1)
     if kind == "peer":
         uvicorn.run(create_peer(), port=port, access_log=False, log_level="warning")

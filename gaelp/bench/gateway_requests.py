@@ -25,14 +25,14 @@ from gaelp.training.market_arena import MarketArena
 from gaelp.training.progress import LearnerScale
 from gaelp.training.recipe import load_recipe
 
-__all__ = ["MARKET", "Flights", "bench_agent", "bench_export", "play_flights"]
+__all__ = ["MARKET", "PlayedFlights", "bench_agent", "bench_export", "play_flights"]
 
 MARKET, _RULE, _ALGORITHM = "shop", "mpc", "ppo"
 _OBJECTIVE = Objective(kind="profit")
 
 
 @dataclass(frozen=True, slots=True)
-class Flights:
+class PlayedFlights:
     """Bodies of requests: briefs, and observations by hour; names are replaced where flights are flown again."""
 
     brief: bytes  # of all campaigns, as JSON
@@ -61,7 +61,7 @@ def bench_export(version: int) -> CheckedExport:
     return CheckedExport(draft.manifest, Path(f"bench-{version}"), draft.files)
 
 
-def play_flights(prefix: str, campaigns: int, *, hours: int, seed: int, singles: bool) -> Flights:
+def play_flights(prefix: str, campaigns: int, *, hours: int, seed: int, singles: bool) -> PlayedFlights:
     """Campaigns named PREFIX-000000 under the rule, and every request that they make."""
     agent = bench_agent()
     market, rule = agent.market, agent.tuned.build(_RULE)
@@ -81,7 +81,7 @@ def play_flights(prefix: str, campaigns: int, *, hours: int, seed: int, singles:
             batches.append(to_arrow(rows))
             json_batches.append(json.dumps(whole).encode())
         obs, _ = market.step(rule.act(obs))
-    return Flights(
+    return PlayedFlights(
         brief=json.dumps(to_json(brief)).encode(),
         arrow_brief=to_arrow(brief),
         singles=tuple(one_by_one),

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaelp.bench.gateway_process import Kind, ServedProcess, served
-from gaelp.bench.gateway_requests import Flights, play_flights
+from gaelp.bench.gateway_process import ServedKind, ServedProcess, served
+from gaelp.bench.gateway_requests import PlayedFlights, play_flights
 from gaelp.bench.load_client import Load, closed, request_bytes, run_closed, run_open, send_once
 from gaelp.config.base import Frozen
 from gaelp.errors import GaelpError
@@ -57,8 +57,8 @@ class GatewaySpeed(ServiceFigures):
 class _Plan:
     """What is asked of both services."""
 
-    singles: Flights
-    batched: tuple[Flights, ...]
+    singles: PlayedFlights
+    batched: tuple[PlayedFlights, ...]
     campaigns: int
 
 
@@ -94,7 +94,7 @@ def measure_gateway(*, decisions: int, report: Callable[[str], None] = lambda _:
     )
 
 
-def _figures(kind: Kind, process: ServedProcess, plan: _Plan) -> ServiceFigures:
+def _figures(kind: ServedKind, process: ServedProcess, plan: _Plan) -> ServiceFigures:
     port = process.port
     for number, flights in enumerate((plan.singles, plan.singles, plan.singles)):
         _put_campaigns(port, _renamed(flights.brief, number), JSON)
@@ -118,7 +118,7 @@ def _figures(kind: Kind, process: ServedProcess, plan: _Plan) -> ServiceFigures:
     )
 
 
-def _batched(kind: Kind, process: ServedProcess, plan: _Plan) -> tuple[float, float]:
+def _batched(kind: ServedKind, process: ServedProcess, plan: _Plan) -> tuple[float, float]:
     """Decisions a second and CPU microseconds for each; the peer takes JSON, the gateway Arrow."""
     is_arrow = kind == "gateway"
     groups = []

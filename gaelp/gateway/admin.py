@@ -17,7 +17,7 @@ from gaelp.export.write_export import NETWORK_FILES
 from gaelp.gateway.decider import Decider, Serving
 from gaelp.gateway.loaded_version import LoadedVersion
 from gaelp.gateway.permits import permitted_version, shadow_version
-from gaelp.gateway.shadow_record import ShadowRecord
+from gaelp.gateway.shadow_record import ShadowTraffic
 from gaelp.gateway.traffic import Traffic
 from gaelp.gateway.wire import Sizes
 from gaelp.market.build import build_market, configured_personas
@@ -69,7 +69,7 @@ class Admin:
     decider: Decider
     load: Loader
     kept: Path  # where the traffic is kept over a restart
-    shadow: ShadowRecord
+    shadow: ShadowTraffic
 
     def add(self, version: int) -> dict[str, Any]:
         """Load a version, so that traffic or shadow may name it; one that is loaded is loaded again."""

@@ -20,7 +20,7 @@ from gaelp.gateway.batching import Batcher, TooBusy
 from gaelp.gateway.campaign_book import UnknownCampaign, WrongHour
 from gaelp.gateway.decider import NothingServes
 from gaelp.gateway.one_at_a_time import OneAtATime
-from gaelp.gateway.request_limits import RateLimit, read_body
+from gaelp.gateway.request_limits import RequestLimit, read_body
 from gaelp.gateway.traffic import Traffic
 from gaelp.gateway.wire import (
     ARROW,
@@ -28,7 +28,7 @@ from gaelp.gateway.wire import (
     JSON,
     OBSERVATION_COLUMNS,
     Column,
-    Rows,
+    WireRows,
     from_arrow,
     from_json,
     request_model,
@@ -62,7 +62,7 @@ def create_gateway(admin: Admin) -> FastAPI:
     """The application around one decider; `admin` loads versions into it."""
     settings, decider = admin.settings.gateway, admin.decider
     batcher = Batcher(decider, max_batch=settings.max_batch, max_waiting=settings.max_waiting)
-    limit = RateLimit(settings.requests_per_s)
+    limit = RequestLimit(settings.requests_per_s)
 
     @asynccontextmanager
     async def until_decided(_app: FastAPI) -> AsyncIterator[None]:
@@ -94,7 +94,7 @@ def create_gateway(admin: Admin) -> FastAPI:
     return app
 
 
-def _guard(token: SecretStr | None, variable: str, limit: RateLimit) -> Callable[[Request], Any]:
+def _guard(token: SecretStr | None, variable: str, limit: RequestLimit) -> Callable[[Request], Any]:
     async def known_caller(request: Request) -> None:
         limit.take()
         method = "POST" if request.method in {"POST", "PUT"} else request.method
@@ -129,7 +129,7 @@ def _caller_routes(admin: Admin, batcher: Batcher) -> APIRouter:
     brief_model = request_model("Campaigns", BRIEF_COLUMNS, settings.max_batch)
     observation_model = request_model("Observations", OBSERVATION_COLUMNS, settings.max_batch)
 
-    async def rows_in(request: Request, model: type[BaseModel], columns: tuple[Column, ...]) -> Rows:
+    async def rows_in(request: Request, model: type[BaseModel], columns: tuple[Column, ...]) -> WireRows:
         body = await read_body(request, settings.max_body_bytes)
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() == ARROW:
             return from_arrow(body, columns, book.sizes, settings.max_batch)
@@ -180,7 +180,7 @@ def _operator_routes(admin: Admin) -> APIRouter:
 
     @router.put("/traffic")
     async def move(traffic: Traffic) -> Response:
-        """Move traffic: 403 with the reason unless a passed verdict and an approval stand behind each version."""
+        """Move traffic: 403 with the reason unless a passed verdict and an approval allow each version."""
         return _json(await one_at_a_time.run(lambda: admin.move(traffic)))
 
     @router.get("/traffic")

@@ -11,7 +11,7 @@ import numpy as np
 
 from gaelp.errors import GaelpError
 from gaelp.gateway.decider import Decided, Decider
-from gaelp.gateway.wire import Rows
+from gaelp.gateway.wire import WireRows
 
 __all__ = ["Batcher", "TooBusy"]
 
@@ -24,7 +24,7 @@ class TooBusy(GaelpError):
 
 @dataclass(slots=True)
 class _Waiting:
-    asked: Rows
+    asked: WireRows
     answer: "asyncio.Future[Decided]"
 
 
@@ -38,7 +38,7 @@ class Batcher:
         self._thread = ThreadPoolExecutor(1, "gaelp-gateway-decide")
         self._task: asyncio.Task[None] | None = None
 
-    async def decide(self, asked: Rows) -> Decided:
+    async def decide(self, asked: WireRows) -> Decided:
         """The decisions for these campaigns; TooBusy where too many wait."""
         count = len(asked.campaigns)
         if self._waiting + count > self._max_waiting:
@@ -101,21 +101,21 @@ class Batcher:
                 pass
         return [self._one(waiting.asked) for waiting in batch]
 
-    def _one(self, asked: Rows) -> Decided | Exception:
+    def _one(self, asked: WireRows) -> Decided | Exception:
         try:
             return self._decider.decide(asked)
         except Exception as problem:  # noqa: BLE001 - it is raised where the answer is awaited
             return problem
 
-    def _watch(self, done: Sequence[Rows]) -> None:
+    def _watch(self, done: Sequence[WireRows]) -> None:
         for asked in done:
             self._decider.watch(asked)
 
 
-def _joined(batch: Sequence[_Waiting]) -> Rows:
+def _joined(batch: Sequence[_Waiting]) -> WireRows:
     names = [name for each in batch for name in each.asked.campaigns]
     keys = batch[0].asked.arrays.keys()
-    return Rows(names, {key: np.concatenate([each.asked.arrays[key] for each in batch]) for key in keys})
+    return WireRows(names, {key: np.concatenate([each.asked.arrays[key] for each in batch]) for key in keys})
 
 
 def _split(decided: Decided, batch: Sequence[_Waiting]) -> list[Decided]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from gaelp.arrays import Ints
 from gaelp.errors import BadInput, Refused
 from gaelp.gateway.traffic import campaign_score
-from gaelp.gateway.wire import BRIEF_COLUMNS, Rows, Sizes
+from gaelp.gateway.wire import BRIEF_COLUMNS, Sizes, WireRows
 from gaelp.market.view import Action
 
 __all__ = ["CampaignBook", "UnknownCampaign", "WrongHour"]
@@ -61,7 +61,7 @@ class CampaignBook:
         """One column of all rows."""
         return self._tables[name]
 
-    def begin(self, rows: Rows) -> int:
+    def begin(self, rows: WireRows) -> int:
         """Begin flights of these campaigns; one with the same brief as before keeps its memory. How many began."""
         new = [name for name in rows.campaigns if name not in self._row]
         if len(self._row) + len(new) > self._most:

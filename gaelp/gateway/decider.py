@@ -14,9 +14,9 @@ from gaelp.errors import GaelpError
 from gaelp.gateway.campaign_book import CampaignBook
 from gaelp.gateway.gateway_metrics import GatewayMetrics
 from gaelp.gateway.loaded_version import LoadedVersion
-from gaelp.gateway.shadow_record import ShadowRecord
+from gaelp.gateway.shadow_record import ShadowTraffic
 from gaelp.gateway.traffic import Traffic
-from gaelp.gateway.wire import Rows, observation_of
+from gaelp.gateway.wire import WireRows, observation_of
 from gaelp.market.campaign_rows import take
 from gaelp.market.view import Action, Observation
 from gaelp.observability import get_logger
@@ -36,10 +36,10 @@ class Serving:
 
     versions: Mapping[int, LoadedVersion] = field(default_factory=dict)
     traffic: Traffic | None = None
-    earlier: tuple[int, ...] = ()  # that had traffic before, the newest first; they stand in where all others fail
+    earlier: tuple[int, ...] = ()  # that had traffic before, the newest first; they answer where all others fail
 
     def candidates(self, version: int) -> Iterator[LoadedVersion]:
-        """The version, then those that stand in for it, in their order."""
+        """The version, then those that answer where it fails, in their order."""
         others = self.traffic.fallbacks(version) if self.traffic else ()
         for number in dict.fromkeys((version, *others, *self.earlier)):
             if number in self.versions:
@@ -63,11 +63,11 @@ class Decided:
 class Decider:
     """Campaigns, versions and traffic of one gateway."""
 
-    def __init__(self, book: CampaignBook, metrics: GatewayMetrics, shadow: ShadowRecord) -> None:
+    def __init__(self, book: CampaignBook, metrics: GatewayMetrics, shadow: ShadowTraffic) -> None:
         self.book, self.metrics, self._shadow = book, metrics, shadow
         self.serving = Serving()
 
-    def decide(self, asked: Rows) -> Decided:
+    def decide(self, asked: WireRows) -> Decided:
         """Decide for these campaigns, all or none: an error says why nothing was decided."""
         serving, book, rows = self.serving, self.book, self.book.rows(asked.campaigns)
         if serving.traffic is None:
@@ -91,7 +91,7 @@ class Decider:
             creative=book.table("last_creative")[rows],
         )
 
-    def watch(self, asked: Rows) -> None:
+    def watch(self, asked: WireRows) -> None:
         """Let the shadows decide what was just decided, and record both; an error of theirs touches nobody."""
         serving = self.serving
         if serving.traffic is None or not serving.traffic.shadow:
@@ -130,7 +130,7 @@ class Decider:
             began = time.perf_counter()
             try:
                 action = version.decide(self.book, rows, obs)
-            except Exception as error:  # noqa: BLE001 - whatever a version does, another one stands in
+            except Exception as error:  # noqa: BLE001 - whatever a version does, another one answers
                 problem = error
                 self._count_error(version.number, error, len(rows))
                 if len(rows) > 1:
@@ -142,7 +142,9 @@ class Decider:
                 log.error("a version failed and another one stood in", failed=number, decided=version.number)
             return [(np.arange(len(rows)), action, version)]
         why = f"the last error was {type(problem).__name__}" if problem else "it is not loaded"
-        raise NothingServes(f"version {number} cannot decide and none stands in for it ({why}): the log says more")
+        raise NothingServes(
+            f"version {number} cannot decide and no other one answers for it ({why}): the log says more"
+        )
 
     def _halved(
         self, serving: Serving, number: int, rows: Ints, obs: Observation
@@ -159,5 +161,5 @@ class Decider:
         log.error("a version could not decide", version=number, campaigns=campaigns, problem=repr(problem)[:300])
 
 
-def _observation(asked: Rows, places: Ints) -> Observation:
+def _observation(asked: WireRows, places: Ints) -> Observation:
     return observation_of(asked, None if len(places) == len(asked.campaigns) else places)

@@ -16,7 +16,7 @@ from gaelp.gateway.campaign_book import CampaignBook
 from gaelp.gateway.decider import Decider
 from gaelp.gateway.gateway_metrics import GatewayMetrics
 from gaelp.gateway.prompt_http import PromptHttp
-from gaelp.gateway.shadow_record import ShadowRecord
+from gaelp.gateway.shadow_record import ShadowTraffic
 from gaelp.gateway.traffic import Traffic
 from gaelp.gateway.wire import Sizes
 from gaelp.registry import open_registry
@@ -31,7 +31,7 @@ def open_gateway(settings: Settings, load: Loader, champion: int) -> Admin:
     brief = template_of(settings, load(champion, False))
     sizes = Sizes(brief.segments, brief.creatives, len(brief.persona_traits))
     folder = gateway_folder(settings)
-    shadow = ShadowRecord(folder, settings.gateway.shadow_rows)
+    shadow = ShadowTraffic(folder, settings.gateway.shadow_rows)
     decider = Decider(CampaignBook(sizes, settings.gateway.max_campaigns), GatewayMetrics(), shadow)
     admin = Admin(settings, decider, load, folder / "traffic.json", shadow)
     admin.resume()

@@ -1,4 +1,4 @@
-"""Where traffic may go: to versions with an alias, which a passed verdict and a person's approval stand behind."""
+"""Where traffic may go: to versions with an alias, which a passed verdict and a person's approval allow."""
 
 from gaelp.errors import Refused
 from gaelp.registry import ALIASES, Registry, VerifiedVersion
@@ -14,7 +14,7 @@ def permitted_version(registry: Registry, name: str, version: int) -> VerifiedVe
             return held
     raise Refused(
         f"version {version} of {name} is neither {', '.join(ALIASES[:-1])} nor {ALIASES[-1]}: traffic goes only where a"
-        " stored verdict that passed and a person's approval stand behind an alias. Promote it with"
+        " stored verdict that passed and a person's approval allow an alias. Promote it with"
         " `gaelp models promote RUN --alias challenger`, or let it watch as a shadow"
     )
 

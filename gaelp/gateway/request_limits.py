@@ -6,10 +6,10 @@ from collections.abc import Callable
 from fastapi import HTTPException, Request
 from starlette.requests import ClientDisconnect
 
-__all__ = ["RateLimit", "read_body"]
+__all__ = ["RequestLimit", "read_body"]
 
 
-class RateLimit:
+class RequestLimit:
     """So many requests a second over all callers, a second's worth at once."""
 
     def __init__(self, per_second: float, now_seconds: Callable[[], float] = time.monotonic) -> None:

@@ -8,16 +8,16 @@ import numpy as np
 from gaelp.arrays import Ints
 from gaelp.config.private_files import make_private_folder
 from gaelp.gateway.campaign_book import CampaignBook
-from gaelp.gateway.wire import Rows
+from gaelp.gateway.wire import WireRows
 from gaelp.market.view import Action
 from gaelp.observability import get_logger
 
-__all__ = ["ShadowRecord"]
+__all__ = ["ShadowTraffic"]
 
 log = get_logger(__name__)
 
 
-class ShadowRecord:
+class ShadowTraffic:
     """Appends to `shadow-VERSION.jsonl` in a folder, up to so many rows in all; those beyond are counted and logged."""
 
     def __init__(self, folder: Path, most_rows: int) -> None:
@@ -25,7 +25,7 @@ class ShadowRecord:
         self.dropped = 0
         self._mean_log: dict[int, tuple[int, float]] = {}
 
-    def add(self, version: int, asked: Rows, book: CampaignBook, rows: Ints, action: Action) -> None:
+    def add(self, version: int, asked: WireRows, book: CampaignBook, rows: Ints, action: Action) -> None:
         """Record the shadow's bids and those that were given out for the same hour."""
         served = book.table("bid_micros")[rows]
         ratio = np.log(np.maximum(action.bid_micros, 1) / np.maximum(served, 1)).mean(axis=1)

@@ -22,8 +22,8 @@ __all__ = [
     "JSON",
     "OBSERVATION_COLUMNS",
     "Column",
-    "Rows",
     "Sizes",
+    "WireRows",
     "from_arrow",
     "from_json",
     "observation_of",
@@ -71,7 +71,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class WireRows:
     """Campaigns by name, and arrays with one row for each."""
 
     campaigns: Sequence[str]
@@ -134,7 +134,7 @@ def _column_type(column: Column) -> Any:
     return list[row]
 
 
-def from_json(body: bytes, model: type[BaseModel], columns: Sequence[Column], sizes: Sizes) -> Rows:
+def from_json(body: bytes, model: type[BaseModel], columns: Sequence[Column], sizes: Sizes) -> WireRows:
     """Read a request; BadInput names the first thing that is wrong."""
     try:
         given = model.model_validate_json(body)
@@ -147,7 +147,7 @@ def from_json(body: bytes, model: type[BaseModel], columns: Sequence[Column], si
     return _checked(names, values, columns, sizes)
 
 
-def from_arrow(body: bytes, columns: Sequence[Column], sizes: Sizes, most: int) -> Rows:
+def from_arrow(body: bytes, columns: Sequence[Column], sizes: Sizes, most: int) -> WireRows:
     """Read a request from an Arrow stream: a column `campaign`, and one for each array."""
     try:
         table = pa.ipc.open_stream(pa.BufferReader(body)).read_all()
@@ -176,7 +176,7 @@ def _column(table: pa.Table, column: Column) -> npt.NDArray[Any] | None:
     return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(len(array), array.type.list_size)
 
 
-def _checked(names: list[str], values: Mapping[str, Any], columns: Sequence[Column], sizes: Sizes) -> Rows:
+def _checked(names: list[str], values: Mapping[str, Any], columns: Sequence[Column], sizes: Sizes) -> WireRows:
     if not names or len(set(names)) < len(names):
         raise BadInput(f"{len(names)} campaigns with {len(set(names))} names: name one or more, each once")
     given = [(column, values[column.name]) for column in columns if values[column.name] is not None]
@@ -185,7 +185,7 @@ def _checked(names: list[str], values: Mapping[str, Any], columns: Sequence[Colu
         raise BadInput(
             f"persona {int(arrays['persona'].max())}; allowed: 0 to {sizes.personas - 1}, those of the market"
         )
-    return Rows(names, arrays)
+    return WireRows(names, arrays)
 
 
 def _array(column: Column, values: Any, campaigns: int, sizes: Sizes) -> npt.NDArray[Any]:
@@ -210,14 +210,14 @@ def _check_numbers(column: Column, array: npt.NDArray[Any]) -> None:
         raise BadInput(f"{column.name} has a value outside {column.low:g} to {column.high:g}: correct it")
 
 
-def rows_of(batch: Brief | Observation, names: Sequence[str]) -> Rows:
+def rows_of(batch: Brief | Observation, names: Sequence[str]) -> WireRows:
     """What to send of a brief or an observation."""
     columns = BRIEF_COLUMNS if isinstance(batch, Brief) else OBSERVATION_COLUMNS
     arrays = {column.name: getattr(batch, column.name) for column in columns}
-    return Rows(names, {name: np.asarray(array) for name, array in arrays.items() if array is not None})
+    return WireRows(names, {name: np.asarray(array) for name, array in arrays.items() if array is not None})
 
 
-def observation_of(rows: Rows, places: npt.NDArray[np.int64] | None = None) -> Observation:
+def observation_of(rows: WireRows, places: npt.NDArray[np.int64] | None = None) -> Observation:
     """What these rows, or some of them, show of their campaigns."""
     arrays: dict[str, Any] = {"known_value_log": None, **rows.arrays}
     if places is not None:
@@ -225,13 +225,13 @@ def observation_of(rows: Rows, places: npt.NDArray[np.int64] | None = None) -> O
     return Observation(**arrays)
 
 
-def to_json(rows: Rows) -> dict[str, Any]:
+def to_json(rows: WireRows) -> dict[str, Any]:
     """The request as JSON values."""
     flat = {name: _flat(array).tolist() for name, array in rows.arrays.items()}
     return {"campaigns": list(rows.campaigns), **flat}
 
 
-def to_arrow(rows: Rows) -> bytes:
+def to_arrow(rows: WireRows) -> bytes:
     """The request as an Arrow stream."""
     columns: dict[str, Any] = {"campaign": pa.array(rows.campaigns, pa.string())}
     for name, array in rows.arrays.items():

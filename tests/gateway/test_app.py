@@ -233,5 +233,5 @@ def test_where_nothing_stands_in_the_answer_says_so_without_a_traceback(gateway,
     gateway.client.put("/campaigns", json=asking.brief)
     answer = gateway.client.post("/decisions", json=asking.observation(0))
     assert answer.status_code == 503
-    assert "version 1 cannot decide and none stands in" in answer.json()["detail"]
+    assert "version 1 cannot decide and no other one answers" in answer.json()["detail"]
     assert "secret" not in answer.text
