@@ -141,7 +141,7 @@ class ReleaseController:
         treated, day = self.treated(), hour // _DAY_HOURS
         if not 0 <= day < len(treated) or (self._ended_in >= 0 and hour >= self._ended_in):
             return np.zeros(len(self._setup.campaigns), np.bool_)
-        return treated[day]
+        return np.asarray(treated[day], np.bool_)
 
     @property
     def is_restored(self) -> bool:
@@ -192,7 +192,9 @@ class ReleaseController:
             wanted = self._control.bids_micros()
             off = np.abs(np.log(np.maximum(bid_micros, 1) / np.maximum(wanted, 1)))
             running = (wanted > 0) & (bid_micros > 0)
-            self._restored = bool((off[running] <= SAME_BID).all()) and self._has_budgets_back(running.any(axis=1))
+            self._restored = bool((off[running] <= SAME_BID).all()) and self._has_budgets_back(
+                np.asarray(running.any(axis=1))
+            )
 
     def _has_budgets_back(self, running: Bools) -> bool:
         if self._budgets_in_force is None or not running.any():

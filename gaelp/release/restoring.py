@@ -43,7 +43,7 @@ def read_back(states: Iterable[CampaignState], places: PilotPlaces, bids: Ints, 
     known = {state.campaign: state for state in states if state.bids}
     there = target_bids(known.values(), places)
     off = np.abs(np.log(np.maximum(there, 1) / np.maximum(bids, 1)))
-    far = ((off > SAME_BID) & (bids > 0) & (there > 0)).any(axis=1)
+    far = np.asarray(((off > SAME_BID) & (bids > 0) & (there > 0)).any(axis=1))
     rows = {name: places.campaigns[name] for name in known if name in places.campaigns}
     other_bids = tuple(name for name, row in rows.items() if far[row])
     other_budgets = tuple(name for name, row in rows.items() if known[name].daily_micros != daily[row])
