@@ -48,7 +48,7 @@ def release_plan(campaigns, *, percents=(50, 100), loss_cap_micros=None, step_da
             strategy="canary",
             steps=steps,
             hold_deadline_days=max(campaigns.days, step_days),
-            limits=CheckLimits(loss_cap_micros=cap),
+            limits=CheckLimits(loss_cap_micros=cap, cost_spike_factor=1.5),  # the guard stops all spending at 2
         ),
         pairs=PairRules(unit_micros=campaigns.campaigns[0].daily_micros // 2, age_days_min=1),
         lift=LiftPlan(alpha=0.05, minimum=4, clip_at=8),
