@@ -35,11 +35,11 @@ SOON = DelaySpec(mean_hours=6.0, window_hours=720)
 DECIDE_HOURS = 6
 
 
-def release_plan(campaigns, *, percents=(50, 100), loss_cap_micros=None, step_days=2, lift_lower_min=0.15):
+def release_plan(campaigns, *, percents=(50, 100), loss_cap_micros=None, cost_spike_factor=2.0):
     """A release of these campaigns that promotes where the lift is shown."""
     *early, proving, full = percents
-    steps = [ExposureStep(percent=percent, days_min=step_days, pairs_min=0) for percent in early]
-    steps.append(ExposureStep(percent=proving, days_min=step_days, pairs_min=4, lift_lower_min=lift_lower_min))
+    steps = [ExposureStep(percent=percent, days_min=2, pairs_min=0) for percent in early]
+    steps.append(ExposureStep(percent=proving, days_min=2, pairs_min=4, lift_lower_min=0.15))
     steps.append(ExposureStep(percent=full, days_min=0, pairs_min=0))
     cap = loss_cap_micros or campaigns.loss_cap_micros
     return ReleasePlan(
@@ -47,8 +47,8 @@ def release_plan(campaigns, *, percents=(50, 100), loss_cap_micros=None, step_da
         exposure=ExposurePlan(
             strategy="canary",
             steps=steps,
-            hold_deadline_days=max(campaigns.days, step_days),
-            limits=CheckLimits(loss_cap_micros=cap, cost_spike_factor=1.5),  # the guard stops all spending at 2
+            hold_deadline_days=max(campaigns.days, 2),
+            limits=CheckLimits(loss_cap_micros=cap, cost_spike_factor=cost_spike_factor),
         ),
         pairs=PairRules(unit_micros=campaigns.campaigns[0].daily_micros // 2, age_days_min=1),
         lift=LiftPlan(alpha=0.05, minimum=4, clip_at=8),
