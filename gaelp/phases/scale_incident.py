@@ -30,8 +30,8 @@ def write_incident(folder: Path, run: PilotRun) -> bool:
 
 
 def _incident(run: PilotRun, ended: PilotEvent) -> Incident:
-    controller, plan, seen = controller_of(run), run.plan, run.looker.seen
-    hours = len(seen.cost_micros)
+    controller, plan, reported = controller_of(run), run.plan, run.looker.seen
+    hours = len(reported.cost_micros)
     treated = _treated_hours(run, hours)
     own = treated[:, :, None]
     day = int(ended.figures.get("day", max(controller.hour - 1, 0) // _DAY_HOURS))
@@ -51,16 +51,16 @@ def _incident(run: PilotRun, ended: PilotEvent) -> Incident:
         agents_campaigns=int(controller.treated_in(decided_at - 1).sum()) if decided_at else 0,
         campaigns=len(plan.campaigns),
         currency=plan.currency,
-        spend_micros=int(seen.cost_micros[:decided_at].sum()),
-        agents_spend_micros=int(np.where(own, seen.cost_micros, 0)[:decided_at].sum()),
-        agents_value_micros=int(np.where(own, seen.value_micros, 0)[:decided_at].sum()),
+        spend_micros=int(reported.cost_micros[:decided_at].sum()),
+        agents_spend_micros=int(np.where(own, reported.cost_micros, 0)[:decided_at].sum()),
+        agents_value_micros=int(np.where(own, reported.value_micros, 0)[:decided_at].sum()),
         findings=_findings(ended),
         counts={word: counts.orders.get(word, 0) for word in _FAILED} | {"missed hours": counts.missed},
         restored=stop.what if stop is not None else "" if restored is None else restored.what,
         worst=losing_parts(
-            seen.value_micros,
-            seen.cost_micros,
-            seen.clicks,
+            reported.value_micros,
+            reported.cost_micros,
+            reported.clicks,
             treated,
             [(campaign.name, campaign.targets) for campaign in plan.campaigns],
         ),

@@ -70,8 +70,8 @@ def likely_cause(incident: Incident) -> str:
     cause = _CAUSES.get(check, "see the findings: no cause is known for them")
     if check == "errors":
         failed = {name: count for name, count in incident.counts.items() if count}
-        seen = ", ".join(f"{count} {name}" for name, count in failed.items())
-        return f"{cause} (in the whole release: {seen or 'nothing on record'})"
+        failures = ", ".join(f"{count} {name}" for name, count in failed.items())
+        return f"{cause} (in the whole release: {failures or 'nothing on record'})"
     if check in ("worse", "loss") and incident.worst:
         parts = ", ".join(f"{part.target} of {part.campaign}" for part in incident.worst[:3])
         return f"{cause}; most was lost in {parts}"

@@ -27,7 +27,7 @@ ALLOWED_SECONDS = 60.0
 FROM_DAY = 2  # what goes wrong does so from here on
 NEVER = 10**12
 EXPECTED = {
-    "degraded": {"loss", "worse"},
+    "degraded": {"loss", "worse", "stopped"},
     "errors": {"errors"},
     "timeouts": {"errors"},
     "cost spike": {"cost-spike"},
@@ -91,6 +91,11 @@ def taken_back(folder, place, name, kind):
         assert ended is not None, [event.what for event in book.events()]
         checks = {finding["check"] for finding in ended.figures["findings"]}
         assert checks & EXPECTED[kind], ended.what
+        if "stopped" in checks:  # the money rules of the account came first: everything is paused
+            stop = book.stop_event
+            assert "all campaigns are paused" in stop.what
+            assert stop.what in (folder / INCIDENT_FILE).read_text()
+            return ended, replace(stop, figures={"seconds": (stop.at - ended.at).total_seconds(), "hours": 0})
         assert restored is not None
         assert restored.figures["is_restored"], restored.what
         intervals = [row.interval for row in book.intervals()]
