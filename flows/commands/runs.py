@@ -25,6 +25,7 @@ from gaelp.gates.decisions import GateDecision, GateQuestion, question_status
 from gaelp.phases.gate_approval import gate_approvals
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.pilot_standing import describe_pilot, pilot_now
+from gaelp.phases.release_standing import describe_release, release_now
 from gaelp.phases.run_folder import RunFolder
 from gaelp.phases.runs import RunRecord, find_run, note_end, phases_done, read_end
 from gaelp.types import RunId
@@ -60,16 +61,18 @@ def _as_json(record: RunRecord, state: str) -> dict[str, Any]:
 def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show a run: its state, the phases finished, verdicts, who decided what, and what it waits for.
 
-    While its pilot runs also the money: spent against the budgets, what it returned so far, held campaigns.
+    While its pilot or release runs also the money: spent against the budgets, what it returned so far, held campaigns;
+    of a release also its exposure, and the lift over the control with its bounds.
     """
     settings = prepare_reading(config, in_home=True).settings
     record, state = RunStates(settings).find(run)
     done, history = phases_done(settings.home, run), gate_approvals(settings).decisions().history(run)
-    pilot = pilot_now(settings, run)
+    pilot, release = pilot_now(settings, run), release_now(settings, run)
     if as_json:
         decisions = [answer.model_dump(mode="json") for _, answer in history if answer]
         phases = [_phase_row(result) for result in done]
         money = {} if pilot is None else {"pilot": pilot.model_dump(mode="json")}
+        money |= {} if release is None else {"release": release.model_dump(mode="json")}
         show_json(_as_json(record, state) | {"phases": phases, "decisions": decisions} | money)
         return
     show_paragraph(f"run {record.run_id}: {state}", indent="  ")
@@ -78,7 +81,8 @@ def status(run: RunArgument, config: ConfigOption = None, as_json: JsonOption = 
     show_text(f"begun {begun} with {record.config or 'a config not recorded'}{options}, in {_DRIVEN_BY[record.driver]}")
     for line in (*map(_phase_text, done), *(_decision_text(*asked) for asked in history)):
         show_paragraph(line, indent="  ")
-    for line in [] if pilot is None else describe_pilot(pilot):
+    lines = [] if pilot is None else describe_pilot(pilot)
+    for line in lines + ([] if release is None else describe_release(release)):
         show_paragraph(line, indent="  ")
     if history and history[-1][1] is None and question_status(history[-1][0], SystemClock().now()) != "expired":
         show_commands(history[-1][0])

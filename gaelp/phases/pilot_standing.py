@@ -7,16 +7,17 @@ from pydantic import ValidationError
 
 from gaelp.config.base import Frozen
 from gaelp.config.settings import Settings
-from gaelp.database import has_store
+from gaelp.database import Place, has_store
 from gaelp.errors import GaelpError
 from gaelp.money import Micros, Money
 from gaelp.phases.planned_pilot import PLAN_FILE, PlannedPilot
 from gaelp.phases.run_folder import RunFolder
 from gaelp.pilot.book_schema import STORE
 from gaelp.pilot.decision_book import DecisionBook, book_place
+from gaelp.pilot.pilot_plan import PilotPlan
 from gaelp.types import Phase, RunId
 
-__all__ = ["PilotNow", "describe_pilot", "pilot_now"]
+__all__ = ["PilotNow", "describe_pilot", "money_now", "pilot_now"]
 
 _DAY_HOURS = 24
 _CENT_MICROS = 10_000
@@ -52,6 +53,11 @@ def pilot_now(settings: Settings, run_id: str) -> PilotNow | None:
         raise GaelpError(
             f"{path} is not the plan of a pilot ({type(problem).__name__}): restore it from a backup"
         ) from problem
+    return money_now(place, plan)
+
+
+def money_now(place: Place, plan: PilotPlan) -> PilotNow | None:
+    """The same of any plan that a loop carries out; None before it begins."""
     with closing(DecisionBook(place, plan.name)) as book:
         events, money, last = book.events(), book.money(), book.last_interval()
         if not events:
@@ -75,13 +81,15 @@ def pilot_now(settings: Settings, run_id: str) -> PilotNow | None:
         )
 
 
-def describe_pilot(now: PilotNow) -> list[str]:
+def describe_pilot(now: PilotNow, name: str = "pilot") -> list[str]:
     """The same in words, one line each."""
     spent = Money(now.spend_micros // _CENT_MICROS * _CENT_MICROS, now.currency)
-    text = f"pilot: {now.hours_decided} of {now.hours} hours, {spent} of {Money(now.budget_micros, now.currency)} spent"
+    text = (
+        f"{name}: {now.hours_decided} of {now.hours} hours, {spent} of {Money(now.budget_micros, now.currency)} spent"
+    )
     if now.roi is not None:
         known = Money(now.value_micros // _CENT_MICROS * _CENT_MICROS, now.currency)
         text += f", {known} of value known so far ({now.roi:+.0%}; late conversions and refunds still change it)"
     lines = [text]
     lines += [f"held: {name}: {why} (`gaelp pilot release {name}`)" for name, why in sorted(now.held.items())]
-    return lines + ([f"the pilot has ended: {now.ended}"] if now.ended else [])
+    return lines + ([f"the {name} has ended: {now.ended}"] if now.ended else [])

@@ -21,6 +21,7 @@ from gaelp.phases.scale_result import EXPOSURE_PICTURE, ScaleResult, as_phase_re
 from gaelp.phases.scale_transfer import transfer_of_bundle
 from gaelp.release.day_judge import days_of_release
 from gaelp.release.pairs import ReleaseDays
+from gaelp.release.release_controller import DaysBefore
 from gaelp.release.release_metrics import ServiceCounts, measure_release
 from gaelp.release.release_plan import ReleasePlan
 
@@ -87,13 +88,14 @@ def _today(account: PilotAccount) -> date:
 
 def _final_days(known: PilotKnowledge, plan: ReleasePlan, released: Released) -> ReleaseDays:
     """The days of the release as they are known after settling, by the advertiser's own sales where there is a feed."""
-    figures, count = released.figures, len(released.before.decided)
+    figures, before = released.figures, released.before
+    count = min(len(before.decided), len(figures.days))  # a stop may come before anything of its day is reported
     sold = figures.sale_value_micros
     value = figures.value_micros if sold is None else sold
     return days_of_release(
         value[:count],
         figures.spend_micros[:count],
-        released.before,
+        DaysBefore(before.treated[:count], before.decided[:count], before.daily_micros[:count]),
         late=known.late if sold is not None else known.late.model_copy(update={"refunds": None}),
         dates=figures.days[:count],
         as_of=(figures.as_of,) * count,

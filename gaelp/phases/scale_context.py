@@ -9,6 +9,7 @@ from gaelp.phases.data_evidence import data_facts
 from gaelp.phases.phase_result import PhaseResult
 from gaelp.phases.run_folder import PhaseFolder
 from gaelp.phases.scale_result import EXPOSURE_PICTURE, ScaleResult
+from gaelp.release.incident import INCIDENT_FILE
 
 __all__ = ["scale_context"]
 
@@ -20,7 +21,7 @@ def scale_context(result: PhaseResult, home: Path) -> VerdictContext:
 
 def _context(details: ScaleResult, folder: PhaseFolder, result: PhaseResult) -> VerdictContext:
     return VerdictContext(
-        facts=tuple(_facts(details).items()),
+        facts=tuple((_facts(details) | _incident(folder)).items()),
         stored_data=tuple(data_facts(folder).items()),
         progress=result.text.splitlines()[-1],
         pictures=_pictures(folder),
@@ -45,6 +46,15 @@ def _facts(details: ScaleResult) -> dict[str, str]:
     for number, text in enumerate(details.violations, start=1):
         facts[f"violation {number}"] = text
     return facts
+
+
+def _incident(folder: PhaseFolder) -> dict[str, str]:
+    """What the incident report says first, where there is one."""
+    path = folder.path / INCIDENT_FILE
+    if not path.exists():
+        return {}
+    cause = next((line for line in path.read_text().splitlines() if line.startswith("Likely cause")), "")
+    return {"incident": f"{path}: {cause}"}
 
 
 def _pictures(folder: PhaseFolder) -> tuple[Picture, ...]:

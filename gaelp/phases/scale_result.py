@@ -25,6 +25,7 @@ _ENDS = {
     "promoted": "The improvement was shown, and the agent got all campaigns.",
     "rolled_back": "It was rolled back: every campaign has the control's bids again.",
     "aborted": "It was aborted: every campaign has the control's bids again.",
+    "stopped": "It was stopped: every campaign is paused.",
     "": "Its days ended before the improvement was shown.",
 }
 
@@ -52,7 +53,7 @@ class ScaleResult(Frozen):
     world: str = Field(description="live, or sandbox: no real money moved")
     plan: ReleasePlan
     mandate: str
-    ended: str = Field(description="promoted, rolled_back, aborted, or empty: its days ended without a proof")
+    ended: str = Field(description="promoted, rolled_back, aborted, stopped, or empty: its days ended without a proof")
     why: str
     days: tuple[ExposureDay, ...]
     comparison: ReleaseMetrics

@@ -74,6 +74,11 @@ class BidController(Protocol):
         """Whether nothing is left to decide, although hours are left."""
         ...
 
+    @property
+    def is_restoring(self) -> bool:
+        """Whether bids are being brought back after a failure: decided every hour, however rarely it is otherwise."""
+        ...
+
     def decide(self) -> Decision:
         """Bids for the coming hour of the campaigns that run in it."""
         ...
@@ -138,6 +143,11 @@ class Controller:
     @property
     def has_ended(self) -> bool:
         """A pilot runs all of its hours."""
+        return False
+
+    @property
+    def is_restoring(self) -> bool:
+        """A pilot has nothing to go back to."""
         return False
 
     @property

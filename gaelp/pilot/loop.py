@@ -87,6 +87,7 @@ class PilotLoop:
         run.lease.take()
         if (stopped := run.book.stop_event) is not None:
             run.watch.pause_everything()  # a kill may have come between the record and the pauses
+            self._read_again()
             return PilotEnd("stopped", stopped.what)
         if not run.book.events():
             run.book.add_event("launched", f"the pilot {run.plan.name} begins", run.guard.wall_now())
@@ -118,11 +119,11 @@ class PilotLoop:
         current = min(run.places.hour(now), run.hours)
         if run.controller.hour >= current or run.controller.has_ended:
             return
-        states = run.looker.states()
-        missed = []
+        states, missed = run.looker.states(), []
+        saved_until = 0 if saved is None else self._interval_end(saved.interval)
         while run.controller.hour < current:
             hour = run.controller.hour
-            if saved is None or hour >= self._interval_end(saved.interval):
+            if saved is None or hour >= saved_until:
                 missed.append((hour, run.places.start(hour)))
             elif hour <= saved.interval:
                 run.actor.note_late(run.book.decisions(hour, hour + 1))
@@ -132,6 +133,13 @@ class PilotLoop:
             what = f"{len(missed)} hours passed without a decision, from {missed[0][1].isoformat()} on"
             run.book.add_event("missed", what, run.guard.wall_now(), figures={"hours": len(missed)})
             _log.warning("missed intervals", what=what)
+
+    def _read_again(self) -> None:
+        """Load the newest state and all figures of a pilot that has stopped, for whoever judges it."""
+        run = self._run
+        if (saved := run.book.saved()) is not None:
+            run.controller.load_state(saved.state)
+            run.looker.look(min(max(run.places.hour(self._read_time()), 0), run.hours), hold=False)
 
     def _wait(self, hour: int) -> bool:
         run = self._run
@@ -164,15 +172,19 @@ class PilotLoop:
         if reason := run.actor.act(decided, hour):
             return reason
         in_force = self._in_force(run.looker.states(), run.places.start(hour))
-        for passed in range(hour, min(self._interval_end(hour), run.hours)):
+        end = min(self._interval_end(hour), run.hours)
+        for passed in range(hour, end):
             run.controller.pass_hour(in_force)
             self._record(passed, in_force)
         run.on_interval(hour)
         return None
 
     def _interval_end(self, hour: int) -> int:
-        """The hour of the next decision; intervals begin at midnight, whenever the loop was resumed."""
-        every = self._run.decide_hours
+        """The hour of the next decision; intervals begin at midnight, whenever the loop was resumed.
+
+        What is brought back after a failure is decided every hour, because a bid may move only so far in an hour.
+        """
+        every = 1 if self._run.controller.is_restoring else self._run.decide_hours
         return hour - hour % every + every
 
     def _record(self, hour: int, in_force: Ints) -> None:

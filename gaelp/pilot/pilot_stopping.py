@@ -92,13 +92,14 @@ class StopWatch:
             pending_conversions=pending,
             conversion_value_micros=maturing.conversion_value_micros,
             out_of_range=tuple(islice(self.shares, max(len(self.shares) - _REMEMBERED, 0), None)),
-            killed=self._killed(),
+            killed=self.killed(),
             mandate_ended=self._mandate_ended(),
             violations=self.violations(open_only=True),
             judge_decline=decision.hour % _DAY_HOURS == 0,
         )
 
-    def _killed(self) -> str:
+    def killed(self) -> str:
+        """Who stopped all spending, and why; empty while nobody has."""
         if not self.guard.switch.is_stopped():
             return ""
         try:

@@ -15,10 +15,11 @@ from gaelp.pilot.seen_hours import SeenHours
 from gaelp.release.budget_decision import BudgetDecision
 from gaelp.release.budget_response import BudgetDays
 from gaelp.release.budget_rules import BudgetEvidence, keep_budgets
-from gaelp.release.exposure import ExposureDecision, ExposurePlan, ExposureState, next_exposure
+from gaelp.release.exposure import ExposureDecision, ExposurePlan, ExposureState, abort_now, next_exposure
 from gaelp.release.exposure_checks import ReleaseEvidence, ServedDays
-from gaelp.release.pairs import ArmComparison, PairRules, ReleaseDays, compare_arms
+from gaelp.release.pairs import NOTHING_COMPARED, ArmComparison, PairRules, ReleaseDays, compare_arms
 from gaelp.release.release_controller import DayDecision, DaysBefore
+from gaelp.release.service_counts import DecisionCounts
 
 __all__ = ["ReleaseJudge", "days_of_release", "spend_of_day"]
 
@@ -30,7 +31,11 @@ _COUNTED_KNOWN = 0.2  # below, a day says nothing about what a budget returns
 
 @dataclass(frozen=True, slots=True)
 class ReleaseJudge:
-    """Judges one release; `next_budgets` decides a day's budgets."""
+    """Judges one release; `next_budgets` decides a day's budgets.
+
+    `service` counts the decisions of the hours from one on to before another, and those that failed. No connector
+    reads complaints about adverts, so `feedback` is not known and its check never acts.
+    """
 
     campaigns: PilotPlan
     exposure: ExposurePlan
@@ -41,12 +46,25 @@ class ReleaseJudge:
     known_at: Callable[[datetime], datetime]  # when the hours that ended at an instant were last read
     violations: Callable[[], tuple[str, ...]]
     next_budgets: Callable[[BudgetEvidence], BudgetDecision] = keep_budgets
+    service: Callable[[int, int], DecisionCounts] = lambda _first, _last: DecisionCounts(0, 0)
+    stopped: Callable[[], str] = lambda: ""  # who stopped all spending, and why
 
     def __call__(self, day: int, before: DaysBefore, state: ExposureState) -> DayDecision:
         """Decide exposure and budgets of a day."""
         days = self.days(day, before)
         comparison = compare_arms(days, self._mature(day), self.lift)
         decided = next_exposure(self.exposure, state, self._evidence(day, before, days, comparison))
+        budgets = self.next_budgets(self._budget_evidence(before, days, comparison, decided))
+        return DayDecision(day, decided, np.array(budgets.daily_micros, np.int64), budgets)
+
+    def check_money(self, day: int, until_now: DaysBefore, state: ExposureState) -> DayDecision | None:
+        """Check loss, spend, violations and stops within a day, as far as it is known: an abort, or None."""
+        decided = abort_now(self.exposure, state, self._money_so_far(day, until_now))
+        if decided is None:
+            return None
+        before = DaysBefore(until_now.treated[:day], until_now.decided[:day], until_now.daily_micros[:day])
+        days = self.days(day, before)
+        comparison = compare_arms(days, self._mature(day), self.lift)
         budgets = self.next_budgets(self._budget_evidence(before, days, comparison, decided))
         return DayDecision(day, decided, np.array(budgets.daily_micros, np.int64), budgets)
 
@@ -102,16 +120,36 @@ class ReleaseJudge:
             ),
         )
 
+    def _money_so_far(self, day: int, until_now: DaysBefore) -> ReleaseEvidence:
+        """What money and safety show within a day; what today's clicks are still to bring does not count yet."""
+        days = self.days(day + 1, until_now)
+        final = days.final_value()
+        final[-1] = days.value_micros[-1]
+        treated, today = days.treated, days.treated[-1]
+        return ReleaseEvidence(
+            day=day,
+            lift=NOTHING_COMPARED,
+            loss_micros=int(days.spend_micros[treated].sum() - final[treated].sum()),
+            day_spend_micros=int(days.spend_micros[-1][today].sum()),
+            day_planned_micros=int(until_now.daily_micros[-1][today].sum()),
+            violations=self.violations(),
+            stopped=self.stopped(),
+        )
+
     def _evidence(self, day: int, before: DaysBefore, days: ReleaseDays, comparison: ArmComparison) -> ReleaseEvidence:
         treated, decided = days.treated, before.decided[:day, None] if day else np.zeros((0, 1), np.bool_)
         loss = days.spend_micros[treated].sum() - days.final_value()[treated].sum()
         yesterday = treated[-1] if day else np.zeros(treated.shape[1], np.bool_)
+        checked = int(np.flatnonzero(before.decided)[-1]) if before.decided.any() else day  # the day of the last check
+        counts = self.service(_DAY_HOURS * checked, _DAY_HOURS * day)
         return ReleaseEvidence(
             day=day,
             lift=comparison.lift,
             loss_micros=int(loss),
             day_spend_micros=int(days.spend_micros[-1][yesterday].sum()) if day else 0,
             day_planned_micros=int(before.daily_micros[-1][yesterday].sum()) if day else 0,
+            decisions=counts.decisions,
+            errors=counts.errors,
             served=ServedDays(
                 treatment_assigned=int(treated.sum()),
                 treatment_served=int((treated & decided).sum()),
@@ -119,6 +157,7 @@ class ReleaseJudge:
                 control_served=int((~treated & decided).sum()),
             ),
             violations=self.violations(),
+            stopped=self.stopped(),
         )
 
 

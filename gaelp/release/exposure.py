@@ -38,6 +38,7 @@ __all__ = [
     "ExposureState",
     "ExposureStep",
     "Strategy",
+    "abort_now",
     "choose_strategy",
     "next_exposure",
     "plan_exposure",
@@ -155,6 +156,15 @@ def next_exposure(plan: ExposurePlan, state: ExposureState, evidence: ReleaseEvi
     if findings := tuple(rollback_findings(plan.limits, evidence, state.error_streak)):
         return _ended(plan, "roll_back", state, findings)
     return _step_decision(plan, state, evidence)
+
+
+def abort_now(plan: ExposurePlan, state: ExposureState, evidence: ReleaseEvidence) -> ExposureDecision | None:
+    """Check money and safety between two days: an abort, or None. Nothing is ever raised or promoted here."""
+    _check_state(plan, state)
+    if state.ended in ("rolled_back", "aborted"):
+        return None
+    findings = tuple(abort_findings(plan.limits, evidence))
+    return _ended(plan, "abort", state, findings) if findings else None
 
 
 def _check_state(plan: ExposurePlan, state: ExposureState) -> None:

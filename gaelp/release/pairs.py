@@ -26,7 +26,19 @@ from gaelp.errors import BadInput, DataError
 from gaelp.gates.lift_test import LiftInterval, LiftPlan, lift_interval
 from gaelp.release.assignment import BLOCK_DAYS
 
-__all__ = ["ArmComparison", "ArmTotals", "PairRules", "Pairs", "ReleaseDays", "compare_arms", "cut_pairs", "pairs_lift"]
+__all__ = [
+    "NOTHING_COMPARED",
+    "ArmComparison",
+    "ArmTotals",
+    "PairRules",
+    "Pairs",
+    "ReleaseDays",
+    "compare_arms",
+    "cut_pairs",
+    "pairs_lift",
+]
+
+NOTHING_COMPARED = LiftInterval(math.nan, -1.0, math.inf, 0, 0.0)  # its bounds exclude nothing
 
 
 class PairRules(Frozen):
@@ -111,7 +123,7 @@ def compare_arms(days: ReleaseDays, rules: PairRules, plan: LiftPlan) -> ArmComp
 def pairs_lift(pairs: Pairs, plan: LiftPlan) -> LiftInterval:
     """Return the lift of all pairs; without any it is NaN and its bounds exclude nothing."""
     if not len(pairs.treatment):
-        return LiftInterval(math.nan, -1.0, math.inf, 0, 0.0)
+        return NOTHING_COMPARED
     return lift_interval(pairs.treatment, pairs.control, plan)
 
 

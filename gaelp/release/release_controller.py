@@ -1,8 +1,9 @@
 """Decide the bids of a release: on each campaign-day those of the agent or those of the control, by the exposure.
 
 At the first decision of a day it is decided how many of the campaigns the agent gets. That decision is part of the
-controller's state, so that it is made once, whatever is killed when. After a rollback every campaign gets the control's
-bids; the release has ended once these are in force.
+controller's state, so that it is made once, whatever is killed when. At every other decision money and safety are
+checked, which can only abort. After a rollback or an abort every campaign gets the control's bids and its first budget;
+the release has ended once these are read back.
 """
 
 from collections.abc import Callable
@@ -19,24 +20,25 @@ from gaelp.release.assignment import treated_days
 from gaelp.release.budget_decision import BudgetDecision
 from gaelp.release.control_bids import ScaledIncumbent
 from gaelp.release.exposure import ExposureDecision, ExposurePlan, ExposureState
+from gaelp.release.restoring import SAME_BID
 from gaelp.types import PolicyState
 
 __all__ = ["DayDecision", "DayJudge", "DaysBefore", "ReleaseController", "ReleaseSetup"]
 
 _DAY_HOURS = 24
-_SAME_BID = 0.06  # smaller differences are not sent, see bid_change_worth
-_RESTORE_HOURS = 6  # the guard bounds how far a bid moves in an hour; what is not back by then is reported
+_RESTORE_HOURS = 12  # the guard bounds how far a bid moves in an hour; what is not back by then is reported
 _ENDS = ("", "promoted", "rolled_back", "aborted")
 
 
 @dataclass(frozen=True, slots=True)
 class DayDecision:
-    """What was decided at the start of a day: the exposure, and the budgets of all campaigns, (N,)."""
+    """What was decided about a day: the exposure, and the budgets of all campaigns, (N,)."""
 
     day: int
     exposure: ExposureDecision
     daily_micros: Ints
     budgets: BudgetDecision | None = None  # why they are these
+    at_hour: int = 0  # of the day; later than 0: an abort
 
 
 class DayJudge(Protocol):
@@ -44,6 +46,10 @@ class DayJudge(Protocol):
 
     def __call__(self, day: int, before: "DaysBefore", state: ExposureState) -> DayDecision:
         """Judge the days before this one."""
+        ...
+
+    def check_money(self, day: int, until_now: "DaysBefore", state: ExposureState) -> DayDecision | None:
+        """Check money and safety within a day, which is the last one of `until_now`: an abort, or None."""
         ...
 
 
@@ -79,11 +85,16 @@ class ReleaseController:
         judge: DayJudge,
         *,
         spend_of_day: Callable[[int], Ints | None],
+        budgets_in_force: Callable[[], Ints] | None = None,
         on_day: Callable[[DayDecision], None] = lambda _: None,
     ) -> None:
-        """`spend_of_day` returns what each campaign spent on a day, (N,), or None while that is not reported."""
+        """`spend_of_day` returns what each campaign spent on a day, (N,), or None while that is not reported.
+
+        `budgets_in_force` reads the budgets back, (N,); without it only bids are, after a rollback.
+        """
         self._agent, self._control, self._setup = agent, control, setup
         self._judge, self._spend_of_day, self._on_day = judge, spend_of_day, on_day
+        self._budgets_in_force = budgets_in_force
         self._exposure = ExposureState()
         self._percent: Floats = np.zeros(0)  # (D,) planned for each day so far
         self._daily: Ints = np.asarray(setup.daily_micros, np.int64).copy()
@@ -125,17 +136,45 @@ class ReleaseController:
         """Everything that was assigned so far."""
         return DaysBefore(self.treated(), self._decided.copy(), self._budgets.copy())
 
+    def treated_in(self, hour: int) -> Bools:
+        """Which campaigns had the agent's bids in an hour so far, (N,)."""
+        treated, day = self.treated(), hour // _DAY_HOURS
+        if not 0 <= day < len(treated) or (self._ended_in >= 0 and hour >= self._ended_in):
+            return np.zeros(len(self._setup.campaigns), np.bool_)
+        return np.asarray(treated[day], np.bool_)
+
     @property
     def is_restored(self) -> bool:
-        """Whether the control's bids are in force again after a rollback."""
+        """Whether the control's bids and the first budgets are in force again after a rollback."""
         return self._restored
 
+    @property
+    def is_restoring(self) -> bool:
+        """Whether they still have to be brought back."""
+        return self._ended_in >= 0 and not self.has_ended
+
+    @property
+    def ended_in(self) -> int:
+        """The hour in which the release was rolled back or aborted; -1: it was not."""
+        return self._ended_in
+
+    def control_bids(self) -> Ints:
+        """What the control bids now, (N, S)."""
+        return self._control.bids_micros()
+
+    def daily_micros(self) -> Ints:
+        """The budgets that were decided for today, (N,)."""
+        return self._daily.copy()
+
     def decide(self) -> Decision:
-        """Bids for the coming hour; a new day is judged first."""
-        if self.hour // _DAY_HOURS >= len(self._percent):
-            self._begin_day(self.hour // _DAY_HOURS)
+        """Bids for the coming hour; a new day is judged first, and money is checked on any day."""
+        day = self.hour // _DAY_HOURS
+        if day >= len(self._percent):
+            self._begin_day(day)
+        elif (abort := self._judge.check_money(day, self.days_before(), self._exposure)) is not None:
+            self._take(replace(abort, at_hour=self.hour % _DAY_HOURS))
         decision = self._agent.decide()
-        own = self.treated()[-1][decision.rows]
+        own = self.treated_in(self.hour)[decision.rows]
         control = self._control.bids_micros()[decision.rows]
         chosen = np.where(own[:, None], decision.bids.bid_micros, control)
         reference = self._setup.reference_bids_micros[decision.rows]
@@ -152,7 +191,15 @@ class ReleaseController:
         if self._ended_in >= 0:
             wanted = self._control.bids_micros()
             off = np.abs(np.log(np.maximum(bid_micros, 1) / np.maximum(wanted, 1)))
-            self._restored = bool((off[(wanted > 0) & (bid_micros > 0)] <= _SAME_BID).all())
+            running = (wanted > 0) & (bid_micros > 0)
+            self._restored = bool((off[running] <= SAME_BID).all()) and self._has_budgets_back(
+                np.asarray(running.any(axis=1))
+            )
+
+    def _has_budgets_back(self, running: Bools) -> bool:
+        if self._budgets_in_force is None or not running.any():
+            return True
+        return bool((self._budgets_in_force()[running] == self._daily[running]).all())
 
     def report(self, figures: HourFigures) -> None:
         """Take in what was reported: the agent learns from the control's hours too."""
@@ -165,8 +212,12 @@ class ReleaseController:
         for _ in range(len(self._percent), day):  # days in which nobody decided: no treatment, the budgets before
             self._add_day(0.0, decided=False)
         decided = self._judge(day, self.days_before(), self._exposure)
-        self._exposure, self._daily = decided.exposure.state, np.asarray(decided.daily_micros, np.int64)
+        self._daily = np.asarray(decided.daily_micros, np.int64)
         self._add_day(decided.exposure.percent, decided=True)
+        self._take(decided)
+
+    def _take(self, decided: DayDecision) -> None:
+        self._exposure, self._daily = decided.exposure.state, np.asarray(decided.daily_micros, np.int64)
         if self._exposure.ended in ("rolled_back", "aborted") and self._ended_in < 0:
             self._ended_in = self.hour
         self._on_day(decided)

@@ -1,5 +1,6 @@
 """A day of a release: exposure and budgets follow from what was reported of the days before, and nothing else."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from gaelp.release.exposure import ExposureState, plan_exposure
 from gaelp.release.exposure_checks import CheckLimits
 from gaelp.release.pairs import PairRules
 from gaelp.release.release_controller import DaysBefore
+from gaelp.release.service_counts import DecisionCounts
 
 DOLLAR = 1_000_000
 DAILY = 50 * DOLLAR
@@ -195,3 +197,55 @@ def test_what_is_missing_is_added_by_the_age_of_each_days_figures():
     days = days_of_release(figures, figures, before, late=READ_LATE, dates=dates, as_of=at, time_zone="UTC")
     assert days.known_share[0] == pytest.approx(1, abs=0.01)
     assert days.known_share[1] < 0.6
+
+
+# Within a day, and what is counted since the last check
+
+
+def within_a_day(*, spent, value=0, cap=10**12, **more):
+    """Day 2 after 6 hours in which every campaign spent and earned so much; the agent has half of them."""
+    seen, before = history(3, lift=0.0)
+    for array, amount in ((seen.cost_micros, spent), (seen.value_micros, value)):
+        array[48:] = 0
+        array[48:54] = amount // 6
+    seen.until = 54
+    made = judge(seen, 2)
+    limits = CheckLimits(loss_cap_micros=cap)
+    made = replace(made, exposure=PLAN.model_copy(update={"limits": limits}), **more)
+    return made.check_money(2, before, ExposureState(step=1, since_day=0))
+
+
+def test_a_quiet_day_goes_on():
+    assert within_a_day(spent=12 * DOLLAR, value=24 * DOLLAR) is None
+
+
+def test_a_day_that_costs_more_than_twice_its_budget_is_aborted_before_it_is_over():
+    decided = within_a_day(spent=2 * DAILY + 6 * DOLLAR)
+    assert [finding.check for finding in decided.exposure.findings] == ["cost-spike"]
+    assert decided.exposure.percent == 0
+    assert decided.daily_micros.tolist() == [DAILY] * len(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("more", "check"),
+    [({"stopped": lambda: "ann: enough"}, "stopped"), ({"violations": lambda: ("a cap was passed",)}, "violations")],
+)
+def test_a_stop_or_a_violation_aborts_at_once(more, check):
+    decided = within_a_day(spent=DOLLAR, **more)
+    assert [finding.check for finding in decided.exposure.findings] == [check]
+
+
+def test_errors_since_the_last_check_are_counted_and_roll_back_after_three_such_checks():
+    asked = []
+
+    def service(first, last):
+        asked.append((first, last))
+        return DecisionCounts(100, 8)
+
+    seen, before = history(4, lift=0.0)
+    before = replace(before, decided=np.array([True, True, False, False]))
+    made = replace(judge(seen, 4), service=service)
+    decided = made(4, before, ExposureState(step=1, since_day=0, error_streak=2))
+    assert asked == [(24, 96)]  # nobody decided on the two days before
+    assert [finding.check for finding in decided.exposure.findings] == ["errors"]
+    assert decided.exposure.outcome == "roll_back"

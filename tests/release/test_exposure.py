@@ -13,6 +13,7 @@ from gaelp.release.exposure import (
     ExposurePlan,
     ExposureState,
     ExposureStep,
+    abort_now,
     choose_strategy,
     next_exposure,
     plan_exposure,
@@ -226,3 +227,26 @@ def test_an_estimate_that_is_asked_for_beside_the_bound_is_waited_for():
     low = next_exposure(plan, PROVING, evidence_of(lift=LiftInterval(0.14, 0.06, 0.3, 400, 0.0)))
     assert (low.outcome, checks(low)) == ("hold", ["estimate"])
     assert next_exposure(plan, PROVING, evidence_of(lift=LiftInterval(0.15, 0.06, 0.3, 400, 0.0))).outcome == "promote"
+
+
+def test_between_days_only_money_and_safety_count_and_they_can_only_abort():
+    state = ExposureState(step=1, since_day=2)
+    good = evidence_of(lift=LiftInterval(0.5, 0.4, 0.6, 500, 0.0))
+    assert abort_now(PLAN, state, good) is None
+    assert abort_now(PLAN, state, evidence_of(lift=LiftInterval(-0.5, -0.6, -0.4, 500, 0.0))) is None
+    lost = evidence_of(loss_micros=LIMITS.loss_cap_micros + 1)
+    ended = abort_now(PLAN, state, lost)
+    assert (ended.outcome, ended.percent, ended.state.ended, checks(ended)) == ("abort", 0.0, "aborted", ["loss"])
+    assert abort_now(PLAN, ended.state, lost) is None  # once
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"stopped": "ann stopped it"},
+        {"violations": ("a cap was passed",)},
+        {"day_spend_micros": 21, "day_planned_micros": 10},
+    ],
+)
+def test_every_money_guard_aborts_between_days(harm):
+    assert abort_now(PLAN, ExposureState(step=1), evidence_of(**harm)).outcome == "abort"

@@ -44,8 +44,9 @@ class Agent:
 class Judge:
     """Gives each day the exposure that the test chose."""
 
-    def __init__(self, percents, ends=None):
+    def __init__(self, percents, ends=None, *, abort_in=None):
         self.percents, self.ends, self.asked = percents, ends or {}, []
+        self.abort_in, self.checked = abort_in, []  # the day, and the check of money, at which it aborts
 
     def __call__(self, day, before, state):
         self.asked.append((day, before))
@@ -54,6 +55,13 @@ class Judge:
         percent = 0.0 if ended == "rolled_back" else self.percents[day]
         kept = ExposureState(since_day=day, ended=ended) if ended else state
         return DayDecision(day, ExposureDecision(outcome=outcome, percent=percent, state=kept, findings=()), BUDGET)
+
+    def check_money(self, day, until_now, state):
+        if self.abort_in is None or state.ended or self.abort_in != (day, len(self.checked)):
+            self.checked.append(day)
+            return None
+        kept = ExposureState(since_day=day, ended="aborted")
+        return DayDecision(day, ExposureDecision(outcome="abort", percent=0.0, state=kept, findings=()), BUDGET)
 
 
 def controller(judge, spend=lambda day: None, full_days=1):
@@ -132,9 +140,38 @@ def test_after_a_rollback_the_control_bids_everywhere_and_the_release_ends_once_
 def test_a_rollback_that_cannot_restore_the_bids_ends_all_the_same_and_says_so():
     released = controller(Judge([100.0, 100.0], {1: "rolled_back"}))
     run_hours(released, 24)
-    run_hours(released, 6, in_force=np.full((6, 2), AGENT_BID))
+    run_hours(released, 12, in_force=np.full((6, 2), AGENT_BID))
     assert released.has_ended
     assert not released.is_restored
+
+
+def test_money_is_checked_at_every_decision_but_the_first_of_a_day():
+    run_hours(controller(judge := Judge([50.0, 50.0])), 48)
+    assert judge.checked == [0] * 23 + [1] * 23
+
+
+def test_an_abort_within_a_day_gives_the_control_every_campaign_from_that_decision_on():
+    noted = []
+    released = controller(Judge([100.0], abort_in=(0, 4)))
+    released._on_day = noted.append
+    decisions = run_hours(released, 6)
+    assert [(decision.bids.bid_micros == USUAL).all() for decision in decisions] == [False] * 5 + [True]
+    assert [(each.exposure.outcome, each.at_hour) for each in noted] == [("hold", 0), ("abort", 5)]
+    assert [released.treated_in(hour).any() for hour in (4, 5)] == [True, False]
+    assert released.has_ended
+
+
+def test_budgets_are_read_back_too_before_a_rollback_is_complete():
+    released = controller(Judge([100.0, 100.0], {1: "rolled_back"}))
+    in_force = 2 * BUDGET
+    released._budgets_in_force = lambda: in_force
+    run_hours(released, 25)
+    assert not released.is_restored
+    assert released.is_restoring
+    in_force = BUDGET
+    run_hours(released, 1)
+    assert released.is_restored
+    assert not released.is_restoring
 
 
 def test_after_a_promotion_it_ends_with_its_days_at_100_percent():
