@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field, PositiveInt
 
 from gaelp.config.base import Frozen
+from gaelp.config.names import Text
 
 __all__ = ["ScaleSettings", "TransferSettings"]
 
@@ -49,4 +50,5 @@ class ScaleSettings(Frozen):
         default=None,
         description="the most that the release may lose; none: a third of what the first budgets can spend",
     )
+    rules: Text = Field(default="release", description="which file of configs/budget holds or stops its campaigns")
     transfer: TransferSettings = TransferSettings()

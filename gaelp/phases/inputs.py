@@ -41,6 +41,7 @@ REFERENCES: Mapping[str, Callable[[Settings], object]] = {
     "approvals.policy": lambda settings: load_policy(settings.approvals.policy),
     # A list that does not exist yet trusts nobody; `gaelp keys trust` creates it.
     "approvals.trust": lambda settings: (path := settings.approvals.trust) and load_trust(absolute(path)),
+    "scale.rules": lambda settings: load_rules(settings.scale.rules),
     "budget.rules": lambda settings: load_rules(settings.budget.rules),
     "budget.signals": lambda settings: load_signals(settings.budget.signals),
     "budget.plan": lambda settings: (name := settings.budget.plan) and load_model(DayPlan, name, "budget"),

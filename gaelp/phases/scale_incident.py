@@ -87,6 +87,6 @@ def _percent_before(run: PilotRun, hour: int) -> float:
     earlier = [
         event.figures["percent"]
         for event in exposure_events(run.book.events())
-        if _DAY_HOURS * event.figures["day"] + event.figures["hour"] < hour
+        if _DAY_HOURS * event.figures["day"] + event.figures.get("hour", 0) < hour
     ]
     return float(earlier[-1]) if earlier else 0.0

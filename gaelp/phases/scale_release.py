@@ -76,7 +76,7 @@ def release_agent(
             run_id=campaigns.name,
             place=book_place(settings),
             timekeeper=account.timekeeper,
-            budget=settings.budget,
+            budget=settings.budget.model_copy(update={"rules": settings.scale.rules}),
             settings=settings.pilot.model_copy(update={"days": campaigns.days}),
             wall_clock=given.clock,
             decide_hours=settings.scale.decide_hours,
