@@ -23,7 +23,7 @@ endif
 
 # What `make run` runs, and what it says at the end.
 PIPELINE := run --config quick-test --approve auto
-PHASES := simulation, history, pilot and scale (the last two on the local ad platform), each with its gate, approved by this command
+PHASES := simulation, history and pilot (on the local ad platform), each with its gate, approved by this command. Next: gaelp scale --config quick-test
 
 .DELETE_ON_ERROR:
 .PHONY: help run test test-all check format bench bench-peers planted-bugs clean
@@ -31,7 +31,7 @@ PHASES := simulation, history, pilot and scale (the last two on the local ad pla
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-run: $(STAMP) ## Check this machine, then run the four phases
+run: $(STAMP) ## Check this machine, then run phases 1 to 3
 	@$(BIN)/gaelp doctor
 	@$(BIN)/gaelp $(PIPELINE)
 	@echo 'What ran: $(PHASES).'

@@ -43,6 +43,7 @@ MISSING = {
     "training.agent": ("pppo", "ppo"),
     "training.curriculum": ("quik", "quick"),
     "approvals.policy": ("liv", "live"),
+    "scale.rules": ("releas", "release"),
     "budget.rules": ("campain", "campaign"),
     "budget.signals": ("signal", "signals"),
     "budget.plan": ("singals", "signals"),
