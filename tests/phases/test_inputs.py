@@ -24,7 +24,7 @@ def check(*overrides):
 
 # Keys that hold text or a path and refer to nothing that could be missing.
 REFER_TO_NOTHING = {
-    *("home", "run.name", "platform.account", "api.host"),
+    *("home", "run.name", "platform.account", "api.host", "gateway.host"),
     *("storage.project", "storage.dataset"),
     *("history.name", "history.zone", "history.splits.held_out_key"),
     *(f"platform.google_ads.{name}" for name in ("customer_id", "login_customer_id", "endpoint")),
