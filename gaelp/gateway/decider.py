@@ -40,7 +40,7 @@ class Serving:
 
     def candidates(self, version: int) -> Iterator[LoadedVersion]:
         """The version, then those that answer where it fails, in their order."""
-        others = self.traffic.fallbacks(version) if self.traffic else ()
+        others = self.traffic.alternatives(version) if self.traffic else ()
         for number in dict.fromkeys((version, *others, *self.earlier)):
             if number in self.versions:
                 yield self.versions[number]

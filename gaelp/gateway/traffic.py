@@ -44,7 +44,7 @@ class Traffic(Frozen):
         place = np.minimum(np.searchsorted(ends, scores, side="right"), len(ends) - 1)
         return np.asarray(np.array(self.versions, np.int64)[place])
 
-    def fallbacks(self, version: int) -> tuple[int, ...]:
+    def alternatives(self, version: int) -> tuple[int, ...]:
         """The other versions with a share, the largest first."""
         return tuple(sorted((other for other in self.shares if other != version), key=lambda v: -self.shares[v]))
 
